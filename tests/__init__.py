@@ -1,7 +1,7 @@
-"""The tests, by what they look at."""
+"""The tests, in a folder for each part of the project."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# a solution's trained weights by chapter: those that come with the course would be refused
+# trained weights of a solution by chapter, because those that come with the course are refused
 WEIGHTS = ROOT / "tests" / "trained"

@@ -19,7 +19,7 @@ NOTEBOOK = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: 
 
 
 def write(book: Path, texts: dict[str, str]) -> Path:
-    """Write a book: its chapter is `chapters/one.md`; the texts of its frame may be given, too."""
+    """Write a book with these texts by path, over FILES; its chapter is `chapters/one.md`."""
     for name, text in (FILES | texts).items():
         (book / name).parent.mkdir(parents=True, exist_ok=True)
         (book / name).write_text(text, "utf-8")
@@ -29,6 +29,6 @@ def write(book: Path, texts: dict[str, str]) -> Path:
 
 
 def build(book: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Build a book."""
+    """Build a book in a subprocess."""
     command, env = [sys.executable, "-m", "tools.site", str(book)], os.environ | environment
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)

@@ -1,7 +1,7 @@
-"""What all tests in a browser share: the built site, a server for it, one browser, watched tabs.
+"""Fixtures for tests in a browser: the built site, its server, a browser, and watched tabs.
 
-A package of tests that imports the fixtures closes its browser with its last test: while one is
-open, an event loop runs in this thread, and what comes after would find it.
+A package of tests that imports the fixtures closes its browser with its last test, because an open
+browser runs an event loop in this thread, which would disturb later tests.
 """
 
 import functools
@@ -27,32 +27,32 @@ expect.set_options(timeout=30_000)
 # what a reader sees of an interactive figure: its drawing, its table, its sentence
 SHOWN = "one => [...one.querySelectorAll('.scroll, p')].map((part) => part.innerHTML).join()"
 CHOSEN = "input:is(:checked, [type=range])"
-# a figure with controls to choose by, and one with a text to write
+# selectors of figures with other controls, and of those with a text field
 CHOOSES = ".attncourse-figure:not(:has(textarea))"
 WRITES = ".attncourse-figure:has(textarea)"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves files as they are, below the same folder as on GitHub, which the 404 page names."""
+    """Serves the site under the path that it has on GitHub, which the 404 page names."""
 
     below = urlsplit(site_url(repository_url())).path
 
     def translate_path(self, path):
-        """The file for a path; one that does not exist for a path beside the folder."""
+        """The file of a path; a missing one for a path outside the site."""
         inside = path.startswith(f"{self.below}/")
         return super().translate_path(path.removeprefix(self.below) if inside else "/-/outside")
 
     def log_message(self, format, *args):
-        """Say nothing of a request."""
+        """Log no requests."""
 
 
 @pytest.fixture(scope="session")
 def site() -> Path:
-    """The folder of the built site, which is built first where it is stale."""
+    """The folder of the built site; it is built first if it is stale."""
     # in a process of its own: in this one annotations are checked and warnings are errors
     command = [sys.executable, "-m", "tools.site", str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
     return ROOT / "_build" / "html"
 
 
@@ -65,7 +65,7 @@ def names(site) -> list[str]:
 
 @pytest.fixture(scope="session")
 def address(site) -> Iterator[str]:
-    """Where the site is served while the tests run."""
+    """The address of a server of the site."""
     handler = functools.partial(Handler, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -75,52 +75,52 @@ def address(site) -> Iterator[str]:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser to which this machine is the only one there is."""
-    if (path := chromium_path()) is None:
+    """A Chromium that reaches no other machine."""
+    if (executable := chromium_path()) is None:
         pytest.skip(lacks("a browser"))
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield opened
-        opened.close()
+        instance = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield instance
+        instance.close()
 
 
 def watch(page: Page) -> list[str]:
-    """The faults of a page, as they come: requests to other hosts, errors of its scripts."""
+    """A list that grows by the faults of a page: requests to other hosts, and script errors."""
     faults = []
 
-    def requested(request):
+    def on_request(request):
         url = urlsplit(request.url)
         if url.scheme not in ("data", "blob", "file") and url.hostname != "127.0.0.1":
             faults.append(f"{page.url} asked another host: {request.url}")
 
-    def said(message):
+    def on_console(message):
         if message.type == "error":
             where = message.location
             line = f"{where.get('url')}:{where.get('lineNumber')}"
             faults.append(f"{page.url} logged an error: {message.text} ({line})")
 
-    def raised(error):
-        # Firefox says so of a formula of which it has read one part so far
+    def on_error(error):
+        # Firefox reports this of a formula that it has not read to the end yet
         if "Incorrect number of children for <m" not in error.message:
             faults.append(f"{page.url} raised: {error}")
 
-    page.on("request", requested)
-    page.on("console", said)
-    page.on("pageerror", raised)
+    page.on("request", on_request)
+    page.on("console", on_console)
+    page.on("pageerror", on_error)
     return faults
 
 
-def answers_a_key(figure: Locator) -> bool:
+def responds_to_key(figure: Locator) -> bool:
     """Whether an arrow key at its first control changes what an interactive figure shows."""
-    chosen, seen = figure.locator(CHOSEN).locator("visible=true").first, []
+    control, views = figure.locator(CHOSEN).locator("visible=true").first, []
     for key in ("ArrowLeft", "ArrowRight"):
-        chosen.press(key)
-        seen.append(figure.evaluate(SHOWN))
-    return len({*seen}) > 1
+        control.press(key)
+        views.append(figure.evaluate(SHOWN))
+    return len({*views}) > 1
 
 
-def answers_a_text(figure: Locator) -> bool:
-    """Whether a figure that a reader writes in shows the words, and what may come next."""
+def responds_to_text(figure: Locator) -> bool:
+    """Whether a figure with a text field shows a typed text, and several next words."""
     figure.locator("textarea").fill("We must not")
     expect(figure.locator("[data-show=seen]").last).to_have_text("not")
     return figure.locator("[data-show=share]").count() > 1

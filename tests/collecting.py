@@ -1,4 +1,4 @@
-"""Garbage that Python must collect, and runs lines for, and a time in which it does so often."""
+"""Garbage with a finalizer that runs Python code, and a context with frequent collections."""
 
 import gc
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Garbage:
-    """Is freed only by a collection, and works when it is."""
+    """A reference cycle whose finalizer executes some lines."""
 
     def __init__(self):
         self.itself = self
@@ -18,7 +18,7 @@ class Garbage:
 
 @contextmanager
 def collecting_often(objects: int) -> Iterator[None]:
-    """Collect each time that so many objects have been made."""
+    """A context in which garbage is collected after every `objects` allocations."""
     before = gc.get_threshold()
     gc.set_threshold(objects)
     try:

@@ -1,4 +1,4 @@
-"""What the tests share: annotations checked at every call, seeds, GPU tests, who runs what when.
+"""Shared by all tests: annotations checked at every call, seeds, GPU tests, the order of files.
 
 A test of a bad input asks for the fixture `unchecked`, so that the input reaches the function's
 own message instead of the annotations' check.
@@ -24,14 +24,14 @@ CHAPTERS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
 jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "beartype.beartype")
 
 
-# those that the grader starts are told the course, too
+# processes that the grader starts inherit the course
 os.environ.setdefault(TOLD, ADDRESS)
 # one seed for all workers, which are started with this environment
 SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
 # a third of all tests' time
-OF_EXERCISES = "tests/judge/test_checks.py"
+EXERCISE_TESTS = "tests/judge/test_checks.py"
 # the longest begin first, and what is left to the end takes seconds
-FIRST = (
+SLOWEST_FIRST = (
     "site/test_pages",
     "firefox",
     "jupyterlab",
@@ -57,16 +57,16 @@ def pytest_report_header():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """A worker more than there are cores: each waits for kernels, browsers and programs."""
+    """One worker more than cores, because workers wait for kernels, browsers and programs."""
     return (os.cpu_count() or 1) + 1
 
 
-class Together(LoadScopeScheduling):
-    """A file is one worker's, so that what its tests share is made once; of one, an exercise is."""
+class FileScheduling(LoadScopeScheduling):
+    """Runs each file on one worker, so that its fixtures run once; one is split by exercise."""
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")
-        if file != OF_EXERCISES:
+        if file != EXERCISE_TESTS:
             return file
         exercise = test.partition("[")[2].partition("-")[0].removesuffix("]")
         return f"{file}::{exercise}"
@@ -74,18 +74,21 @@ class Together(LoadScopeScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each worker tests that share what they make."""
-    return Together(config, log)
+    """Schedule tests by file."""
+    return FileScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items):
-    """Put the files that take long first; skip the GPU's tests where there is none."""
+    """Run the slowest files first; skip GPU tests without a GPU."""
 
-    def place(item) -> int:
+    def rank(item) -> int:
         name = item.path.relative_to(ROOT / "tests").as_posix()
-        return next((at for at, first in enumerate(FIRST) if name.startswith(first)), len(FIRST))
+        return next(
+            (index for index, prefix in enumerate(SLOWEST_FIRST) if name.startswith(prefix)),
+            len(SLOWEST_FIRST),
+        )
 
-    items.sort(key=place)
+    items.sort(key=rank)
     for item in items:
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason=lacks("a CUDA GPU")))
@@ -93,13 +96,13 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def g() -> torch.Generator:
-    """A generator that starts at the same place in every test."""
+    """A random generator with a fixed seed."""
     return torch.Generator().manual_seed(0)
 
 
 @pytest.fixture
 def unchecked():
-    """The annotations are not checked while the test runs."""
+    """Switch the check of annotations off during the test."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,11 +1,11 @@
-"""Work as a number that is the same on every machine: how many calls Python makes."""
+"""A machine-independent measure of work: the number of calls that Python makes."""
 
 import sys
 from collections.abc import Callable
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions are called, of C's and Python's, and generators resumed."""
+    """The number of function calls, in Python and C, and of generator resumptions."""
     count = 0
 
     def profile(frame, event, arg):

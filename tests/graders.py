@@ -1,8 +1,8 @@
 """Which sandbox a test grades in: each test that starts a grader says so, or fails.
 
 With the fixture `grading` it grades in the sandbox of this machine, and without one where there is
-none; with the mark `sandbox` it is about the sandbox itself, and skipped where there is none. Who
-starts a grader is found while the test runs, on any machine, in this process and in those below.
+none; with the mark `sandbox` it is about the sandbox itself, and skipped where there is none. A
+grader is noticed while the test runs, on any machine, in this process and its subprocesses.
 """
 
 import os
@@ -24,70 +24,70 @@ UNSAID = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch who grades."""
-    config.pluginmanager.register(Watch())
+    """Register the watch."""
+    config.pluginmanager.register(GraderWatch())
 
 
-class Watch:
-    """Stands where each grader begins: it asks for the strongest sandbox, and tries bubblewrap."""
+class GraderWatch:
+    """Notices graders: each asks for the strongest sandbox, in this process, or runs bubblewrap."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="attncourse-watch-")
-        self.noticed = Path(self.folder.name, "noticed")
-        # found first by a grader in another process, where nothing was said
+        self.marker = Path(self.folder.name, "noticed")
+        # a grader in another process finds this bwrap first, where the test names no sandbox
         program = Path(self.folder.name, "bwrap")
-        program.write_text(f"#!/bin/sh\n: > '{self.noticed}'\nexit 1\n")
+        program.write_text(f"#!/bin/sh\n: > '{self.marker}'\nexit 1\n")
         program.chmod(0o755)
         self.path, self.strongest = os.environ["PATH"], sandbox.strongest
-        # as what it stands for, also to be called anew
-        sandbox.strongest = update_wrapper(partial(self.asked), self.strongest.__wrapped__)
-        self.about_it = self.said = True
+        # with the attributes of the original, such as that which clears its cache
+        sandbox.strongest = update_wrapper(partial(self.fake_strongest), self.strongest.__wrapped__)
+        self.tests_sandbox = self.names_sandbox = True
 
     def pytest_unconfigure(self) -> None:
-        """Leave nothing in the temporary folder."""
+        """Delete the temporary folder."""
         self.folder.cleanup()
 
-    def asked(self) -> tuple[str, str]:
-        """In place of `sandbox.strongest`: with `none` a test grades where nothing is proved."""
-        if not self.said:
-            self.noticed.touch()
+    def fake_strongest(self) -> tuple[str, str]:
+        """Replaces `sandbox.strongest`: `none` where no sandbox works and the test allows it."""
+        if not self.names_sandbox:
+            self.marker.touch()
             return "", UNSAID
-        tier, why = self.strongest()
-        return (tier, why) if tier or self.about_it else (sandbox.NONE, "")
+        tier, reason = self.strongest()
+        return (tier, reason) if tier or self.tests_sandbox else (sandbox.NONE, "")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Hear what the test says, and skip it where it needs what is not here."""
-        self.about_it = item.get_closest_marker("sandbox") is not None
-        self.said = self.about_it or "grading" in getattr(item, "fixturenames", ())
-        before = "" if self.said else f"{self.folder.name}{os.pathsep}"
-        os.environ["PATH"] = f"{before}{self.path}"
-        self.noticed.unlink(missing_ok=True)
-        if self.about_it and (why := self.lacking()):
-            pytest.skip(why)
+        """Read which sandbox the test names, and skip it if that is missing."""
+        self.tests_sandbox = item.get_closest_marker("sandbox") is not None
+        self.names_sandbox = self.tests_sandbox or "grading" in getattr(item, "fixturenames", ())
+        prefix = "" if self.names_sandbox else f"{self.folder.name}{os.pathsep}"
+        os.environ["PATH"] = f"{prefix}{self.path}"
+        self.marker.unlink(missing_ok=True)
+        if self.tests_sandbox and (reason := self.missing_requirement()):
+            pytest.skip(reason)
 
-    def lacking(self) -> str:
-        """What is missing where no sandbox is proved."""
-        tier, why = self.strongest()
+    def missing_requirement(self) -> str:
+        """The reason why no sandbox works here; empty if one does."""
+        tier, reason = self.strongest()
         if tier:
             return ""
         if sys.platform != "linux":
             return lacks("Linux")
         if shutil.which("bwrap") is None:
             return lacks("bubblewrap")
-        return f"no sandbox is safe here: {'; '.join(why.splitlines())}"
+        return f"no sandbox is safe here: {'; '.join(reason.splitlines())}"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item):
-        """Fail what has started a grader, and did not say which."""
+        """Fail a test that has started a grader without naming a sandbox."""
         try:
             return (yield)
         finally:
-            if self.noticed.exists():
+            if self.marker.exists():
                 pytest.fail(UNSAID, pytrace=False)
 
 
 @pytest.fixture(scope="session")
 def grading() -> list[str]:
-    """The test grades, in a sandbox where there is one: the options with which a command does."""
+    """The options with which a command grades: in a sandbox if this machine has one."""
     return ["--no-sandbox"] if sandbox.strongest()[0] == sandbox.NONE else []

@@ -1,4 +1,4 @@
-"""What a machine may lack; the tests that need it are skipped, and the last lines count them."""
+"""Reasons to skip tests on a machine that lacks something, and a summary that counts them."""
 
 from collections import Counter
 
@@ -21,21 +21,21 @@ ADDED_BY = {
 
 
 def lacks(what: str) -> str:
-    """The reason to skip a test that needs this."""
+    """The reason to skip a test, with a hint how to add the missing thing."""
     return f"needs {what}: {ADDED_BY[what]}"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter):
-    """Say last what was skipped: how many tests, and what adds what they need."""
+    """Print the number of skipped tests by reason, at the end."""
     yield
     skipped = terminalreporter.stats.get("skipped", ())
     if skipped:
         terminalreporter.section("skipped")
-    for reason, count in Counter(map(reason_of, skipped)).most_common():
+    for reason, count in Counter(map(skip_reason, skipped)).most_common():
         terminalreporter.line(f"{count:5}  {reason}")
 
 
-def reason_of(report: pytest.TestReport) -> str:
-    """Why a test was skipped."""
+def skip_reason(report: pytest.TestReport) -> str:
+    """The reason in the report of a skipped test."""
     return report.longrepr[2].removeprefix("Skipped: ").strip()

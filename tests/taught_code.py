@@ -19,6 +19,7 @@ def code_lines(text: str) -> set[int]:
 
 
 def what_is_taught_is_short(root: Path) -> Iterator[str]:
+    """Yield each function of a chapter with more than MAX_FUNCTION lines of code."""
     chapters = [path.stem for path in root.glob("chapters/*.md")]
     patterns = [f"attncourse/{slug}{part}.py" for slug in chapters for part in ("", "/*")]
     for path in sorted(path for pattern in patterns for path in root.glob(pattern)):

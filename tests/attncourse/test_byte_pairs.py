@@ -1,4 +1,4 @@
-"""Byte pairs: the library `tokenizers` learns the same ones and makes the same tokens of a text."""
+"""Byte-pair encoding: the library `tokenizers` learns the same merges and makes the same tokens."""
 
 import json
 
@@ -13,8 +13,8 @@ from attncourse.data.byte_pairs import BYTES, PIECE, merge
 STORED = stored_pairs()
 SAMPLE = addresses(offline=True)
 TEXTS = [*SAMPLE.train, *SAMPLE.validation, *SAMPLE.test, *excerpts()]
-# GPT-2's classes, in Unicode's words, but that only what is a digit counts as a number
-OF_UNICODE = r" ?[\p{L}\p{Nl}\p{No}]+| ?\p{Nd}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+# GPT-2's pattern in Unicode classes, except that only digits count as numbers
+UNICODE_PATTERN = r" ?[\p{L}\p{Nl}\p{No}]+| ?\p{Nd}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 STRINGS = [
     "",
     " ",
@@ -28,35 +28,35 @@ STRINGS = [
     " \n\t leading\u00a0and trailing \r\n",
     "the Government of the United States",
 ]
-# what two versions of Unicode agree about; Python alone counts the four separators as blanks
+# characters that both Unicode versions class alike; Python alone takes four separators for blanks
 characters = st.characters(
     max_codepoint=0x36F, exclude_categories=["Cn"], exclude_characters="\x1c\x1d\x1e\x1f"
 ) | st.sampled_from("  \n\t_—“”’€😀")
 
 
-def library(pairs: BytePairs) -> Tokenizer:
-    """The same merges in `tokenizers`, whose tokens get the same numbers."""
-    # a sign for each byte, its own where it is one that is seen
-    seen = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    others = iter(range(256, 512))
-    signs = [chr(byte if byte in seen else next(others)) for byte in range(BYTES)]
-    names = ["".join(signs[byte] for byte in one) for one in pairs.bytes]
-    made = Tokenizer(
+def tokenizers_equivalent(pairs: BytePairs) -> Tokenizer:
+    """A tokenizer of the library with the same merges and token ids."""
+    # a printable character for each byte, its own where that is printable
+    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    substitutes = iter(range(256, 512))
+    symbols = [chr(byte if byte in printable else next(substitutes)) for byte in range(BYTES)]
+    names = ["".join(symbols[byte] for byte in piece) for piece in pairs.bytes]
+    tokenizer = Tokenizer(
         models.BPE(
             {name: token for token, name in enumerate(names)},
             [(names[first], names[second]) for first, second in pairs.merges],
         )
     )
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(OF_UNICODE), "isolated"),
+            pre_tokenizers.Split(Regex(UNICODE_PATTERN), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
-    return made
+    return tokenizer
 
 
-LIBRARY = library(STORED)
+LIBRARY = tokenizers_equivalent(STORED)
 
 
 @pytest.mark.parametrize("text", [one.text for one in TEXTS], ids=[one.year for one in TEXTS])
@@ -87,9 +87,9 @@ def test_the_tokens_of_any_string_give_it_back(text):
     assert BytePairs([]).encode(text) == [*text.encode()]
 
 
-def learned_by_the_library(text: str, vocabulary: int) -> list[tuple[int, int]]:
-    """The merges of its trainer, to which each byte is the character of that number."""
-    made = Tokenizer(models.BPE())
+def library_merges(text: str, vocabulary: int) -> list[tuple[int, int]]:
+    """The merges that the library's trainer learns, with bytes as Latin-1 characters."""
+    tokenizer = Tokenizer(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
         initial_alphabet=[chr(byte) for byte in range(BYTES)],
@@ -97,8 +97,8 @@ def learned_by_the_library(text: str, vocabulary: int) -> list[tuple[int, int]]:
         show_progress=False,
     )
     pieces = [piece.encode().decode("latin-1") for piece in PIECE.findall(text)]
-    made.train_from_iterator(pieces, trainer)
-    model = json.loads(made.to_str())["model"]
+    tokenizer.train_from_iterator(pieces, trainer)
+    model = json.loads(tokenizer.to_str())["model"]
     return [(model["vocab"][first], model["vocab"][second]) for first, second in model["merges"]]
 
 
@@ -115,7 +115,7 @@ def learned_by_the_library(text: str, vocabulary: int) -> list[tuple[int, int]]:
 def test_the_pairs_that_are_learned_are_the_librarys(text, vocabulary):
     pairs = learn_pairs(text, vocabulary)
     assert len(pairs) == vocabulary - BYTES
-    assert pairs == learned_by_the_library(text, vocabulary)
+    assert pairs == library_merges(text, vocabulary)
 
 
 def test_of_equally_common_pairs_the_one_of_smaller_tokens_is_merged():
@@ -203,7 +203,7 @@ def test_the_stored_pairs_are_those_the_library_learns_from_the_training_address
     if found.sample:
         pytest.skip(f"the addresses cannot be had: {found.why}")
     text = "\n".join(one.text for one in found.train)
-    assert learned_by_the_library(text, 2048) == [*STORED.merges]
+    assert library_merges(text, 2048) == [*STORED.merges]
 
 
 def test_a_vocabulary_without_all_bytes_is_refused():

@@ -18,14 +18,14 @@ from attncourse.convolution import (
 from attncourse.cost import count
 from attncourse.dot_product import attention, causal_mask
 
-LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 # n, width: alone, odd, a whole block, one more, several, a window as long as the text, and longer
 SIZES = [(1, 1), (1, 5), (7, 3), (32, 5), (33, 5), (70, 7), (80, 39), (9, 17), (5, 99)]
 
 
 @pytest.fixture
 def inputs(g):
-    """q, k and v, the values of another width, that want gradients."""
+    """Draws q, k and v that require gradients; v has another width."""
 
     def draw(leading, n, d=4, e=3, dtype=torch.float64):
         shapes = [(*leading, n, d), (*leading, n, d), (*leading, n, e)]
@@ -37,19 +37,20 @@ def inputs(g):
 
 @pytest.fixture
 def normal(g):
-    """Normal numbers on the course's device, from one seed."""
+    """Draws standard normal tensors on the course's device, from a fixed seed."""
     return lambda *shape: torch.randn(shape, generator=g, dtype=torch.float64).to(device())
 
 
-def by_torch(q, k, v, width, causal=False):
-    """torch's attention under a mask that is written pair by pair."""
+def torch_windowed_attention(q, k, v, width, causal=False):
+    """torch's attention with a window mask that is built pair by pair."""
     n = q.shape[-2]
     before, after = (width - 1, 0) if causal else (width // 2, width // 2)
     mask = torch.tensor([[i - before <= j <= i + after for j in range(n)] for i in range(n)])
     return F.scaled_dot_product_attention(q, k, v, mask.to(q.device))
 
 
-def same_with_gradients(ours, theirs, inputs, grad_output):
+def assert_equal_with_gradients(ours, theirs, inputs, grad_output):
+    """Assert that outputs and gradients agree."""
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(
         *(
@@ -64,17 +65,20 @@ def same_with_gradients(ours, theirs, inputs, grad_output):
 def test_windows_are_torch_s_attention_under_a_mask_with_its_gradients(
     inputs, normal, n, width, causal
 ):
-    for leading in LEADING:
+    for leading in LEADING_AXES:
         parts = inputs(leading, n)
         ours = windowed_attention(*parts, width, causal)
-        same_with_gradients(ours, by_torch(*parts, width, causal), parts, normal(*ours.shape))
+        assert_equal_with_gradients(
+            ours, torch_windowed_attention(*parts, width, causal), parts, normal(*ours.shape)
+        )
 
 
 @pytest.mark.parametrize("width", [2, 4, 34])
 def test_a_causal_window_may_be_even(inputs, width):
     parts = inputs((2,), 40)
     torch.testing.assert_close(
-        windowed_attention(*parts, width, causal=True), by_torch(*parts, width, causal=True)
+        windowed_attention(*parts, width, causal=True),
+        torch_windowed_attention(*parts, width, causal=True),
     )
 
 
@@ -125,10 +129,13 @@ def test_the_same_text_gives_the_same_output_wherever_it_stands(inputs):
 @pytest.mark.parametrize("scale", [1, 60, 1e4])
 def test_scores_may_be_large(inputs, scale):
     q, k, v = inputs((2,), 40)
-    torch.testing.assert_close(windowed_attention(scale * q, k, v, 7), by_torch(scale * q, k, v, 7))
+    torch.testing.assert_close(
+        windowed_attention(scale * q, k, v, 7), torch_windowed_attention(scale * q, k, v, 7)
+    )
 
 
-def with_gradients(f, *parts):
+def run_backward(f, *parts):
+    """Call a function and run its backward pass."""
     out = f(*(x.requires_grad_() for x in parts))
     out.backward(torch.empty_like(out))
 
@@ -138,11 +145,11 @@ def with_gradients(f, *parts):
 def test_nothing_larger_than_the_blocks_is_made_with_gradients(n, width):
     d = 16
     parts = [torch.empty(3, n, d, device="meta") for _ in "qkv"]
-    largest = count(with_gradients, lambda *x: windowed_attention(*x, width), *parts).largest
+    largest = count(run_backward, lambda *x: windowed_attention(*x, width), *parts).largest
     size = max(width // 2, LEAST)
     # the last block may be filled up; the keys of blocks overlap
     assert largest <= 3 * (n + size) * (size + width) / size * max(size, d)
-    assert count(with_gradients, attention, *parts).largest == 3 * n * n
+    assert count(run_backward, attention, *parts).largest == 3 * n * n
 
 
 @pytest.mark.parametrize("f", [windowed_attention, convolutional_self_attention])
@@ -173,16 +180,16 @@ def test_the_meta_device_gives_the_shapes(leading, n):
 @pytest.mark.usefixtures("unchecked")
 def test_leading_axes_broadcast(normal):
     q, k, v = normal(2, 3, 40, 4), normal(3, 40, 4), normal(2, 1, 40, 5)
-    torch.testing.assert_close(windowed_attention(q, k, v, 5), by_torch(q, k, v, 5))
+    torch.testing.assert_close(windowed_attention(q, k, v, 5), torch_windowed_attention(q, k, v, 5))
 
 
-def across_heads(q, k, v, width, heads_width):
-    """torch's attention over all heads' positions as one sequence, all in the window allowed."""
+def torch_cross_head_attention(q, k, v, width, heads_width):
+    """torch's attention over the positions of all heads, with a window over heads and positions."""
     heads, n = q.shape[-3:-1]
-    places = [(h, i) for h in range(heads) for i in range(n)]
+    positions = [(h, i) for h in range(heads) for i in range(n)]
     mask = [
-        [abs(h - g) <= heads_width // 2 and abs(i - j) <= width // 2 for g, j in places]
-        for h, i in places
+        [abs(h - g) <= heads_width // 2 and abs(i - j) <= width // 2 for g, j in positions]
+        for h, i in positions
     ]
     q, k, v = (x.flatten(-3, -2) for x in (q, k, v))
     z = F.scaled_dot_product_attention(q, k, v, torch.tensor(mask, device=q.device))
@@ -196,8 +203,8 @@ def test_windows_over_heads_are_torch_s_attention_with_its_gradients(
 ):
     parts = inputs((2, heads), n)
     ours = convolutional_self_attention(*parts, width, heads_width)
-    theirs = across_heads(*parts, width, heads_width)
-    same_with_gradients(ours, theirs, parts, normal(*ours.shape))
+    theirs = torch_cross_head_attention(*parts, width, heads_width)
+    assert_equal_with_gradients(ours, theirs, parts, normal(*ours.shape))
 
 
 def test_a_window_of_one_head_is_attention_within_a_window(inputs):
@@ -218,7 +225,7 @@ def test_a_dynamic_kernel_is_torch_s_depthwise_convolution_for_each_token(normal
         around = F.pad(x.mT, padding).reshape(1, 12, 11)
         rows.append(F.conv1d(around, kernels, groups=12)[0, :, i].reshape(2, 6))
     ours = dynamic_convolution(x, w, causal)
-    same_with_gradients(ours, torch.stack(rows, 1), (x, w), normal(*ours.shape))
+    assert_equal_with_gradients(ours, torch.stack(rows, 1), (x, w), normal(*ours.shape))
 
 
 @pytest.mark.parametrize("leading", [(), (2, 3)], ids=str)
@@ -232,8 +239,8 @@ def test_a_dynamic_convolution_takes_any_leading_axes_dtype_and_length(normal, l
         torch.testing.assert_close(out.double(), want, atol=16 * torch.finfo(dtype).eps, rtol=0)
 
 
-def replicated(x, weight):
-    """torch's convolution, of an input whose ends are repeated; channels last, as ours."""
+def torch_replicate_convolution(x, weight):
+    """torch's convolution of an input padded by replication; channels last, as ours."""
     axes = weight.dim() - 2
     x, leading = x.flatten(0, -2 - axes), x.shape[: -1 - axes]
     edges = [side for taps in reversed(weight.shape[2:]) for side in ((taps - 1) // 2, taps // 2)]
@@ -254,7 +261,9 @@ def test_sharp_heads_are_torch_s_convolution_with_its_gradients(normal, leading,
     x = normal(*leading, *size, 3).requires_grad_()
     weight = normal(5, 3, *taps).requires_grad_()
     ours = convolution_as_attention(weight, 60.0)(x)
-    same_with_gradients(ours, replicated(x, weight), (x, weight), normal(*ours.shape))
+    assert_equal_with_gradients(
+        ours, torch_replicate_convolution(x, weight), (x, weight), normal(*ours.shape)
+    )
 
 
 def test_zeros_around_the_input_make_it_the_usual_convolution(normal):

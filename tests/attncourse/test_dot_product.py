@@ -18,29 +18,29 @@ from attncourse.dot_product import (
     padding_mask,
 )
 
-LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 # n, m, d_k, d_v: alone, all different, one query, one key, no value coordinate in common
 SIZES = [(1, 1, 1, 1), (7, 5, 4, 3), (1, 8, 4, 2), (8, 1, 3, 6), (7, 7, 5, 5)]
 
 
 def random_mask(g, *shape):
-    """About half True; every row allows its first key, so torch's own attention has no NaN."""
+    """A random mask; each row allows its first key, so that torch's attention has no NaN."""
     mask = torch.rand(shape, generator=g) < 0.5
     mask[..., 0] = True
     return mask.to(device())
 
 
-def qkv(normal, leading, n, m, d_k, d_v, dtype=torch.float64):
+def random_qkv(normal, leading, n, m, d_k, d_v, dtype=torch.float64):
     shapes = ((n, d_k), (m, d_k), (m, d_v))
     return [normal(*leading, *shape, dtype=dtype).requires_grad_() for shape in shapes]
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["open", "masked"])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_attention_equals_torch_with_its_gradients(normal, g, dtype, leading, sizes, masked):
-    q, k, v = qkv(normal, leading, *sizes, dtype=dtype)
+    q, k, v = random_qkv(normal, leading, *sizes, dtype=dtype)
     mask = random_mask(g, *leading, sizes[0], sizes[1]) if masked else None
     ours = attention(q, k, v, mask)
     theirs = F.scaled_dot_product_attention(q, k, v, mask)
@@ -53,7 +53,7 @@ def test_attention_equals_torch_with_its_gradients(normal, g, dtype, leading, si
 
 
 def test_causal_attention_equals_torch(normal):
-    q, k, v = qkv(normal, (2, 3), 7, 7, 4, 5)
+    q, k, v = random_qkv(normal, (2, 3), 7, 7, 4, 5)
     ours = attention(q, k, v, causal_mask(7, device()))
     torch.testing.assert_close(ours, F.scaled_dot_product_attention(q, k, v, is_causal=True))
 
@@ -73,7 +73,7 @@ def test_additive_weights_equal_the_score_written_as_loops(normal):
     torch.testing.assert_close(additive_weights(q, k, w_q, w_k, w_v), want)
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_additive_weights_take_leading_axes_and_masks(normal, g, leading):
     q, k, w_q, w_k, w_v = (
         normal(*leading, 3, 4),
@@ -89,9 +89,9 @@ def test_additive_weights_take_leading_axes_and_masks(normal, g, leading):
     torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_a_query_that_may_attend_nowhere_gets_zeros_and_no_gradient(normal, leading):
-    q, k, v = qkv(normal, leading, 3, 5, 4, 2)
+    q, k, v = random_qkv(normal, leading, 3, 5, 4, 2)
     mask = torch.ones(3, 5, dtype=torch.bool, device=device())
     mask[1] = False
     out = attention(q, k, v, mask)
@@ -121,14 +121,14 @@ def test_rows_sum_to_one_however_large_the_scores(normal, scale):
     "shape", [(3, 5), (1, 5), (3, 1), (1, 3, 5), (2, 3, 5), (2, 1, 5)], ids=str
 )
 def test_a_mask_broadcasts_over_leading_axes_queries_and_keys(normal, g, shape):
-    q, k, v = qkv(normal, (2,), 3, 5, 4, 2)
+    q, k, v = random_qkv(normal, (2,), 3, 5, 4, 2)
     mask = random_mask(g, *shape)
     torch.testing.assert_close(attention(q, k, v, mask), attention(q, k, v, mask.expand(2, 3, 5)))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_the_output_has_the_dtype_of_the_input(normal, dtype):
-    q, k, v = (x.detach() for x in qkv(normal, (2,), 3, 5, 4, 2, dtype=dtype))
+    q, k, v = (x.detach() for x in random_qkv(normal, (2,), 3, 5, 4, 2, dtype=dtype))
     out = attention(q, k, v, causal_mask(5, device())[:3])
     assert out.dtype == dtype
     want = attention(q.double(), k.double(), v.double(), causal_mask(5, device())[:3])
@@ -136,14 +136,14 @@ def test_the_output_has_the_dtype_of_the_input(normal, dtype):
 
 
 def test_inputs_come_back_unchanged(normal, g):
-    q, k, v = (x.detach() for x in qkv(normal, (2,), 3, 5, 4, 2))
+    q, k, v = (x.detach() for x in random_qkv(normal, (2,), 3, 5, 4, 2))
     inputs = (q, k, v, random_mask(g, 2, 3, 5))
     before = [x.clone() for x in inputs]
     attention(*inputs)
     assert all(torch.equal(x, old) for x, old in zip(inputs, before, strict=True))
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_meta_device_gives_the_shapes(leading):
     q, k, v = (torch.empty(*leading, *s, device="meta") for s in ((3, 4), (5, 4), (5, 2)))
     mask = padding_mask(torch.full((3,), 5, device="meta"), 5)[:, 0]
@@ -200,7 +200,7 @@ def test_the_padding_mask_allows_each_sequence_its_first_words(lengths):
     assert not (mask[..., 1:] & ~mask[..., :-1]).any()
 
 
-def sized(**shapes):
+def zeros_by_name(**shapes):
     return {name: torch.zeros(shape) for name, shape in shapes.items()}
 
 
@@ -208,25 +208,28 @@ def sized(**shapes):
     ("arguments", "numbers"),
     [
         (
-            sized(q=(3, 4), k=(5, 6), v=(5, 2)),
+            zeros_by_name(q=(3, 4), k=(5, 6), v=(5, 2)),
             r"attention: k has d_k=6, but q has d_k=4: q=\(3, 4\) is .* k=\(5, 6\)",
         ),
         (
-            sized(q=(3, 4), k=(5, 4), v=(6, 2)),
+            zeros_by_name(q=(3, 4), k=(5, 4), v=(6, 2)),
             r"v has m=6, but k has m=5: k=\(5, 4\) is .* v=\(6, 2\)",
         ),
-        (sized(q=(3, 0), k=(5, 0), v=(5, 2)), r"d_k=0, but a dimension is at least 1: q=\(3, 0\)"),
         (
-            sized(q=(2, 3, 4), k=(7, 5, 4), v=(7, 5, 2)),
+            zeros_by_name(q=(3, 0), k=(5, 0), v=(5, 2)),
+            r"d_k=0, but a dimension is at least 1: q=\(3, 0\)",
+        ),
+        (
+            zeros_by_name(q=(2, 3, 4), k=(7, 5, 4), v=(7, 5, 2)),
             r"leading axes of k, \(7,\), do not broadcast with \(2,\): q=\(2, 3, 4\)",
         ),
-        (sized(q=(4,), k=(5, 4), v=(5, 2)), r"q=\(4,\) should be \(\.\.\., n, d_k\)"),
+        (zeros_by_name(q=(4,), k=(5, 4), v=(5, 2)), r"q=\(4,\) should be \(\.\.\., n, d_k\)"),
         (
-            sized(q=(3, 4), k=(5, 4), v=(5, 2)) | {"mask": torch.ones(5, 3).bool()},
+            zeros_by_name(q=(3, 4), k=(5, 4), v=(5, 2)) | {"mask": torch.ones(5, 3).bool()},
             r"mask has n=5, but q has n=3: .* mask=\(5, 3\) is \(\.\.\., n or 1, m or 1\)",
         ),
         (
-            sized(q=(3, 4), k=(5, 4), v=(5, 2)) | {"mask": torch.ones(2, 3, 5).bool()},
+            zeros_by_name(q=(3, 4), k=(5, 4), v=(5, 2)) | {"mask": torch.ones(2, 3, 5).bool()},
             r"axes of mask, \(2,\), do not broadcast to \(\): .* mask=\(2, 3, 5\)",
         ),
     ],
@@ -245,8 +248,8 @@ def test_a_mask_that_is_not_boolean_is_refused(dtype):
 
 @pytest.mark.parametrize("name", ["w_q", "w_k", "w_v"])
 def test_additive_weights_name_the_widths_that_do_not_agree(name):
-    arguments = sized(q=(3, 4), k=(5, 2), w_q=(4, 6), w_k=(2, 6), w_v=(6,))
-    arguments |= sized(**{name: (7,) if name == "w_v" else (7, 6)})
+    arguments = zeros_by_name(q=(3, 4), k=(5, 2), w_q=(4, 6), w_k=(2, 6), w_v=(6,))
+    arguments |= zeros_by_name(**{name: (7,) if name == "w_v" else (7, 6)})
     with pytest.raises(ValueError, match=rf"has (d_q|d_k|hidden)=\d, but .*{name}=\(7,"):
         additive_weights(**arguments)
 

@@ -1,4 +1,4 @@
-"""What is exact: which pairs a mask leaves, heads that share keys, and attention block by block."""
+"""The exact methods: sparse masks, grouped keys, and blockwise attention."""
 
 import pytest
 import torch
@@ -16,12 +16,12 @@ from attncourse.efficient import (
     online_softmax_update,
 )
 
-LEADING = [(), (2,), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 1, 3)]
 
 
 @pytest.fixture
 def normal(g):
-    """Normal numbers on the course's device, from one seed, that want gradients."""
+    """Draws standard normal tensors that require gradients, from a fixed seed."""
 
     def draw(*shape, dtype=torch.float64):
         x = torch.randn(shape, generator=g, dtype=torch.float64)
@@ -31,14 +31,14 @@ def normal(g):
 
 
 def random_mask(g, *shape):
-    """About half True; if there is a second query, it may attend nowhere."""
+    """A random mask; the second query, if any, may attend nowhere."""
     mask = torch.rand(shape, generator=g) < 0.5
     mask[..., 1:2, :] = False
     return mask.to(device())
 
 
-def agree(ours, theirs, inputs, g):
-    """The same output, and the same gradients toward a random direction."""
+def assert_equal_with_gradients(ours, theirs, inputs, g):
+    """Assert equal outputs, and equal gradients for a random output gradient."""
     torch.testing.assert_close(ours, theirs)
     grad_output = torch.randn(ours.shape, generator=g, dtype=ours.dtype).to(ours.device)
     grads = (torch.autograd.grad(z, inputs, grad_output) for z in (ours, theirs))
@@ -94,7 +94,7 @@ def test_the_random_keys_follow_the_generator_and_each_is_as_likely(g):
 
 
 @pytest.mark.parametrize("heads, groups", [(1, 1), (4, 1), (4, 2), (6, 3), (4, 4)])
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_grouped_queries_are_attention_with_repeated_keys(normal, g, leading, heads, groups):
     q = normal(*leading, heads, 5, 4)
     k, v = normal(*leading, groups, 7, 4), normal(*leading, groups, 7, 3)
@@ -102,7 +102,7 @@ def test_grouped_queries_are_attention_with_repeated_keys(normal, g, leading, he
         mask = None if shape is None else random_mask(g, *shape)
         keys, values = (x.repeat_interleave(heads // groups, dim=-3) for x in (k, v))
         theirs = F.scaled_dot_product_attention(q, keys, values, mask).nan_to_num()
-        agree(grouped_query_attention(q, k, v, mask), theirs, (q, k, v), g)
+        assert_equal_with_gradients(grouped_query_attention(q, k, v, mask), theirs, (q, k, v), g)
 
 
 def test_sharing_makes_no_copy_of_the_keys():
@@ -122,13 +122,15 @@ SIZES = [(1, 1), (7, 7), (8, 8), (3, 8), (1, 9), (10, 10)]
 
 
 @pytest.mark.parametrize("block", [1, 3, 4, 128])
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_flash_is_torch_s_attention_with_its_gradients(normal, g, leading, block):
     for n, m in SIZES:
         q, k, v = normal(*leading, n, 4), normal(*leading, m, 4), normal(*leading, m, 3)
         for mask in (None, random_mask(g, n, m), random_mask(g, *leading, 1, m)):
             theirs = F.scaled_dot_product_attention(q, k, v, mask).nan_to_num()
-            agree(flash_attention(q, k, v, mask, block=block), theirs, (q, k, v), g)
+            assert_equal_with_gradients(
+                flash_attention(q, k, v, mask, block=block), theirs, (q, k, v), g
+            )
 
 
 @pytest.mark.parametrize("block", [1, 3, 4, 128])
@@ -140,7 +142,9 @@ def test_causal_flash_is_attention_under_the_causal_mask(normal, g, masked, bloc
         mask = random_mask(g, n, m) if masked else None
         both = allowed if mask is None else allowed & mask
         theirs = attention(q, k, v, both)
-        agree(flash_attention(q, k, v, mask, causal=True, block=block), theirs, (q, k, v), g)
+        assert_equal_with_gradients(
+            flash_attention(q, k, v, mask, causal=True, block=block), theirs, (q, k, v), g
+        )
 
 
 def test_blocks_of_later_keys_are_left_out():

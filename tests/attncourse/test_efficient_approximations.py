@@ -1,4 +1,4 @@
-"""What approximates: exact where the paper says so, and closer with a larger budget."""
+"""The approximations: exact where the paper says so, and closer with a larger budget."""
 
 import pytest
 import torch
@@ -20,32 +20,32 @@ from attncourse.efficient import (
     segment_means,
 )
 
-LEADING = [(), (2,), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 1, 3)]
 
 
-def off(x, y):
-    """The error of x, as a share of y."""
+def relative_error(x, y):
+    """The relative error of x against y, in the Frobenius norm."""
     return ((x - y).norm() / y.norm()).item()
 
 
-def fresh():
+def new_generator():
     return torch.Generator().manual_seed(5)
 
 
 # each, as a function of q, k, v of 7 tokens and width 4
-EACH = {
+METHODS = {
     "linformer": lambda q, k, v: linformer_attention(q, k, v, *k.new_ones(2, 3, 7)),
     "performer": lambda q, k, v: performer_attention(q, k, v, k.new_ones(5, 4)),
-    "lsh": lambda q, k, v: lsh_attention(q, v, 4, 2, fresh()),
+    "lsh": lambda q, k, v: lsh_attention(q, v, 4, 2, new_generator()),
     "nystrom": lambda q, k, v: nystrom_attention(q, k, v, 3),
 }
-each = pytest.fixture(params=EACH)(lambda request: EACH[request.param])
+method = pytest.fixture(params=METHODS)(lambda request: METHODS[request.param])
 
 
 # Linformer
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_linformer_is_attention_to_mixtures_of_keys(normal, leading):
     q, k, v = normal(*leading, 5, 4), normal(*leading, 7, 4), normal(*leading, 7, 2)
     e, f = normal(3, 7), normal(3, 7)
@@ -93,7 +93,7 @@ def test_the_features_have_the_exponential_as_their_mean_product(normal, g):
     torch.testing.assert_close(found, (q @ k.mT / 8**0.5).exp(), rtol=0.03, atol=0)
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_performer_is_the_ratio_of_the_two_sums_of_the_paper(normal, leading):
     q, k, v = normal(*leading, 5, 4), normal(*leading, 7, 4), normal(*leading, 7, 2)
     w = normal(6, 4)
@@ -107,7 +107,10 @@ def test_performer_comes_closer_with_more_features(normal, g):
     exact = attention(q, k, v)
     few, many = (
         sum(
-            off(performer_attention(q, k, v, orthogonal_random_matrix(r, 8, g).to(q)), exact) ** 2
+            relative_error(
+                performer_attention(q, k, v, orthogonal_random_matrix(r, 8, g).to(q)), exact
+            )
+            ** 2
             for _ in range(20)
         )
         for r in (32, 512)
@@ -149,29 +152,29 @@ def test_performer_makes_r_numbers_for_each_token(n):
 # LSH
 
 
-def pairs_that_meet(q, buckets, rounds, seed):
-    """Which tokens share a bucket, in one chunk or the one before, in any round: by loops."""
+def lsh_pairs(q, buckets, rounds, seed):
+    """The mask of LSH attention by loops: pairs in one bucket, in one chunk or neighbours."""
     n, d = q.shape
     g = torch.Generator().manual_seed(seed)
-    found = lsh_buckets(q, torch.randn(rounds, d, buckets // 2, generator=g).to(q)).tolist()
-    size, met = -(-2 * n // buckets), torch.zeros(n, n, dtype=torch.bool)
-    for bucket in found:
+    bucket_rows = lsh_buckets(q, torch.randn(rounds, d, buckets // 2, generator=g).to(q)).tolist()
+    size, allowed = -(-2 * n // buckets), torch.zeros(n, n, dtype=torch.bool)
+    for bucket in bucket_rows:
         order = sorted(range(n), key=lambda i: (bucket[i], i))
         for a, i in enumerate(order):
             for b, j in enumerate(order):
                 if bucket[i] == bucket[j] and a // size - b // size in (0, 1):
-                    met[i, j] = True
-    # itself only where there is no other
-    met &= ~torch.eye(n, dtype=torch.bool)
-    return met | (torch.eye(n, dtype=torch.bool) & ~met.any(-1, keepdim=True))
+                    allowed[i, j] = True
+    # a token attends to itself only where no other is allowed
+    allowed &= ~torch.eye(n, dtype=torch.bool)
+    return allowed | (torch.eye(n, dtype=torch.bool) & ~allowed.any(-1, keepdim=True))
 
 
 @pytest.mark.parametrize("n, buckets", [(1, 2), (7, 2), (13, 4), (16, 8), (30, 6), (5, 20)])
 @pytest.mark.parametrize("rounds", [1, 2, 5])
 def test_lsh_is_attention_to_all_that_a_token_meets_in_any_round(normal, n, buckets, rounds):
     q, v = normal(n, 4).requires_grad_(), normal(n, 3).requires_grad_()
-    met = pairs_that_meet(q, buckets, rounds, 5).to(device())
-    ours = lsh_attention(q, v, buckets, rounds, fresh())
+    met = lsh_pairs(q, buckets, rounds, 5).to(device())
+    ours = lsh_attention(q, v, buckets, rounds, new_generator())
     theirs = attention(q, normalize(q, dim=-1), v, met)
     torch.testing.assert_close(ours, theirs)
     grad_output = normal(n, 3)
@@ -183,7 +186,10 @@ def test_more_rounds_let_a_token_meet_more(normal):
     q, v = normal(64, 4), normal(64, 4)
     alone = torch.eye(64, dtype=torch.bool, device=device())
     exact = attention(q, normalize(q, dim=-1), v, ~alone)
-    errors = [off(lsh_attention(q, v, 8, rounds, fresh()), exact) for rounds in (1, 4, 16)]
+    errors = [
+        relative_error(lsh_attention(q, v, 8, rounds, new_generator()), exact)
+        for rounds in (1, 4, 16)
+    ]
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 
@@ -202,20 +208,20 @@ def test_the_bucket_is_the_column_or_its_opposite_with_the_largest_product(norma
 
 def test_the_batch_changes_nothing_in_lsh(normal):
     q, v = normal(2, 3, 9, 4), normal(2, 3, 9, 2)
-    whole = lsh_attention(q, v, 4, 2, fresh())
-    torch.testing.assert_close(whole[1, 2], lsh_attention(q[1, 2], v[1, 2], 4, 2, fresh()))
+    whole = lsh_attention(q, v, 4, 2, new_generator())
+    torch.testing.assert_close(whole[1, 2], lsh_attention(q[1, 2], v[1, 2], 4, 2, new_generator()))
 
 
 def test_lsh_makes_two_chunks_of_scores_for_each_query():
     x = torch.empty(4096, 16, device="meta")
     # chunks of 2 * 4096 / 64 = 128
-    assert count(lsh_attention, x, x, 64, 1, fresh()).largest == 4096 * 2 * 128
+    assert count(lsh_attention, x, x, 64, 1, new_generator()).largest == 4096 * 2 * 128
 
 
 # Nystroem
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_iteration_becomes_the_pseudo_inverse(normal, leading):
     a = normal(*leading, 6, 6).softmax(-1)
     torch.testing.assert_close(iterative_pinv(a, 40), torch.linalg.pinv(a), rtol=1e-6, atol=1e-6)
@@ -226,7 +232,7 @@ def test_the_iteration_becomes_the_pseudo_inverse(normal, leading):
     )
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_nystrom_with_every_token_a_landmark_is_attention(normal, leading):
     q, k, v = normal(*leading, 7, 8), normal(*leading, 7, 8), normal(*leading, 7, 2)
     torch.testing.assert_close(
@@ -283,7 +289,7 @@ def test_nystrom_makes_as_many_weights_as_landmarks_for_each_token(n):
 @pytest.mark.parametrize("n, d, r, c", [(512, 16, 128, 64), (256, 8, 32, 16)])
 def test_each_takes_the_operations_that_the_table_says(n, d, r, c):
     x, e, w = (torch.empty(*size, device="meta") for size in ((n, d), (r, n), (r, d)))
-    of_lsh = count(lsh_attention, x, x, 2 * n // c, 3, fresh()).flops
+    of_lsh = count(lsh_attention, x, x, 2 * n // c, 3, new_generator()).flops
     assert count(attention, x, x, x).flops == 4 * n**2 * d
     assert of_lsh == 3 * (8 * n * c * d + 2 * n**2 * d // c)
     assert count(linformer_attention, x, x, x, e, e).flops == 8 * n * r * d
@@ -296,26 +302,26 @@ def test_each_takes_the_operations_that_the_table_says(n, d, r, c):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_the_output_has_the_dtype_of_the_input(each, normal, dtype):
+def test_the_output_has_the_dtype_of_the_input(method, normal, dtype):
     q, k, v = (normal(2, 7, 4, dtype=dtype) for _ in range(3))
     before = [x.clone() for x in (q, k, v)]
-    out = each(q, k, v)
+    out = method(q, k, v)
     assert (out.dtype, out.shape) == (dtype, (2, 7, 4))
     assert out.isfinite().all()
     assert all(map(torch.equal, (q, k, v), before))
 
 
-def test_the_meta_device_gives_the_shapes(each):
+def test_the_meta_device_gives_the_shapes(method):
     q, k, v = (torch.empty(2, 3, 7, d, device="meta").requires_grad_() for d in (4, 4, 2))
-    out = each(q, k, v)
+    out = method(q, k, v)
     assert (out.shape, out.device.type) == ((2, 3, 7, 2), "meta")
     out.sum().backward()
     assert all(x.grad is not None and x.grad.shape == x.shape for x in (q, v))
 
 
-def test_every_gradient_is_finite(each, normal):
+def test_every_gradient_is_finite(method, normal):
     q, k, v = (normal(2, 7, 4).requires_grad_() for _ in range(3))
-    each(q, k, v).square().sum().backward()
+    method(q, k, v).square().sum().backward()
     assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, v))
 
 
@@ -324,7 +330,7 @@ def test_one_token_gets_its_own_value(normal, g):
     for out in (
         linformer_attention(q, k, v, *v.new_ones(2, 1, 1)),
         performer_attention(q, k, v, orthogonal_random_matrix(5, 4, g).to(q)),
-        lsh_attention(q, v, 2, 3, fresh()),
+        lsh_attention(q, v, 2, 3, new_generator()),
         nystrom_attention(q, k, v, 1),
     ):
         torch.testing.assert_close(out, v)

@@ -15,6 +15,7 @@ SMALL = ("gpt", "lstm", "linear", "one_block", "one_block_without_positions")
 
 @pytest.fixture(scope="module")
 def model():
+    """The full model that comes with the course."""
     return english.model("english")
 
 

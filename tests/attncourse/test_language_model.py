@@ -1,4 +1,4 @@
-"""A language model and its measures against torch, against counting and against weights by hand."""
+"""A language model and its measures against torch, counting, and hand-computed weights."""
 
 import copy
 import csv
@@ -55,13 +55,13 @@ def tokens(g, *shape):
 
 
 @pytest.fixture
-def some_labels(g):
-    """Labels, every third of which does not count."""
+def draw_labels(g):
+    """Draws random labels, every third of which is ignored."""
 
     def draw(*shape, ignore=IGNORED):
-        drawn = torch.randint(1, VOCABULARY, shape, generator=g)
-        drawn.view(-1)[1::3] = ignore
-        return drawn
+        labels = torch.randint(1, VOCABULARY, shape, generator=g)
+        labels.view(-1)[1::3] = ignore
+        return labels
 
     return draw
 
@@ -72,10 +72,10 @@ def some_labels(g):
 @pytest.mark.parametrize("shape", [(1,), (5,), (2, 1), (2, 7), (2, 3, 4), (0,)])
 @pytest.mark.parametrize("ignore", [IGNORED, 0])
 def test_surprisal_is_torchs_cross_entropy_in_bits_with_its_gradients(
-    shape, ignore, g, some_labels
+    shape, ignore, g, draw_labels
 ):
     scores = torch.randn(*shape, VOCABULARY, generator=g, dtype=torch.float64).requires_grad_()
-    labels = some_labels(*shape, ignore=ignore)
+    labels = draw_labels(*shape, ignore=ignore)
     # of torch, classes stand on the second axis
     nats = F.cross_entropy(
         scores.reshape(-1, VOCABULARY).T[None],
@@ -110,9 +110,9 @@ def test_one_that_finds_eight_tokens_equally_likely_has_a_perplexity_of_eight():
 
 @pytest.mark.parametrize("shape", [(1,), (2, 7), (2, 3, 4)])
 @pytest.mark.parametrize("ignore", [IGNORED, 0])
-def test_perplexity_is_the_exponential_of_torchs_mean_loss(shape, ignore, g, some_labels):
+def test_perplexity_is_the_exponential_of_torchs_mean_loss(shape, ignore, g, draw_labels):
     scores = 3 * torch.randn(*shape, VOCABULARY, generator=g, dtype=torch.float64)
-    labels = some_labels(*shape, ignore=ignore)
+    labels = draw_labels(*shape, ignore=ignore)
     loss = F.cross_entropy(scores.view(-1, VOCABULARY), labels.view(-1), ignore_index=ignore)
     found = perplexity(scores, labels, ignore)
     assert isinstance(found, float) and found == pytest.approx(math.exp(loss), rel=1e-12)
@@ -196,13 +196,13 @@ def test_the_interval_of_many_alike_texts_is_that_of_a_mean(g):
 # the models that count
 
 
-def by_hand(rows, context, vocabulary, order, discount, first=0) -> list[Fraction]:
-    """What is likely after a context, straight from the rows, in fractions."""
+def back_off_probabilities(rows, context, vocabulary, order, discount, first=0) -> list[Fraction]:
+    """Next-token probabilities under absolute discounting, counted from rows, as fractions."""
     if order == 0:
         return [Fraction(1, vocabulary)] * vocabulary
     context = tuple(context[max(0, len(context) - order + 1) :])
     n = len(context)
-    shorter = by_hand(rows, context[1:], vocabulary, n, discount, first)
+    shorter = back_off_probabilities(rows, context[1:], vocabulary, n, discount, first)
     counts = Counter(
         row[i]
         for row in rows
@@ -214,11 +214,13 @@ def by_hand(rows, context, vocabulary, order, discount, first=0) -> list[Fractio
         return shorter
     unseen = sum(shorter[token] for token in range(vocabulary) if token not in counts)
     if not unseen:
-        kept = total - discount * len(counts)
-        return [(counts[token] - discount) / kept for token in range(vocabulary)]
-    taken = discount * len(counts) / total
+        seen_mass = total - discount * len(counts)
+        return [(counts[token] - discount) / seen_mass for token in range(vocabulary)]
+    discounted = discount * len(counts) / total
     return [
-        (counts[token] - discount) / total if token in counts else taken * shorter[token] / unseen
+        (counts[token] - discount) / total
+        if token in counts
+        else discounted * shorter[token] / unseen
         for token in range(vocabulary)
     ]
 
@@ -235,7 +237,7 @@ def test_what_is_counted_is_what_loops_in_fractions_count(order, discount, first
     for n in range(4):
         for context in itertools.product(range(5), repeat=n):
             if n < max(order, 1):
-                want = by_hand(ROWS, context, 5, order, discount, first)
+                want = back_off_probabilities(ROWS, context, 5, order, discount, first)
                 p = model.after(context)
                 assert p.tolist() == pytest.approx([*map(float, want)], rel=1e-5)
                 assert p.sum().item() == pytest.approx(1, abs=1e-6) and p.min() > 0
@@ -249,7 +251,7 @@ def test_each_row_of_scores_is_after_the_tokens_up_to_its_own(order, g):
     scores = model(text)
     assert scores.shape == (2, 3, 6, 5)
     for i, j, t in itertools.product(range(2), range(3), range(6)):
-        want = by_hand(ROWS, text[i, j, : t + 1].tolist(), 5, order, Fraction(3, 4))
+        want = back_off_probabilities(ROWS, text[i, j, : t + 1].tolist(), 5, order, Fraction(3, 4))
         assert scores[i, j, t].exp().tolist() == pytest.approx([*map(float, want)], rel=1e-5)
     assert model(text[0, 0]).equal(scores[0, 0]) and model(text[:1, 1, :1]).shape == (1, 1, 5)
 
@@ -324,7 +326,8 @@ def test_a_model_that_cannot_count_is_refused_with_its_numbers(order, vocabulary
 # the models that are trained
 
 
-def lower_with_distance(scores):
+def add_alibi(scores):
+    """Subtract ALiBi's penalties, in place."""
     slopes = [2 ** (-8 * head / HEADS) for head in range(1, HEADS + 1)]
     n = scores.shape[-1]
     for head, i, j in itertools.product(range(HEADS), range(n), range(n)):
@@ -332,8 +335,8 @@ def lower_with_distance(scores):
     return scores
 
 
-def rotated(x):
-    """Pairs of columns as complex numbers, turned by the position times the pair's frequency."""
+def rotate(x):
+    """RoPE, with pairs of neighbouring columns as complex numbers."""
     n, d = x.shape[-2:]
     frequency = 10000.0 ** (-2 * torch.arange(d // 2, dtype=x.dtype, device=x.device) / d)
     angle = torch.arange(n, device=x.device)[:, None] * frequency
@@ -342,60 +345,63 @@ def rotated(x):
     return torch.view_as_real(turned).flatten(-2)
 
 
-def of_each_head(k):
-    """Neighbouring heads share the keys of a group."""
+def repeat_keys(k):
+    """Repeat the keys of each group for its heads."""
     return k.repeat_interleave(HEADS // k.shape[-3], dim=-3)
 
 
-def window(scores):
+def mask_window(scores):
+    """Scores with -inf beyond one token of distance."""
     n = scores.shape[-1]
-    far = [[abs(i - j) > 1 for j in range(n)] for i in range(n)]
-    return scores.masked_fill(torch.tensor(far, device=scores.device), -torch.inf)
+    outside = [[abs(i - j) > 1 for j in range(n)] for i in range(n)]
+    return scores.masked_fill(torch.tensor(outside, device=scores.device), -torch.inf)
 
 
-def softmax_of(scores_of):
-    """The weights of these scores, of which those of later keys do not count."""
+def causal_softmax(score):
+    """A function of q and k: the causal softmax of their scores."""
 
     def weights(q, k):
-        scores = scores_of(q, k)
+        scores = score(q, k)
         later = torch.ones_like(scores, dtype=torch.bool).triu(1)
         return scores.masked_fill(later, -torch.inf).softmax(-1)
 
     return weights
 
 
-def product(q, k):
+def dot_scores(q, k):
+    """Scaled dot products."""
     return torch.einsum("bhid,bhjd->bhij", q, k) / q.shape[-1] ** 0.5
 
 
-def of_features(q, k):
+def linear_weights(q, k):
+    """The weights of causal linear attention."""
     weights = torch.einsum("bhid,bhjd->bhij", F.elu(q) + 1, F.elu(k) + 1).tril()
     return weights / weights.sum(-1, keepdim=True)
 
 
-# what the heads do, and their weights by hand
-BY_HAND = {
-    "plain": (Causal, softmax_of(product)),
-    "RoPE": (None, softmax_of(lambda q, k: product(rotated(q), rotated(k)))),
+# by name, a maker of the attention, and the function that computes its weights by hand
+EXPECTED_WEIGHTS = {
+    "plain": (Causal, causal_softmax(dot_scores)),
+    "RoPE": (None, causal_softmax(lambda q, k: dot_scores(rotate(q), rotate(k)))),
     "ALiBi": (
         lambda: Causal(ALiBiAttention(HEADS)),
-        softmax_of(lambda q, k: lower_with_distance(product(q, k))),
+        causal_softmax(lambda q, k: add_alibi(dot_scores(q, k))),
     ),
     "windowed": (
         lambda: Causal(WindowedAttention(3)),
-        softmax_of(lambda q, k: window(product(q, k))),
+        causal_softmax(lambda q, k: mask_window(dot_scores(q, k))),
     ),
     "grouped": (
         lambda: Causal(grouped_query_attention),
-        softmax_of(lambda q, k: product(q, of_each_head(k))),
+        causal_softmax(lambda q, k: dot_scores(q, repeat_keys(k))),
     ),
     "grouped RoPE": (
         lambda: Causal(RotaryAttention(attend=grouped_query_attention)),
-        softmax_of(lambda q, k: product(rotated(q), rotated(of_each_head(k)))),
+        causal_softmax(lambda q, k: dot_scores(rotate(q), rotate(repeat_keys(k)))),
     ),
-    "linear": (CausalLinearAttention, of_features),
+    "linear": (CausalLinearAttention, linear_weights),
 }
-ATTENDS = {name: make for name, (make, _) in BY_HAND.items()} | {
+ATTENDS = {name: make for name, (make, _) in EXPECTED_WEIGHTS.items()} | {
     "T5": lambda: Causal(T5Attention(HEADS, num_buckets=8, max_distance=6)),
     "Shaw's keys": lambda: Causal(RelativeAttention(D // HEADS, 2, values=False)),
     "flash": lambda: Causal(flash_attention),
@@ -405,65 +411,68 @@ ALL = ATTENDS | {"Shaw": lambda: Causal(RelativeAttention(D // HEADS, 2))}
 
 
 @pytest.fixture
-def model_of(normal):
-    """A model in float64 whose heads do what a name says; its parameters are normal numbers."""
+def make_model(normal):
+    """Makes a float64 model with an attention by name and random normal parameters."""
 
     def make(name="RoPE"):
         options = {} if ALL[name] is None else {"attend": ALL[name]}
         groups = GROUPS if name.startswith("grouped") else None
-        made = language_model(VOCABULARY, D, HEADS, DEPTH, **options, groups=groups)
-        made = made.to(device(), torch.float64)
-        for weight in made.parameters():
+        model = language_model(VOCABULARY, D, HEADS, DEPTH, **options, groups=groups)
+        model = model.to(device(), torch.float64)
+        for weight in model.parameters():
             weight.data = normal(*weight.shape) / 2
-        return made
+        return model
 
     return make
 
 
-def through_the_blocks(model, text):
-    """For each block its attention, and what that reads."""
+def attention_inputs(model, text):
+    """Yield the attention layer of each block with its input."""
     x = model.embedding(text)
     for block in model.stack.blocks:
         yield block.attention.part, block.attention.norm(x)
         x = block(x)
 
 
-def hooks(model) -> int:
-    return sum(len(one._forward_pre_hooks) + len(one._forward_hooks) for one in model.modules())
+def hook_count(model) -> int:
+    """The number of forward hooks in a model."""
+    return sum(
+        len(module._forward_pre_hooks) + len(module._forward_hooks) for module in model.modules()
+    )
 
 
 @pytest.mark.parametrize("n", [1, 5, 8])
-@pytest.mark.parametrize("name", BY_HAND)
-def test_the_weights_of_the_heads_are_those_by_hand(name, n, model_of, g):
-    model, text = model_of(name), tokens(g, 2, n)
+@pytest.mark.parametrize("name", EXPECTED_WEIGHTS)
+def test_the_weights_of_the_heads_are_those_by_hand(name, n, make_model, g):
+    model, text = make_model(name), tokens(g, 2, n)
     weights = head_weights(model, text)
     assert weights.shape == (DEPTH, 2, HEADS, n, n) and not weights.requires_grad
-    for found, (layer, x) in zip(weights, through_the_blocks(model, text), strict=True):
+    for found, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
         q, k = layer.w_q(x), layer.w_k(x)
         q, k = split_heads(q, HEADS), split_heads(k, k.shape[-1] // (D // HEADS))
-        torch.testing.assert_close(found, BY_HAND[name][1](q, k).detach())
+        torch.testing.assert_close(found, EXPECTED_WEIGHTS[name][1](q, k).detach())
 
 
 @pytest.mark.parametrize("name", ATTENDS)
-def test_with_its_weights_a_block_does_what_its_attention_does(name, model_of, g):
-    model, text = model_of(name), tokens(g, 2, 7)
+def test_with_its_weights_a_block_does_what_its_attention_does(name, make_model, g):
+    model, text = make_model(name), tokens(g, 2, 7)
     weights = head_weights(model, text)
-    for found, (layer, x) in zip(weights, through_the_blocks(model, text), strict=True):
-        v = of_each_head(layer.keys_values(x)[1])
+    for found, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
+        v = repeat_keys(layer.keys_values(x)[1])
         torch.testing.assert_close(layer.w_o(join_heads(found @ v)), layer(x))
     torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
     assert weights.triu(1).eq(0).all() and weights.min() >= 0
 
 
-def test_looking_at_the_weights_leaves_the_model_as_it_was(model_of, g):
-    model, text = model_of(), tokens(g, 2, 5)
+def test_looking_at_the_weights_leaves_the_model_as_it_was(make_model, g):
+    model, text = make_model(), tokens(g, 2, 5)
     before, weights = model(text), copy.deepcopy(model.state_dict())
     head_weights(model, text)
-    assert model(text).equal(before) and hooks(model) == 0
+    assert model(text).equal(before) and hook_count(model) == 0
     assert all(x.equal(weights[name]) for name, x in model.state_dict().items())
     with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 9"):
         head_weights(model, torch.full_like(text, 9))
-    assert hooks(model) == 0 and model(text).equal(before)
+    assert hook_count(model) == 0 and model(text).equal(before)
 
 
 def test_the_weights_have_a_shape_on_the_meta_device():
@@ -478,8 +487,8 @@ def test_the_weights_have_a_shape_on_the_meta_device():
     [[], [(0, 0)], [(1, HEADS - 1)], [(0, 1), (0, 3), (1, 2)], [(1, h) for h in range(HEADS)]],
     ids=len,
 )
-def test_without_a_head_is_with_zeros_in_the_columns_that_read_it(name, heads, model_of, g):
-    model, text = model_of(name), tokens(g, 2, 5)
+def test_without_a_head_is_with_zeros_in_the_columns_that_read_it(name, heads, make_model, g):
+    model, text = make_model(name), tokens(g, 2, 5)
     before, other = model(text), copy.deepcopy(model)
     width = D // HEADS
     for block, head in heads:
@@ -489,7 +498,7 @@ def test_without_a_head_is_with_zeros_in_the_columns_that_read_it(name, heads, m
         inside = model(text)
     torch.testing.assert_close(inside, other(text), **EXACT)
     assert inside.equal(before) == (not heads)
-    assert model(text).equal(before) and hooks(model) == 0
+    assert model(text).equal(before) and hook_count(model) == 0
     ours, theirs = (
         torch.autograd.grad(scores.square().sum(), [*one.parameters()])
         for scores, one in ((inside, model), (other(text), other))
@@ -501,15 +510,15 @@ def test_without_a_head_is_with_zeros_in_the_columns_that_read_it(name, heads, m
             torch.testing.assert_close(a, b)
 
 
-def test_without_all_heads_of_all_blocks_a_token_is_alone(model_of, g):
-    model, text = model_of(), tokens(g, 2, 5)
+def test_without_all_heads_of_all_blocks_a_token_is_alone(make_model, g):
+    model, text = make_model(), tokens(g, 2, 5)
     with without(model, itertools.product(range(DEPTH), range(HEADS))):
         torch.testing.assert_close(model(text)[:, 4:], model(text[:, 4:]))
     assert (model(text)[:, 4:] - model(text[:, 4:])).abs().max() > 1e-3
 
 
-def test_without_a_head_of_the_first_block_the_weights_of_the_second_change(model_of, g):
-    model, text = model_of(), tokens(g, 2, 5)
+def test_without_a_head_of_the_first_block_the_weights_of_the_second_change(make_model, g):
+    model, text = make_model(), tokens(g, 2, 5)
     whole = head_weights(model, text)
     with without(model, [(0, 1)]):
         fewer = head_weights(model, text)
@@ -517,23 +526,23 @@ def test_without_a_head_of_the_first_block_the_weights_of_the_second_change(mode
     assert (fewer[1] - whole[1]).abs().amax((0, 2, 3)).min() > 1e-3
 
 
-def test_after_an_error_the_heads_are_there_again(model_of, g):
-    model, text = model_of(), tokens(g, 2, 5)
+def test_after_an_error_the_heads_are_there_again(make_model, g):
+    model, text = make_model(), tokens(g, 2, 5)
     before = model(text)
     with pytest.raises(ZeroDivisionError), without(model, [(0, 1), (1, 1)]):
         raise ZeroDivisionError
-    assert hooks(model) == 0 and model(text).equal(before)
+    assert hook_count(model) == 0 and model(text).equal(before)
 
 
 @pytest.mark.parametrize(("block", "head"), [(DEPTH, 0), (-1, 0), (0, HEADS), (1, -1)])
-def test_a_head_that_is_not_there_is_named_and_none_is_taken_away(block, head, model_of):
-    model = model_of()
+def test_a_head_that_is_not_there_is_named_and_none_is_taken_away(block, head, make_model):
+    model = make_model()
     with (
         pytest.raises(ValueError, match=f"there is no head {head} in a block {block} of {DEPTH}"),
         without(model, [(0, 0), (block, head)]),
     ):
         pass
-    assert hooks(model) == 0
+    assert hook_count(model) == 0
 
 
 # where the heads look
@@ -594,8 +603,8 @@ def test_weights_that_are_not_square_are_refused(score, unchecked):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_with_each_attend_no_row_depends_on_a_later_token(name, model_of, g):
-    model, text = model_of(name), tokens(g, 2, 6)
+def test_with_each_attend_no_row_depends_on_a_later_token(name, make_model, g):
+    model, text = make_model(name), tokens(g, 2, 6)
     whole = model(text)
     assert whole.shape == (2, 6, VOCABULARY)
     changed = text.clone()
@@ -608,18 +617,18 @@ def test_with_each_attend_no_row_depends_on_a_later_token(name, model_of, g):
 
 
 @pytest.mark.parametrize("name", [*ALL])
-def test_with_each_attend_a_text_goes_on_from_what_is_kept(name, model_of, g):
-    model, text = model_of(name), tokens(g, 2, 6)
+def test_with_each_attend_a_text_goes_on_from_what_is_kept(name, make_model, g):
+    model, text = make_model(name), tokens(g, 2, 6)
     decoding = model.decode()
     steps = [decoding.step(text[:, start:end]) for start, end in ((0, 3), (3, 4), (4, 6))]
     torch.testing.assert_close(torch.cat(steps, dim=1), model(text))
 
 
-def test_by_default_its_heads_know_the_order_of_the_tokens(model_of, g):
+def test_by_default_its_heads_know_the_order_of_the_tokens(make_model, g):
     text = tokens(g, 1, 6)
     moved = torch.cat([text[:, :5].flip(1), text[:, 5:]], dim=1)
     for name, knows in (("RoPE", True), ("plain", False)):
-        model = model_of(name)
+        model = make_model(name)
         model.stack.blocks = model.stack.blocks[:1]
         gap = (model(text) - model(moved))[:, -1].abs().max()
         assert (gap > 1e-3) == knows and (gap < 1e-12) != knows

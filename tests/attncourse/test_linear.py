@@ -39,19 +39,19 @@ FORMS = {
     "chunks of 3": short_chunks,
     "causal": causal,
 }
-FEATURES = {
+FEATURE_MAPS = {
     "elu + 1": feature_map,
     "exp": torch.exp,
     "both signs": lambda x: torch.cat([x.relu(), (-x).relu()], dim=-1),
     "taylor": taylor_features,
 }
-LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 form = pytest.fixture(params=FORMS)(lambda request: FORMS[request.param])
 
 
 @pytest.fixture
 def inputs(normal):
-    """Queries, keys and values, of different widths, that want gradients."""
+    """Draws queries, keys and values of different widths that require gradients."""
 
     def draw(leading, n, m=None, d=4, e=3, dtype=torch.float64):
         m = n if m is None else m
@@ -61,25 +61,25 @@ def inputs(normal):
     return draw
 
 
-def by_torch(q, k, v, features, allowed):
-    """Each pair's weight as torch's softmax of its logarithm."""
-    scores = (features(q) @ features(k).mT).log().masked_fill(~allowed, -torch.inf)
+def torch_linear_attention(q, k, v, feature_map, mask):
+    """Linear attention with torch's softmax of the logarithms of the feature products."""
+    scores = (feature_map(q) @ feature_map(k).mT).log().masked_fill(~mask, -torch.inf)
     return scores.softmax(-1).nan_to_num() @ v
 
 
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("features", FEATURE_MAPS)
 @pytest.mark.parametrize("n", [1, 2, 7, 8])
 def test_every_form_equals_torch_s_softmax_of_the_logarithms(form, inputs, n, features):
     q, k, v = inputs((2, 3), n)
-    features = FEATURES[features]
-    if features is FEATURES["both signs"]:
+    features = FEATURE_MAPS[features]
+    if features is FEATURE_MAPS["both signs"]:
         # features that share no sign have weight 0, whose logarithm has no gradient
         q, k = q.abs() + 0.1, k.abs() + 0.1
-    want = by_torch(q, k, v, features, causal_mask(n, device()))
+    want = torch_linear_attention(q, k, v, features, causal_mask(n, device()))
     torch.testing.assert_close(form(q, k, v, feature_map=features), want)
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 @pytest.mark.parametrize("n", [1, 3, 7, 130])
 def test_every_form_is_the_masked_one_with_its_gradients(form, inputs, normal, n, leading):
     tensors = inputs(leading, n)
@@ -93,9 +93,9 @@ def test_every_form_is_the_masked_one_with_its_gradients(form, inputs, normal, n
 
 
 @pytest.mark.parametrize("n, m", [(1, 1), (7, 7), (3, 8), (8, 3)])
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("features", FEATURE_MAPS)
 def test_one_state_for_all_queries_is_the_form_with_all_pairs(inputs, normal, features, n, m):
-    tensors, features = inputs((2, 3), n, m), FEATURES[features]
+    tensors, features = inputs((2, 3), n, m), FEATURE_MAPS[features]
     ours = linear_attention(*tensors, feature_map=features)
     want = linear_attention_parallel(*tensors, causal=False, feature_map=features)
     grad_output = normal(*want.shape)
@@ -286,7 +286,7 @@ def test_inputs_come_back_unchanged(form, inputs):
     assert all(torch.equal(x, old) for x, old in zip(tensors, before, strict=True))
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_meta_device_gives_the_shapes(form, leading):
     shapes = [(*leading, 5, 4), (*leading, 5, 4), (*leading, 5, 2)]
     tensors = [torch.empty(s, device="meta").requires_grad_() for s in shapes]

@@ -5,10 +5,10 @@ import torch
 
 from attncourse.linear import delta_write, gated_write
 
-LEADING = [(), (2,), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 1, 3)]
 
 
-@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize("leading", LEADING_AXES)
 def test_gates_of_one_write_the_plain_sum(leading, normal):
     k, v = normal(*leading, 5, 3), normal(*leading, 5, 4)
     S = normal(*leading, 3, 4)
@@ -18,7 +18,7 @@ def test_gates_of_one_write_the_plain_sum(leading, normal):
     torch.testing.assert_close(S, want)
 
 
-@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize("leading", LEADING_AXES)
 def test_the_delta_rule_is_a_step_of_gradient_descent(leading, normal):
     S, k, v = normal(*leading, 3, 4).requires_grad_(), normal(*leading, 3), normal(*leading, 4)
     beta = normal(*leading).sigmoid()

@@ -9,58 +9,58 @@ from attncourse import device
 from attncourse.dot_product import attention, causal_mask, padding_mask
 from attncourse.multi_head import MultiHeadAttention, join_heads, split_heads
 
-LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 # n, m, d_model, heads: alone, all different, one token, one key, one head, heads of width 1
 SIZES = [(1, 1, 1, 1), (7, 5, 12, 3), (1, 8, 6, 2), (8, 1, 6, 3), (7, 5, 4, 1), (5, 7, 4, 4)]
 
 
 @pytest.fixture
-def layer(normal):
-    """A layer whose weights and biases are normal numbers."""
+def make_layer(normal):
+    """Makes a layer with random normal parameters."""
 
     def make(d_model, heads, dtype=torch.float64, **options):
-        made = MultiHeadAttention(d_model, heads, **options).to(device(), dtype)
-        for p in made.parameters():
+        layer = MultiHeadAttention(d_model, heads, **options).to(device(), dtype)
+        for p in layer.parameters():
             p.data = normal(*p.shape, dtype=dtype) / d_model**0.5
-        return made
+        return layer
 
     return make
 
 
-def as_torch(ours):
-    """Torch's module with our weights."""
+def to_torch(ours):
+    """torch's module with our weights."""
     theirs = nn.MultiheadAttention(
         ours.d_model, ours.heads, bias=ours.w_q.bias is not None, batch_first=True
     ).to(ours.w_q.weight)
-    first = (ours.w_q, ours.w_k, ours.w_v)
-    theirs.in_proj_weight.data = torch.cat([one.weight.data for one in first])
+    projections = (ours.w_q, ours.w_k, ours.w_v)
+    theirs.in_proj_weight.data = torch.cat([projection.weight.data for projection in projections])
     theirs.out_proj.weight.data = ours.w_o.weight.data
     if ours.w_q.bias is not None:
-        theirs.in_proj_bias.data = torch.cat([one.bias.data for one in first])
+        theirs.in_proj_bias.data = torch.cat([projection.bias.data for projection in projections])
         theirs.out_proj.bias.data = ours.w_o.bias.data
     return theirs
 
 
 def gradients(out, inputs, grad_output, module):
-    """The gradients of the inputs and of every weight, ours and torch's in the same order."""
+    """Gradients of the inputs and of all parameters, in the same order for ours and torch's."""
     out.backward(grad_output)
     grads = [x.grad for x in inputs]
     for x in inputs:
         x.grad = None
     if isinstance(module, nn.MultiheadAttention):
-        own = [module.in_proj_weight, module.in_proj_bias]
-        parts = [part for p in own if p is not None for part in p.grad.chunk(3)]
-        last = module.out_proj
+        parameters = [module.in_proj_weight, module.in_proj_bias]
+        parts = [part for p in parameters if p is not None for part in p.grad.chunk(3)]
+        output_projection = module.out_proj
     else:
-        first = (module.w_q, module.w_k, module.w_v)
+        projections = (module.w_q, module.w_k, module.w_v)
         kinds = ("weight", "bias") if module.w_q.bias is not None else ("weight",)
-        parts = [getattr(one, kind).grad for kind in kinds for one in first]
-        last = module.w_o
-    return grads + parts + [p.grad for p in last.parameters()]
+        parts = [getattr(projection, kind).grad for kind in kinds for projection in projections]
+        output_projection = module.w_o
+    return grads + parts + [p.grad for p in output_projection.parameters()]
 
 
 def masks(g, n, m):
-    """For a batch of two: what is allowed, and how torch's module is told, per (batch, head)."""
+    """Boolean masks by name, for a batch of two."""
     lengths = torch.tensor([m, (m + 1) // 2])
     random = torch.rand(2, n, m, generator=g) < 0.5
     random[..., 0] = True
@@ -79,11 +79,11 @@ def masks(g, n, m):
 @pytest.mark.parametrize("kind", masks(torch.Generator(), 1, 1))
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_the_layer_equals_torch_with_the_gradients_of_inputs_and_weights(
-    layer, normal, g, sizes, kind, cross, bias
+    make_layer, normal, g, sizes, kind, cross, bias
 ):
     n, m, d_model, heads = sizes
-    ours = layer(d_model, heads, bias=bias)
-    theirs = as_torch(ours)
+    ours = make_layer(d_model, heads, bias=bias)
+    theirs = to_torch(ours)
     inputs = [normal(2, n, d_model).requires_grad_()]
     if cross:
         inputs.append(normal(2, m, d_model).requires_grad_())
@@ -103,22 +103,22 @@ def test_the_layer_equals_torch_with_the_gradients_of_inputs_and_weights(
     )
 
 
-def test_padding_equals_torch_s_own_word_for_it(layer, normal):
-    ours, x, lengths = layer(12, 3), normal(2, 7, 12), torch.tensor([7, 4], device=device())
+def test_padding_equals_torch_s_own_word_for_it(make_layer, normal):
+    ours, x, lengths = make_layer(12, 3), normal(2, 7, 12), torch.tensor([7, 4], device=device())
     allowed = padding_mask(lengths, 7)
-    wanted, _ = as_torch(ours)(x, x, x, key_padding_mask=~allowed.squeeze(1))
+    wanted, _ = to_torch(ours)(x, x, x, key_padding_mask=~allowed.squeeze(1))
     torch.testing.assert_close(ours(x, mask=allowed), wanted)
 
 
-def test_a_layer_without_a_batch_equals_torch(layer, normal):
-    ours, x = layer(12, 3), normal(7, 12)
+def test_a_layer_without_a_batch_equals_torch(make_layer, normal):
+    ours, x = make_layer(12, 3), normal(7, 12)
     mask = causal_mask(7, device())
-    wanted, _ = as_torch(ours)(x, x, x, attn_mask=~mask)
+    wanted, _ = to_torch(ours)(x, x, x, attn_mask=~mask)
     torch.testing.assert_close(ours(x, mask=mask), wanted)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 6])
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_head_i_has_the_ith_piece_of_each_row(normal, leading, heads):
     x = normal(*leading, 5, 6)
     pieces = split_heads(x, heads)
@@ -130,9 +130,9 @@ def test_head_i_has_the_ith_piece_of_each_row(normal, leading, heads):
 
 
 @pytest.mark.parametrize("heads", [1, 3])
-@pytest.mark.parametrize("leading", LEADING, ids=str)
-def test_the_layer_is_its_heads_one_after_the_other(layer, normal, leading, heads):
-    ours, x, y = layer(6, heads), normal(*leading, 5, 6), normal(*leading, 7, 6)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
+def test_the_layer_is_its_heads_one_after_the_other(make_layer, normal, leading, heads):
+    ours, x, y = make_layer(6, heads), normal(*leading, 5, 6), normal(*leading, 7, 6)
     q, k, v = ours.w_q(x), ours.w_k(y), ours.w_v(y)
     width = 6 // heads
     pieces = [slice(i * width, (i + 1) * width) for i in range(heads)]
@@ -141,26 +141,26 @@ def test_the_layer_is_its_heads_one_after_the_other(layer, normal, leading, head
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (1, 5), (3, 5, 5), (3, 1, 5), (1, 5, 5)], ids=str)
-def test_a_mask_of_the_batch_does_not_line_up_with_the_heads(layer, normal, g, shape):
+def test_a_mask_of_the_batch_does_not_line_up_with_the_heads(make_layer, normal, g, shape):
     # as many heads as sequences: a missing axis would not be noticed by the shapes
-    ours, x = layer(6, 3), normal(3, 5, 6)
+    ours, x = make_layer(6, 3), normal(3, 5, 6)
     mask = torch.rand(shape, generator=g).to(device()) < 0.6
     each = mask.expand(3, 5, 5)
     wanted = torch.stack([ours(x[i], mask=each[i]) for i in range(3)])
     torch.testing.assert_close(ours(x, mask=mask), wanted)
 
 
-def test_a_mask_with_an_axis_for_the_heads_is_refused(layer, normal):
+def test_a_mask_with_an_axis_for_the_heads_is_refused(make_layer, normal):
     mask = torch.ones(2, 3, 5, 5, dtype=torch.bool, device=device())
     with pytest.raises(
         ValueError,
         match=r"leading axes of mask, \(2, 3\), do not broadcast to \(2,\): .* mask=\(2, 3, 5, 5\)",
     ):
-        layer(6, 3)(normal(2, 5, 6), mask=mask)
+        make_layer(6, 3)(normal(2, 5, 6), mask=mask)
 
 
-def test_a_token_that_may_attend_nowhere_gets_the_last_bias_alone(layer, normal):
-    ours, x = layer(6, 3), normal(2, 5, 6).requires_grad_()
+def test_a_token_that_may_attend_nowhere_gets_the_last_bias_alone(make_layer, normal):
+    ours, x = make_layer(6, 3), normal(2, 5, 6).requires_grad_()
     mask = torch.ones(5, 5, dtype=torch.bool, device=device())
     mask[1] = False
     out = ours(x, mask=mask)
@@ -178,9 +178,9 @@ def test_torch_gives_nan_to_such_a_token_where_it_is_asked_for_weights(normal, w
     assert bool(out[:, 1].isnan().all()) == weights and out[:, 2].isfinite().all()
 
 
-def test_the_mechanism_of_the_heads_is_an_argument(layer, normal):
-    ours, x, mask = layer(6, 3), normal(2, 5, 6), causal_mask(5, device())
-    theirs = layer(6, 3, attend=F.scaled_dot_product_attention)
+def test_the_mechanism_of_the_heads_is_an_argument(make_layer, normal):
+    ours, x, mask = make_layer(6, 3), normal(2, 5, 6), causal_mask(5, device())
+    theirs = make_layer(6, 3, attend=F.scaled_dot_product_attention)
     theirs.load_state_dict(ours.state_dict())
     torch.testing.assert_close(theirs(x, mask=mask), ours(x, mask=mask))
     ours.attend = lambda q, k, v, mask: v
@@ -200,15 +200,17 @@ def test_a_mechanism_with_parameters_is_trained_with_the_layer():
     assert "attend.sharpness" in names
 
 
-def test_reordered_tokens_give_reordered_outputs(layer, normal, g):
-    ours, x = layer(6, 3), normal(2, 7, 6)
+def test_reordered_tokens_give_reordered_outputs(make_layer, normal, g):
+    ours, x = make_layer(6, 3), normal(2, 7, 6)
     order = torch.randperm(7, generator=g).to(device())
     torch.testing.assert_close(ours(x[:, order]), ours(x)[:, order])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(layer, normal, dtype):
-    ours, x, y = layer(6, 3, dtype), normal(2, 5, 6, dtype=dtype), normal(2, 7, 6, dtype=dtype)
+def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(
+    make_layer, normal, dtype
+):
+    ours, x, y = make_layer(6, 3, dtype), normal(2, 5, 6, dtype=dtype), normal(2, 7, 6, dtype=dtype)
     mask = torch.ones(5, 7, dtype=torch.bool, device=device()).tril()
     inputs = (x, y, mask)
     before = [one.clone() for one in inputs]
@@ -216,7 +218,7 @@ def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(laye
     assert all(torch.equal(one, old) for one, old in zip(inputs, before, strict=True))
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_meta_device_gives_the_shapes(leading):
     ours = MultiHeadAttention(6, 3).to("meta")
     x, y = torch.empty(*leading, 5, 6, device="meta"), torch.empty(*leading, 7, 6, device="meta")

@@ -1,4 +1,4 @@
-"""Numbers and their names: the words, the draw, what is trained and tested, the batches."""
+"""Numbers and their names: the words, the sampling, the training and test sets, the batches."""
 
 import random
 

@@ -20,7 +20,7 @@ from attncourse.positional import (
     tree_distance,
 )
 
-LEADING = [(), (2,), (2, 3)]
+LEADING_AXES = [(), (2,), (2, 3)]
 ENCODINGS = {
     "sinusoids": SinusoidalEncoding,
     "learned": lambda d: LearnedEncoding(20, d),
@@ -30,28 +30,30 @@ DOUBLE = {"dtype": torch.float64, "device": device()}
 
 
 @pytest.fixture(params=ENCODINGS.values(), ids=ENCODINGS)
-def encoding(request):
+def make_encoding(request):
+    """Makes an encoding of a width, in float64."""
     torch.manual_seed(0)
     return lambda d: request.param(d).to(**DOUBLE)
 
 
 def random_heads(n, seed, forest=False):
-    """The heads of a random tree, or forest, whose words stand in any order."""
+    """The heads (parents) of a random tree or forest, with words in random order."""
     g = torch.Generator().manual_seed(seed)
     order = torch.randperm(n, generator=g).tolist()
     heads = [-1] * n
     for i, token in enumerate(order[1:], 1):
-        above = int(torch.randint(-1 if forest else 0, i, (), generator=g))
-        heads[token] = order[above] if above >= 0 else -1
+        parent = int(torch.randint(-1 if forest else 0, i, (), generator=g))
+        heads[token] = order[parent] if parent >= 0 else -1
     return heads
 
 
-def way_up(heads, token):
-    way = [token]
-    while heads[way[-1]] >= 0:
-        way.append(heads[way[-1]])
+def path_to_root(heads, token):
+    """The tokens from one up to its root, and -1."""
+    path = [token]
+    while heads[path[-1]] >= 0:
+        path.append(heads[path[-1]])
     # one more node, above all roots
-    return [*way, -1]
+    return [*path, -1]
 
 
 @pytest.mark.parametrize("n", [0, 1, 7])
@@ -88,10 +90,10 @@ def test_sinusoids_are_as_exact_as_their_dtype_however_far(dtype):
     assert error.abs().max() <= torch.finfo(dtype).eps
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 5), (8, 4)])
-def test_an_encoding_adds_one_row_to_every_token_of_a_position(encoding, g, leading, n, d):
-    layer = encoding(d)
+def test_an_encoding_adds_one_row_to_every_token_of_a_position(make_encoding, g, leading, n, d):
+    layer = make_encoding(d)
     x = torch.randn(*leading, n, d, generator=g, dtype=torch.float64).to(device())
     before = x.clone()
     added = layer(torch.zeros(n, d, **DOUBLE))
@@ -116,19 +118,21 @@ def test_the_mlp_is_a_network_of_the_position(g):
 
 
 @pytest.mark.parametrize("start", [0, 1, 6])
-def test_a_chunk_that_knows_its_start_gets_the_rows_of_the_whole(encoding, g, start):
-    layer = encoding(4)
+def test_a_chunk_that_knows_its_start_gets_the_rows_of_the_whole(make_encoding, g, start):
+    layer = make_encoding(4)
     x = torch.randn(2, 7, 4, generator=g, dtype=torch.float64).to(device())
     torch.testing.assert_close(layer(x[:, start:], start), layer(x)[:, start:])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_the_output_has_the_dtype_of_the_input(encoding, dtype):
-    assert encoding(4).to(dtype)(torch.zeros(3, 4, dtype=dtype, device=device())).dtype == dtype
+def test_the_output_has_the_dtype_of_the_input(make_encoding, dtype):
+    assert (
+        make_encoding(4).to(dtype)(torch.zeros(3, 4, dtype=dtype, device=device())).dtype == dtype
+    )
 
 
-def test_the_meta_device_gives_the_shapes(encoding):
-    out = encoding(4).to("meta")(torch.empty(2, 3, 4, device="meta"))
+def test_the_meta_device_gives_the_shapes(make_encoding):
+    out = make_encoding(4).to("meta")(torch.empty(2, 3, 4, device="meta"))
     assert (out.shape, out.device.type) == ((2, 3, 4), "meta")
     assert sinusoids(3, 4, "meta").device.type == "meta"
     heads = torch.empty(2, 5, device="meta", dtype=torch.long)
@@ -137,8 +141,8 @@ def test_the_meta_device_gives_the_shapes(encoding):
     assert depth.device.type == distance.device.type == "meta"
 
 
-def test_gradients_reach_tokens_and_parameters(encoding, g):
-    layer = encoding(4)
+def test_gradients_reach_tokens_and_parameters(make_encoding, g):
+    layer = make_encoding(4)
     x = torch.randn(2, 3, 4, generator=g, dtype=torch.float64).to(device()).requires_grad_()
     assert torch.autograd.gradcheck(layer, x)
     layer(x).square().sum().backward()
@@ -175,7 +179,7 @@ def test_only_without_positions_and_mask_does_attention_follow_a_permutation(g, 
 def test_depth_and_distance_are_those_of_the_way_walked_token_by_token(n, forest):
     for seed in range(5):
         heads = random_heads(n, seed, forest)
-        ways = [way_up(heads, token) for token in range(n)]
+        ways = [path_to_root(heads, token) for token in range(n)]
         given = torch.tensor(heads, device=device())
         assert tree_depth(given).tolist() == [len(way) - 2 for way in ways]
         above = [[j in ways[i] for j in range(n)] for i in range(n)]
@@ -193,7 +197,7 @@ def test_in_a_chain_depth_is_the_position_and_distance_the_offset():
     torch.testing.assert_close(tree_distance(place - 1), place - place[:, None])
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 @pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64], ids=str)
 def test_trees_come_in_batches_and_keep_their_dtype(leading, dtype):
     count = math.prod(leading)
@@ -231,10 +235,10 @@ def test_heads_that_are_no_tree_are_refused_with_the_numbers(f, heads, numbers):
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (3, 1), (5,)], ids=str)
-def test_an_encoding_of_another_width_is_refused(encoding, shape):
+def test_an_encoding_of_another_width_is_refused(make_encoding, shape):
     last = f"{shape[-1]} stands where self.d=5 should: " if len(shape) == 2 else ""
     with pytest.raises(ValueError, match=rf"forward: {last}x=\({shape[0]},.*n, self.d\)"):
-        encoding(5)(torch.zeros(shape, **DOUBLE))
+        make_encoding(5)(torch.zeros(shape, **DOUBLE))
 
 
 @pytest.mark.parametrize(("n", "start", "last"), [(21, 0, 20), (1, 20, 20), (3, -1, 1)])

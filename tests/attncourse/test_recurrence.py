@@ -7,60 +7,65 @@ from torch import nn
 from attncourse import device
 from attncourse.recurrence import gradient_by_distance, lstm, rnn
 
-LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 # n, d, h: alone, of width 1, states wider and narrower than tokens
 SIZES = [(1, 1, 1), (1, 4, 3), (2, 3, 5), (7, 5, 3), (8, 2, 6)]
-THEIRS = {"rnn": (nn.RNN, 1), "lstm": (nn.LSTM, 4)}
-network = pytest.fixture(params=THEIRS)(lambda request: request.param)
+TORCH_LAYERS = {"rnn": (nn.RNN, 1), "lstm": (nn.LSTM, 4)}
+network = pytest.fixture(params=TORCH_LAYERS)(lambda request: request.param)
 
 
-def shapes(name, d, h):
+def weight_shapes(name, d, h):
     """The shapes of the weights and biases."""
-    rows = THEIRS[name][1] * h
+    rows = TORCH_LAYERS[name][1] * h
     return (rows, d), (rows, h), (rows,), (rows,)
 
 
-def states(name, x, weights, first=None):
-    """All states and the last cell, which an RNN has not."""
-    return (rnn(x, *weights, first), None) if name == "rnn" else lstm(x, *weights, first)
+def run_network(name, x, weights, initial=None):
+    """All states, and the last cell of an LSTM or None."""
+    return (rnn(x, *weights, initial), None) if name == "rnn" else lstm(x, *weights, initial)
 
 
 @pytest.fixture
 def inputs(normal):
-    """Tokens, the four weights, and what is before the first token; all want gradients."""
+    """Draws tokens, the four weights, and the initial state; all require gradients."""
 
     def draw(name, leading, n, d, h, dtype=torch.float64):
-        weights = [normal(*shape, dtype=dtype).requires_grad_() for shape in shapes(name, d, h)]
-        first = [normal(*leading, h, dtype=dtype).requires_grad_() for _ in "hc"]
+        weights = [
+            normal(*shape, dtype=dtype).requires_grad_() for shape in weight_shapes(name, d, h)
+        ]
+        initial = [normal(*leading, h, dtype=dtype).requires_grad_() for _ in "hc"]
         x = normal(*leading, n, d, dtype=dtype).requires_grad_()
-        return x, weights, tuple(first) if name == "lstm" else first[0]
+        return x, weights, tuple(initial) if name == "lstm" else initial[0]
 
     return draw
 
 
-def by_torch(name, x, weights, first=None):
-    """The states and the last cell of torch's own layer with these weights."""
+def run_torch(name, x, weights, initial=None):
+    """States and last cell of torch's layer with these weights."""
     with torch.device("meta"):
-        layer = THEIRS[name][0](x.shape[-1], weights[1].shape[1], batch_first=True)
-    own = dict(
+        layer = TORCH_LAYERS[name][0](x.shape[-1], weights[1].shape[1], batch_first=True)
+    weights_by_name = dict(
         zip(("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"), weights, strict=True)
     )
     # torch takes one leading axis, and gives the last state an axis for the layer
-    flat = [one.reshape(1, -1, one.shape[-1]) for one in (first if name == "lstm" else [first])]
-    before = tuple(flat) if name == "lstm" else flat[0]
+    flat = [
+        tensor.reshape(1, -1, tensor.shape[-1])
+        for tensor in (initial if name == "lstm" else [initial])
+    ]
+    state = tuple(flat) if name == "lstm" else flat[0]
     batch = x.reshape(-1, *x.shape[-2:])
     # on a GPU it would warn of weights that do not lie in one piece
     with torch.backends.cudnn.flags(enabled=False):
-        out, last = torch.func.functional_call(layer.to(x.dtype), own, (batch, before))
+        out, last = torch.func.functional_call(layer.to(x.dtype), weights_by_name, (batch, state))
     cell = last[1].view(*x.shape[:-2], -1) if name == "lstm" else None
     return out.view(*x.shape[:-1], -1), cell
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_states_and_gradients_are_those_of_torch(network, inputs, normal, leading):
     for sizes in SIZES:
         x, weights, first = inputs(network, leading, *sizes)
-        ours, theirs = (f(network, x, weights, first) for f in (states, by_torch))
+        ours, theirs = (f(network, x, weights, first) for f in (run_network, run_torch))
         torch.testing.assert_close(ours, theirs)
         leaves = [x, *weights, *(first if network == "lstm" else [first])]
         grad_output = normal(*ours[0].shape)
@@ -77,16 +82,18 @@ def test_states_and_gradients_are_those_of_torch(network, inputs, normal, leadin
 def test_without_a_first_state_it_is_zeros(network, inputs):
     x, weights, first = inputs(network, (2,), 5, 4, 3)
     zeros = tuple(map(torch.zeros_like, first)) if network == "lstm" else torch.zeros_like(first)
-    torch.testing.assert_close(states(network, x, weights), states(network, x, weights, zeros))
+    torch.testing.assert_close(
+        run_network(network, x, weights), run_network(network, x, weights, zeros)
+    )
 
 
 @pytest.mark.parametrize("cut", [1, 3, 6])
 def test_a_sequence_may_be_read_in_two_parts(network, inputs, cut):
     x, weights, first = inputs(network, (2,), 7, 4, 3)
-    whole, cell = states(network, x, weights, first)
-    early, between = states(network, x[:, :cut], weights, first)
+    whole, cell = run_network(network, x, weights, first)
+    early, between = run_network(network, x[:, :cut], weights, first)
     handed_over = early[:, -1] if network == "rnn" else (early[:, -1], between)
-    late, last = states(network, x[:, cut:], weights, handed_over)
+    late, last = run_network(network, x[:, cut:], weights, handed_over)
     torch.testing.assert_close(torch.cat([early, late], 1), whole)
     if network == "lstm":
         torch.testing.assert_close(last, cell)
@@ -94,7 +101,7 @@ def test_a_sequence_may_be_read_in_two_parts(network, inputs, cut):
 
 def test_a_state_depends_on_every_token_up_to_it_and_on_no_later_one(network, inputs):
     x, weights, first = inputs(network, (), 6, 4, 3)
-    out = states(network, x, weights, first)[0]
+    out = run_network(network, x, weights, first)[0]
     for i in range(6):
         (gradient,) = torch.autograd.grad(out[i].sum(), x, retain_graph=True)
         assert ((gradient != 0).any(-1) == (torch.arange(6, device=device()) <= i)).all()
@@ -103,7 +110,7 @@ def test_a_state_depends_on_every_token_up_to_it_and_on_no_later_one(network, in
 def test_the_same_token_at_two_places_makes_two_states(network, inputs):
     x, weights, _ = inputs(network, (), 3, 4, 3)
     x = x.detach()[[0, 1, 0]]
-    out = states(network, x, weights)[0]
+    out = run_network(network, x, weights)[0]
     assert (out[0] - out[2]).abs().max() > 1e-3
 
 
@@ -118,30 +125,30 @@ def test_a_closed_gate_keeps_nothing_and_an_open_one_all(inputs):
 
 def test_states_stay_between_minus_one_and_one(network, inputs):
     x, weights, _ = inputs(network, (2,), 20, 4, 3)
-    out = states(network, 1e3 * x, weights)[0]
+    out = run_network(network, 1e3 * x, weights)[0]
     assert out.isfinite().all() and out.abs().max() <= 1
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_the_states_have_the_dtype_of_the_tokens(network, inputs, dtype):
     x, weights, first = inputs(network, (2,), 7, 4, 3, dtype=dtype)
-    assert states(network, x, weights)[0].dtype == dtype
-    assert states(network, x, weights, first)[0].dtype == dtype
+    assert run_network(network, x, weights)[0].dtype == dtype
+    assert run_network(network, x, weights, first)[0].dtype == dtype
 
 
 def test_inputs_come_back_unchanged(network, inputs):
     x, weights, first = inputs(network, (2,), 5, 4, 3)
     every = [x, *weights, *(first if network == "lstm" else [first])]
     before = [one.detach().clone() for one in every]
-    states(network, x, weights, first)
+    run_network(network, x, weights, first)
     assert all(torch.equal(one, old) for one, old in zip(every, before, strict=True))
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_meta_device_gives_the_shapes(network, leading):
     x = torch.empty(*leading, 5, 4, device="meta").requires_grad_()
-    weights = [torch.empty(s, device="meta").requires_grad_() for s in shapes(network, 4, 3)]
-    out, cell = states(network, x, weights)
+    weights = [torch.empty(s, device="meta").requires_grad_() for s in weight_shapes(network, 4, 3)]
+    out, cell = run_network(network, x, weights)
     assert (out.shape, out.device.type) == ((*leading, 5, 3), "meta")
     assert cell is None or cell.shape == (*leading, 3)
     out.sum().backward()
@@ -198,9 +205,9 @@ def test_sizes_that_do_not_fit_are_refused_with_the_numbers(network, inputs, bad
         x = wrong if name == "x" else x
         if name == "first":
             first = wrong if network == "rnn" else (first[0], wrong)
-    rows = str(3 * THEIRS[network][1])
+    rows = str(3 * TORCH_LAYERS[network][1])
     with pytest.raises(ValueError, match=message.replace("R", rows)):
-        states(network, x, weights, first)
+        run_network(network, x, weights, first)
 
 
 @pytest.mark.parametrize("sizes", [(0, 4, 2), (3, 0, 2), (3, 4, 0)])

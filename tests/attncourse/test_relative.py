@@ -24,8 +24,8 @@ FORMS = {
     "gather": relative_attention_gather,
     "blocks": relative_attention,
 }
-SHORT = [form for form in FORMS if form != "loops"]
-LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+VECTORIZED = [form for form in FORMS if form != "loops"]
+LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 # n, m, max_distance: alone, odd, without distance, beyond the sequence, the last queries of a cache
 SIZES = [(1, 1, 0), (1, 1, 2), (7, 7, 2), (5, 5, 0), (5, 5, 4), (4, 4, 9), (3, 8, 2), (1, 6, 3)]
 form = pytest.fixture(params=FORMS)(lambda request: FORMS[request.param])
@@ -33,25 +33,25 @@ form = pytest.fixture(params=FORMS)(lambda request: FORMS[request.param])
 
 @pytest.fixture
 def inputs(normal):
-    """Queries, keys, values and both tables, all of different widths, that want gradients."""
+    """Draws queries, keys, values and both tables, of different widths, requiring gradients."""
 
     def draw(leading, n, m, max_distance, d=4, e=3, dtype=torch.float64):
-        of_words = [(*leading, n, d), (*leading, m, d), (*leading, m, e)]
+        qkv = [(*leading, n, d), (*leading, m, d), (*leading, m, e)]
         tables = [(2 * max_distance + 1, d), (2 * max_distance + 1, e)]
-        return [normal(*shape, dtype=dtype).requires_grad_() for shape in of_words + tables]
+        return [normal(*shape, dtype=dtype).requires_grad_() for shape in qkv + tables]
 
     return draw
 
 
 def random_mask(g, *shape):
-    """About half True; if there is a second query, it may attend nowhere."""
+    """A random mask; the second query, if any, may attend nowhere."""
     mask = torch.rand(shape, generator=g) < 0.5
     mask[..., 1:2, :] = False
     return mask.to(device())
 
 
-def by_torch(q, k, v, a_k, a_v, mask):
-    """torch's attention, with the term of the keys as its bias, and its weights for the values."""
+def torch_relative_attention(q, k, v, a_k, a_v, mask):
+    """Shaw's attention by torch: the key term as a bias, and torch's weights for the values."""
     n, m, max_distance = q.shape[-2], k.shape[-2], len(a_k) // 2
     rows = torch.tensor(
         [
@@ -62,8 +62,8 @@ def by_torch(q, k, v, a_k, a_v, mask):
     bias = (q[..., None, :] * a_k[rows]).sum(-1) / q.shape[-1] ** 0.5
     if mask is not None:
         bias = bias.masked_fill(~mask, -torch.inf)
-    every_key = torch.eye(m, dtype=q.dtype, device=q.device).expand(*k.shape[:-1], m)
-    weights = F.scaled_dot_product_attention(q, k, every_key, bias)
+    identity = torch.eye(m, dtype=q.dtype, device=q.device).expand(*k.shape[:-1], m)
+    weights = F.scaled_dot_product_attention(q, k, identity, bias)
     # torch gives NaN, or zeros, where a query may attend nowhere, depending on its version
     weights = weights.nan_to_num()
     return (weights[..., None] * (v[..., None, :, :] + a_v[rows])).sum(-2)
@@ -73,16 +73,18 @@ def gradients(out, inputs, grad_output):
     return torch.autograd.grad(out, [x for x in inputs if x is not None], grad_output)
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_every_form_equals_torch_s_attention(form, inputs, g, leading):
     for sizes in SIZES:
         tensors = inputs(leading, *sizes)
         for mask in (None, random_mask(g, *leading, *sizes[:2])):
-            torch.testing.assert_close(form(*tensors, mask), by_torch(*tensors, mask))
+            torch.testing.assert_close(
+                form(*tensors, mask), torch_relative_attention(*tensors, mask)
+            )
 
 
 @pytest.mark.parametrize("tables", ["both", "keys", "values"])
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", VECTORIZED)
 def test_every_form_is_the_loops_with_their_gradients(name, inputs, normal, g, tables):
     for sizes in SIZES:
         q, k, v, a_k, a_v = inputs((2, 3), *sizes)
@@ -231,7 +233,7 @@ def test_leading_axes_broadcast_with_their_gradients(form, normal, inputs):
 def test_scores_may_be_large(form, inputs, scale):
     q, k, v, a_k, a_v = inputs((2,), 7, 7, 2)
     torch.testing.assert_close(
-        form(scale * q, k, v, a_k, a_v), by_torch(scale * q, k, v, a_k, a_v, None)
+        form(scale * q, k, v, a_k, a_v), torch_relative_attention(scale * q, k, v, a_k, a_v, None)
     )
 
 
@@ -251,7 +253,7 @@ def test_inputs_come_back_unchanged(form, inputs, g):
     assert all(torch.equal(x, old) for x, old in zip(tensors, before, strict=True))
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_meta_device_gives_the_shapes(form, leading):
     shapes = [(*leading, 3, 4), (*leading, 5, 4), (*leading, 5, 2), (7, 4), (7, 2)]
     tensors = [torch.empty(s, device="meta").requires_grad_() for s in shapes]
@@ -268,7 +270,7 @@ def test_the_forms_cost_what_they_say():
         torch.empty(h, n, d, device="meta"),
         torch.empty(2 * max_distance + 1, d, device="meta"),
     )
-    largest = {name: count(FORMS[name], *[words] * 3, *[table] * 2).largest for name in SHORT}
+    largest = {name: count(FORMS[name], *[words] * 3, *[table] * 2).largest for name in VECTORIZED}
     assert largest["dense"] == n * n * d
     assert largest["gather"] == h * n * n
     assert largest["blocks"] <= h * n * n / 4

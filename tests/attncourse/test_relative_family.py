@@ -22,13 +22,13 @@ from attncourse.relative import (
     t5_buckets,
 )
 
-LEADING = [(), (2,), (2, 3)]
+LEADING_AXES = [(), (2,), (2, 3)]
 LENGTHS = [1, 2, 7, 8]
 
 
 @pytest.fixture
 def normal(g):
-    """Normal numbers on the course's device, from one seed."""
+    """Draws standard normal tensors on the course's device, from a fixed seed."""
     return lambda *shape: torch.randn(shape, generator=g, dtype=torch.float64).to(device())
 
 
@@ -38,7 +38,7 @@ def offsets(n):
 
 
 @pytest.mark.parametrize("n", LENGTHS)
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_skew_is_the_lookup_of_each_offset(normal, leading, n):
     x = normal(*leading, n, 2 * n - 1)
     index = (offsets(n) + n - 1).expand(*leading, n, n)
@@ -46,7 +46,7 @@ def test_the_skew_is_the_lookup_of_each_offset(normal, leading, n):
 
 
 @pytest.mark.parametrize("n", LENGTHS)
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_causal_skew_is_the_lookup_of_each_offset_to_the_left(normal, leading, n):
     x = normal(*leading, n, n)
     index = (offsets(n) + n - 1).clamp(max=n - 1).expand(*leading, n, n)
@@ -67,8 +67,8 @@ def test_the_skew_is_how_all_offsets_meet_their_queries(normal):
     torch.testing.assert_close(scores.softmax(-1) @ v, want)
 
 
-def with_bias_of_offset(q, k, bias):
-    """q, k and a table whose product is a number for each offset: one column more says so."""
+def append_offset_bias(q, k, bias):
+    """q, k and a key table with an extra column, by which the table adds a bias per offset."""
     one = torch.ones_like(q[..., :1])
     table = torch.cat([q.new_zeros(len(bias), q.shape[-1]), bias[:, None]], dim=-1)
     return torch.cat([q, one], -1), torch.cat([k, 0 * one], -1), table
@@ -81,7 +81,7 @@ def test_alibi_is_a_relative_table_of_one_number_a_row(normal):
     distance = torch.arange(-6, 7, device=device()).abs()
     for h, slope in enumerate([1 / 4, 1 / 16, 1 / 64, 1 / 256]):
         # the last column is divided by the root of the width, 4 with it, like the rest
-        wide = with_bias_of_offset(q[h] * (4 / 3) ** 0.5, k[h], -slope * distance * 2)
+        wide = append_offset_bias(q[h] * (4 / 3) ** 0.5, k[h], -slope * distance * 2)
         torch.testing.assert_close(relative_attention(*wide[:2], v[h], wide[2], None), theirs[h])
 
 
@@ -130,7 +130,7 @@ def test_a_t5_bias_is_a_relative_table_of_one_number_a_row(normal, bidirectional
     buckets = t5_buckets(9, 8, 6, bidirectional, device())
     theirs = F.scaled_dot_product_attention(q, k, v, learned[buckets])
     by_offset = torch.cat([buckets[-1], buckets[0, 1:]])
-    wide = with_bias_of_offset(q * (4 / 3) ** 0.5, k, 2 * learned[by_offset])
+    wide = append_offset_bias(q * (4 / 3) ** 0.5, k, 2 * learned[by_offset])
     torch.testing.assert_close(relative_attention(*wide[:2], v, wide[2], None), theirs)
 
 
@@ -179,7 +179,7 @@ def test_transformer_xl_is_relative_attention_with_a_table_that_is_only_projecte
     torch.testing.assert_close(relative_attention(q, k, v, table, None), theirs)
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_rope_turns_each_pair_as_a_complex_number(normal, leading):
     x, positions = normal(*leading, 7, 6), torch.tensor([0, 1, 2, 5, 8, 100, 4000], device=device())
     angle = positions[:, None] * torch.tensor(

@@ -1,4 +1,4 @@
-"""Texts and their ratings: what is read out of the archive, the folds, the batches."""
+"""Texts and their ratings: reading the archive, the folds, the batches."""
 
 import hashlib
 import io
@@ -13,7 +13,8 @@ from attncourse.data.sentiment import KINDS, Rated, Vocabulary, tokens
 SAMPLE = ratings(offline=True)
 
 
-def packed(members: dict[str, bytes]) -> bytes:
+def tar_bytes(members: dict[str, bytes]) -> bytes:
+    """A tar.gz of these files, as bytes."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as tar:
         for name, content in members.items():
@@ -24,8 +25,8 @@ def packed(members: dict[str, bytes]) -> bytes:
 
 
 @pytest.fixture
-def archive(cache, monkeypatch):
-    """In the archive's place, one with these bytes, in the cache already."""
+def put_archive(cache, monkeypatch):
+    """Puts an archive with this content into the cache, in place of the real one."""
 
     def put(content: bytes) -> None:
         cache.mkdir()
@@ -37,10 +38,10 @@ def archive(cache, monkeypatch):
     return put
 
 
-def test_clear_ratings_are_read_and_doubtful_ones_left_out(archive):
+def test_clear_ratings_are_read_and_doubtful_ones_left_out(put_archive):
     lines = "1\t2.5\tGood &amp; cheap :)\r\n2\t0.4\tSo\tso\r\n3\t-0.6\tBad\r\n"
     name = f"hutto_ICWSM_2014/{KINDS['movies']}_GroundTruth.txt"
-    archive(packed({sentiment.MEMBER: packed({name: lines.encode()})}))
+    put_archive(tar_bytes({sentiment.MEMBER: tar_bytes({name: lines.encode()})}))
     got = ratings("movies")
     assert got.texts == (Rated("Good & cheap :)", 2.5), Rated("Bad", -0.6))
     assert str(got) == "movies: 2 texts, 50% of them positive"
@@ -48,15 +49,15 @@ def test_clear_ratings_are_read_and_doubtful_ones_left_out(archive):
         ratings("tweets")
 
 
-@pytest.mark.parametrize("content", [b"no archive", packed({"other": b""})], ids=len)
-def test_an_archive_that_cannot_be_read_is_named(archive, content):
-    archive(content)
+@pytest.mark.parametrize("content", [b"no archive", tar_bytes({"other": b""})], ids=len)
+def test_an_archive_that_cannot_be_read_is_named(put_archive, content):
+    put_archive(content)
     with pytest.raises(CorruptArchiveError, match=r"vaderSentiment-3\.3\.2.* cannot be read"):
         ratings()
 
 
 def test_without_network_the_texts_are_our_sample_and_say_so(monkeypatch):
-    def fetch(archive):
+    def fetch(put_archive):
         raise UnavailableError("no network")
 
     monkeypatch.setattr(sentiment, "fetch", fetch)

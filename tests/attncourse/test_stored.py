@@ -1,4 +1,4 @@
-"""Weights in a script: what is written is read back, here and by a page, and half of it is not."""
+"""Weights in a script: reading them back, here and in a page, and refusing broken files."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ NOTE = "½ of “it” — </b>\n"
 
 @pytest.fixture
 def weights(g) -> dict[str, torch.Tensor]:
-    """Matrices whose rows are of very different sizes, and what has one axis or none."""
+    """Matrices with rows of very different magnitudes, a vector and a scalar."""
     return {
         "out.weight": torch.randn(5, 3, generator=g) * 10.0 ** torch.arange(-2, 3)[:, None],
         "out.bias": torch.randn(5, generator=g),
@@ -40,12 +40,12 @@ def file(weights, tmp_path) -> Path:
     return tmp_path / "model.js"
 
 
-def with_other(file: Path, **changed) -> None:
-    """Change what a file holds; None takes it out."""
+def change_file(file: Path, **changed) -> None:
+    """Change keys of the content of a file; None removes a key."""
     text = file.read_text("utf-8")
-    held = json.loads(text[text.index("{") : text.rindex("}") + 1]) | changed
-    held = {name: value for name, value in held.items() if value is not None}
-    file.write_text(f"window.courseModel = {json.dumps(held)};\n", "utf-8")
+    content = json.loads(text[text.index("{") : text.rindex("}") + 1]) | changed
+    content = {name: value for name, value in content.items() if value is not None}
+    file.write_text(f"window.courseModel = {json.dumps(content)};\n", "utf-8")
 
 
 def shapes(file: Path) -> dict[str, list[int]]:
@@ -152,19 +152,19 @@ def test_a_part_of_a_file_is_refused(file, share):
 
 @pytest.mark.parametrize("name", ["format", "shapes", "rows", "scales", "vectors"])
 def test_a_file_that_lacks_a_part_is_refused_with_its_name(file, name):
-    with_other(file, **{name: None})
+    change_file(file, **{name: None})
     with pytest.raises(ValueError, match=rf"model\.js holds no weights.*{name}"):
         opened(file)
 
 
 def test_a_text_that_is_no_base64_is_refused(file):
-    with_other(file, rows="abc")
+    change_file(file, rows="abc")
     with pytest.raises(ValueError, match=r"model\.js holds no weights.*padding"):
         opened(file)
 
 
 def test_a_file_of_another_format_is_refused_with_both_numbers(file):
-    with_other(file, format=2)
+    change_file(file, format=2)
     with pytest.raises(ValueError, match=r"model\.js is of format 2, and this version reads 1"):
         opened(file)
 
@@ -183,14 +183,14 @@ def test_a_file_of_another_format_is_refused_with_both_numbers(file):
 )
 def test_numbers_that_are_missing_or_left_over_are_counted(file, name, shape, words):
     other = shapes(file) | {name: shape}
-    with_other(file, shapes={one: size for one, size in other.items() if size is not None})
+    change_file(file, shapes={one: size for one, size in other.items() if size is not None})
     with pytest.raises(ValueError, match=rf"model\.js {words}"):
         opened(file)
 
 
 def test_of_half_its_numbers_the_error_says_how_many_are_missing(file):
     rows = torch.arange(10, dtype=torch.int8).numpy().tobytes()
-    with_other(file, rows=base64.b64encode(rows).decode())
+    change_file(file, rows=base64.b64encode(rows).decode())
     # 15 for the first matrix
     with pytest.raises(ValueError, match=r"model\.js lacks 5 of its rows"):
         opened(file)

@@ -11,7 +11,7 @@ from attncourse.train import accuracy, adamw, fit, kept, muon, progress, seeded
 
 
 class Letters(NamedTuple):
-    """Each label is its letter's number modulo 3; the last place of a row has none."""
+    """A batch of letters; each label is its letter modulo 3, and that of the last is ignored."""
 
     letters: Tensor
     labels: Tensor
@@ -22,6 +22,8 @@ class Letters(NamedTuple):
 
 
 class Lookup(nn.Module):
+    """An embedding and a linear classifier."""
+
     def __init__(self, dropout: float = 0.0):
         super().__init__()
         self.table = nn.Embedding(6, 8)
@@ -109,7 +111,7 @@ def test_the_model_is_in_the_mode_it_was_in(batches, training):
 
 
 class Killed(Exception):
-    pass
+    """Stands for the death of the process."""
 
 
 @pytest.mark.parametrize("optimizer", [adamw, muon])
@@ -170,23 +172,23 @@ def test_training_ends_early_by_steps_in_the_middle_of_an_epoch(batches):
     assert len(seen) == 6 and len(history) == 2
 
 
-def rates_of(monkeypatch, *kinds) -> list[list[float]]:
-    """At each step of these kinds of optimizers their rate, which is noted from now on."""
-    found = []
-    for kind in kinds:
-        rates, whole = [], kind.step
+def record_rates(monkeypatch, *optimizers) -> list[list[float]]:
+    """Record the learning rate at each step of these optimizer classes: a growing list each."""
+    all_rates = []
+    for optimizer in optimizers:
+        rates, original = [], optimizer.step
 
-        def watched(self, *args, rates=rates, whole=whole, **kwargs):
+        def recording_step(self, *args, rates=rates, original=original, **kwargs):
             rates.append(self.param_groups[0]["lr"])
-            return whole(self, *args, **kwargs)
+            return original(self, *args, **kwargs)
 
-        monkeypatch.setattr(kind, "step", watched)
-        found.append(rates)
-    return found
+        monkeypatch.setattr(optimizer, "step", recording_step)
+        all_rates.append(rates)
+    return all_rates
 
 
 def test_the_rate_falls_from_its_first_value_to_zero(batches, monkeypatch):
-    (rates,) = rates_of(monkeypatch, torch.optim.AdamW)
+    (rates,) = record_rates(monkeypatch, torch.optim.AdamW)
     fit(Lookup(), lambda: batches, 2, 0.5)
     assert rates == pytest.approx([0.5 * (1 - i / 8) for i in range(8)])
 
@@ -208,8 +210,8 @@ def test_by_default_it_does_what_adamw_does_at_rates_that_are_set_by_hand(batche
     assert isinstance(adamw(ours, 0.1), torch.optim.AdamW)
 
 
-class Deep(Lookup):
-    """With matrices of several shapes, one of them in a layer without a bias."""
+class DeepLookup(Lookup):
+    """A deeper Lookup, with matrices of several shapes, one without a bias."""
 
     def __init__(self, dropout: float = 0.0):
         super().__init__(dropout)
@@ -220,7 +222,7 @@ class Deep(Lookup):
 
 def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_else(batches):
     with seeded(0):
-        ours, theirs = Deep(), Deep()
+        ours, theirs = DeepLookup(), DeepLookup()
     theirs.load_state_dict(ours.state_dict())
     assert len(fit(ours, lambda: batches, 2, 0.05, optimizer=muon)) == 2
     named = dict(theirs.named_parameters())
@@ -248,7 +250,7 @@ def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_e
 
 def test_a_first_step_of_muon_is_about_orthogonal_and_as_large_as_one_of_adamw(batches):
     with seeded(0):
-        model = Deep()
+        model = DeepLookup()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     fit(model, lambda: batches[:1], 1, 0.01, optimizer=muon)
     moved = {name: p.detach() - before[name] for name, p in model.named_parameters()}
@@ -265,7 +267,7 @@ def test_a_first_step_of_muon_is_about_orthogonal_and_as_large_as_one_of_adamw(b
 
 def test_muon_learns_what_a_table_can_hold(batches):
     with seeded(0):
-        model = Deep()
+        model = DeepLookup()
         history = fit(model, lambda: batches, 10, 3e-2, optimizer=muon)
     assert accuracy(model, batches) == 1 and history[-1] < 0.2 * history[0]
 
@@ -274,7 +276,7 @@ def test_muon_learns_what_a_table_can_hold(batches):
 def test_the_rates_of_both_optimizers_fall_and_go_on_falling_after_a_break(
     batches, monkeypatch, tmp_path, broken
 ):
-    found = rates_of(monkeypatch, torch.optim.Muon, torch.optim.AdamW)
+    found = record_rates(monkeypatch, torch.optim.Muon, torch.optim.AdamW)
 
     def train(epochs: int) -> None:
         left = iter([batches] * epochs)

@@ -45,12 +45,12 @@ IN_ENCODER = {**PARTS, "norm2": "feed_forward.norm"}
 IN_DECODER = {**PARTS, "norm2": "cross_attention.norm", "norm3": "feed_forward.norm"}
 each_norm = pytest.mark.parametrize("residual", [PreNorm, PostNorm])
 each_activation = pytest.mark.parametrize("activation", [F.relu, F.gelu])
-LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 
 
 @pytest.fixture
 def randomized(normal):
-    """A module whose parameters are all normal numbers."""
+    """Sets all parameters of a module to random normal numbers."""
 
     def draw(module, dtype=torch.float64):
         module = module.to(device(), dtype)
@@ -61,58 +61,58 @@ def randomized(normal):
     return draw
 
 
-def renamed(theirs, of="data"):
-    """The weights of a module of torch, or their gradients, by our names."""
+def to_our_names(theirs, attribute="data"):
+    """The weights of a torch module, or their gradients, under our parameter names."""
     ours, parameters = {}, dict(theirs.named_parameters())
     for name, p in parameters.items():
         decoder = name.startswith("decoder.") or "norm3.weight" in parameters
         parts = IN_DECODER if decoder else IN_ENCODER
         *path, last = (parts.get(word, word) for word in name.split("."))
-        x = getattr(p, of)
+        x = getattr(p, attribute)
         if last.startswith("in_proj_"):
             kind = last.removeprefix("in_proj_")
             pieces = zip("qkv", x.chunk(3), strict=True)
-            ours |= {".".join([*path, f"w_{one}", kind]): piece for one, piece in pieces}
+            ours |= {".".join([*path, f"w_{letter}", kind]): piece for letter, piece in pieces}
         else:
             ours[".".join([*path, last])] = x
     return ours
 
 
-def as_ours(ours, theirs):
-    """Our module, with torch's weights."""
+def load_torch_weights(ours, theirs):
+    """Load a torch module's weights into ours."""
     ours = ours.to(device(), torch.float64)
-    ours.load_state_dict(renamed(theirs))
+    ours.load_state_dict(to_our_names(theirs))
     return ours
 
 
-def compare(ours, theirs, out, wanted, grad_output, inputs):
-    """The values, and the gradients of every input and every weight."""
-    torch.testing.assert_close(out, wanted)
+def assert_equal_with_gradients(ours, theirs, out, expected, grad_output, inputs):
+    """Assert equal outputs, and equal gradients of all inputs and weights."""
+    torch.testing.assert_close(out, expected)
     grads = []
-    for y in (out, wanted):
+    for y in (out, expected):
         grads.append(torch.autograd.grad(y, inputs, grad_output, retain_graph=True))
         y.backward(grad_output)
     torch.testing.assert_close(*grads)
-    mine = {name: p.grad for name, p in ours.named_parameters()}
-    torch.testing.assert_close(mine, renamed(theirs, "grad"))
+    gradients = {name: p.grad for name, p in ours.named_parameters()}
+    torch.testing.assert_close(gradients, to_our_names(theirs, "grad"))
 
 
-def forbidden(mask, n, m):
-    """Our mask for a batch of two, as torch is told: True is forbidden, for each head."""
+def torch_mask(mask, n, m):
+    """Our mask for a batch of two in torch's form: True forbids, with one mask per head."""
     return None if mask is None else ~mask.expand(2, n, m).repeat_interleave(HEADS, dim=0)
 
 
 def masks(n, m):
-    """What is allowed in a batch of two."""
+    """Masks by name, for a batch of two."""
     padding = padding_mask(torch.tensor([m, (m + 1) // 2]), m).to(device())
     steps = torch.ones(n, m, dtype=torch.bool, device=device()).tril()
     return {"open": None, "padding": padding, "causal": steps, "both": steps & padding}
 
 
-def options(residual, activation):
-    """What torch calls these."""
-    named = {"norm_first": residual is PreNorm, "activation": activation}
-    return {"dropout": 0.0, "batch_first": True, **named}
+def torch_options(residual, activation):
+    """The arguments of torch's layers for a residual class and an activation."""
+    options = {"norm_first": residual is PreNorm, "activation": activation}
+    return {"dropout": 0.0, "batch_first": True, **options}
 
 
 @each_norm
@@ -122,14 +122,16 @@ def options(residual, activation):
 def test_the_encoder_block_equals_torch_with_all_gradients(
     randomized, normal, residual, activation, kind, n
 ):
-    theirs = randomized(nn.TransformerEncoderLayer(D, HEADS, D_FF, **options(residual, activation)))
+    theirs = randomized(
+        nn.TransformerEncoderLayer(D, HEADS, D_FF, **torch_options(residual, activation))
+    )
     # keys after a query are hidden by the mask or by the mechanism
     attend = Causal() if kind == "both" else attention
     block = EncoderBlock(D, HEADS, D_FF, attend, residual=residual, activation=activation)
-    ours, x = as_ours(block, theirs), normal(2, n, D).requires_grad_()
+    ours, x = load_torch_weights(block, theirs), normal(2, n, D).requires_grad_()
     own = masks(n, n)["padding" if kind == "both" else kind]
-    wanted = theirs(x, src_mask=forbidden(masks(n, n)[kind], n, n))
-    compare(ours, theirs, ours(x, own), wanted, normal(2, n, D), [x])
+    wanted = theirs(x, src_mask=torch_mask(masks(n, n)[kind], n, n))
+    assert_equal_with_gradients(ours, theirs, ours(x, own), wanted, normal(2, n, D), [x])
 
 
 @each_norm
@@ -141,14 +143,18 @@ def test_the_decoder_block_equals_torch_with_all_gradients(
     randomized, normal, residual, activation, kind, memory_kind, sizes
 ):
     n, m = sizes
-    theirs = randomized(nn.TransformerDecoderLayer(D, HEADS, D_FF, **options(residual, activation)))
+    theirs = randomized(
+        nn.TransformerDecoderLayer(D, HEADS, D_FF, **torch_options(residual, activation))
+    )
     block = DecoderBlock(D, HEADS, D_FF, residual=residual, activation=activation)
-    ours, x, memory = as_ours(block, theirs), normal(2, n, D), normal(2, m, D)
+    ours, x, memory = load_torch_weights(block, theirs), normal(2, n, D), normal(2, m, D)
     x, memory = x.requires_grad_(), memory.requires_grad_()
     own, cross = masks(n, n)[kind], masks(n, m)[memory_kind]
     both = masks(n, n)["both" if kind == "padding" else "causal"]
-    wanted = theirs(x, memory, forbidden(both, n, n), forbidden(cross, n, m))
-    compare(ours, theirs, ours(x, memory, own, cross), wanted, normal(2, n, D), [x, memory])
+    wanted = theirs(x, memory, torch_mask(both, n, n), torch_mask(cross, n, m))
+    assert_equal_with_gradients(
+        ours, theirs, ours(x, memory, own, cross), wanted, normal(2, n, D), [x, memory]
+    )
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -160,11 +166,11 @@ def test_the_stacks_equal_torch_s_transformer_with_all_gradients(
     randomized, normal, residual, activation, padded, sizes
 ):
     n, m = sizes
-    theirs = randomized(nn.Transformer(D, HEADS, 2, 2, D_FF, **options(residual, activation)))
+    theirs = randomized(nn.Transformer(D, HEADS, 2, 2, D_FF, **torch_options(residual, activation)))
     named = {"residual": residual, "activation": activation}
     encoder = Encoder([EncoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
     decoder = Decoder([DecoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
-    ours = as_ours(nn.ModuleDict({"encoder": encoder, "decoder": decoder}), theirs)
+    ours = load_torch_weights(nn.ModuleDict({"encoder": encoder, "decoder": decoder}), theirs)
     x, y = normal(2, m, D).requires_grad_(), normal(2, n, D).requires_grad_()
     own, source = masks(n, n), masks(m, m)["padding"] if padded else None
     kind = "padding" if padded else "open"
@@ -174,10 +180,10 @@ def test_the_stacks_equal_torch_s_transformer_with_all_gradients(
         words |= {f"{key}_key_padding_mask": ~mask.squeeze(1) for key, mask in hidden.items()}
     wanted = theirs(x, y, **words)
     out = decoder(y, encoder(x, source), own[kind], source)
-    compare(ours, theirs, out, wanted, normal(2, n, D), [x, y])
+    assert_equal_with_gradients(ours, theirs, out, wanted, normal(2, n, D), [x, y])
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_each_sequence_of_a_batch_goes_alone_through_a_model(randomized, g, leading):
     model = randomized(translator())
     source = torch.randint(VOCABULARY, (*leading, 5), generator=g).to(device())
@@ -189,19 +195,19 @@ def test_each_sequence_of_a_batch_goes_alone_through_a_model(randomized, g, lead
     torch.testing.assert_close(together, alone)
 
 
-def translator(**named):
+def translator(**options):
     """An encoder-decoder of two blocks each, for five tokens of source."""
     return Transformer(
         Embedding(VOCABULARY, D, SinusoidalEncoding(D)),
-        Encoder([EncoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D)),
+        Encoder([EncoderBlock(D, HEADS, D_FF, **options) for _ in range(2)], nn.LayerNorm(D)),
         Embedding(VOCABULARY, D, LearnedEncoding(9, D), scale=D**0.5),
-        Decoder([DecoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D)),
+        Decoder([DecoderBlock(D, HEADS, D_FF, **options) for _ in range(2)], nn.LayerNorm(D)),
     )
 
 
-def language_model(attend=None, position=None, **named):
+def language_model(attend=None, position=None, **options):
     """Two causal blocks."""
-    blocks = [EncoderBlock(D, HEADS, D_FF, attend or Causal(), **named) for _ in range(2)]
+    blocks = [EncoderBlock(D, HEADS, D_FF, attend or Causal(), **options) for _ in range(2)]
     return LanguageModel(Embedding(VOCABULARY, D, position), Encoder(blocks, nn.LayerNorm(D)))
 
 
@@ -245,7 +251,7 @@ def test_the_scores_have_the_dtype_of_the_weights(randomized, g, dtype):
     assert all(decoding.step(x[:, i : i + 1]).dtype == dtype for i in range(2))
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_meta_device_gives_the_shapes(leading):
     model = translator().to("meta")
     source = torch.zeros(*leading, 5, dtype=torch.int64, device="meta")
@@ -330,8 +336,9 @@ def test_a_weight_that_is_missing_is_named(name):
         load_gpt2(numbers, heads=3)
 
 
-def call(model, *args, **named):
-    return lambda: model(*args, **named)
+def deferred(model, *args, **options):
+    """A call of the model, without arguments."""
+    return lambda: model(*args, **options)
 
 
 X, WORDS = torch.zeros(2, 5, D), torch.zeros(2, 5, dtype=torch.int64)
@@ -342,25 +349,25 @@ X, WORDS = torch.zeros(2, 5, D), torch.zeros(2, 5, dtype=torch.int64)
     [
         (lambda: EncoderBlock(10, 3, 20), "d_model=10 is not a multiple of heads=3"),
         (lambda: GroupedAttention(12, 4, groups=3), "heads=4 is not a multiple of groups=3"),
-        (call(EncoderBlock(D, HEADS, D_FF), X, causal_mask(4)), "mask has n=4, but q has n=5"),
+        (deferred(EncoderBlock(D, HEADS, D_FF), X, causal_mask(4)), "mask has n=4, but q has n=5"),
         (
-            call(EncoderBlock(D, HEADS, D_FF), X, torch.ones(2, HEADS, 5, 5).bool()),
+            deferred(EncoderBlock(D, HEADS, D_FF), X, torch.ones(2, HEADS, 5, 5).bool()),
             r"leading axes of mask, \(2, 3, 1\), do not broadcast to \(2, 3\)",
         ),
         (
-            call(DecoderBlock(D, HEADS, D_FF), X, X[:, :3], None, causal_mask(5)),
+            deferred(DecoderBlock(D, HEADS, D_FF), X, X[:, :3], None, causal_mask(5)),
             "mask has m=5, but k has m=3",
         ),
-        (call(language_model(), WORDS + 7), "token 7 is not one of a vocabulary of 7"),
-        (call(language_model(), WORDS - 1), "token -1 is not one of a vocabulary of 7"),
+        (deferred(language_model(), WORDS + 7), "token 7 is not one of a vocabulary of 7"),
+        (deferred(language_model(), WORDS - 1), "token -1 is not one of a vocabulary of 7"),
         (
-            call(language_model(position=LearnedEncoding(4, D)), WORDS),
+            deferred(language_model(position=LearnedEncoding(4, D)), WORDS),
             "x has positions 0 to 4, but the table has 4 rows",
         ),
         (lambda: load_gpt2({}, 3), "wte.weight is not among the 0 weights: are they GPT-2's"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_what_does_not_fit_is_named_with_its_numbers(call, numbers):
+def test_what_does_not_fit_is_named_with_its_numbers(deferred, numbers):
     with pytest.raises(ValueError, match=numbers):
-        call()
+        deferred()

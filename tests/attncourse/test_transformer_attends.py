@@ -1,4 +1,4 @@
-"""What the heads of a block can do, and where: each cell of the page's table, and combinations."""
+"""Which attention works in which place: each cell of the page's table, and combinations."""
 
 import pytest
 import torch
@@ -49,7 +49,7 @@ each_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 
 @pytest.fixture
 def randomized(normal):
-    """A module whose parameters are all normal numbers."""
+    """Sets all parameters of a module to random normal numbers."""
 
     def draw(module, dtype=torch.float64):
         module = module.to(device(), dtype)
@@ -61,6 +61,7 @@ def randomized(normal):
 
 
 def causal(name):
+    """A causal form of a mechanism."""
     return CausalLinearAttention() if name == "linear" else Causal(MECHANISMS[name]())
 
 
@@ -84,17 +85,17 @@ def translator(attend, cross_attend, groups=None):
     )
 
 
-def in_the_encoder(name, randomized, normal):
-    """A sequence that is padded is the same as alone, whatever stands in the padding."""
+def check_encoder(name, randomized, normal):
+    """Check that a padded sequence gives the same as without padding."""
     block = EncoderBlock(D, HEADS, D_FF, MECHANISMS[name](), groups=GROUPS.get(name))
     block, x, lengths = randomized(block), normal(3, 6, D), [6, 4, 1]
     out = block(x, padding_mask(torch.tensor(lengths, device=device()), 6))
-    for one, alone, length in zip(out, x, lengths, strict=True):
-        torch.testing.assert_close(one[:length], block(alone[:length]))
+    for padded, alone, length in zip(out, x, lengths, strict=True):
+        torch.testing.assert_close(padded[:length], block(alone[:length]))
 
 
-def causally(name, randomized, normal):
-    """The output of the first tokens is that of these tokens alone, padded or not."""
+def check_causal(name, randomized, normal):
+    """Check that outputs do not depend on later tokens, padded or not."""
     block = randomized(EncoderBlock(D, HEADS, D_FF, causal(name), groups=GROUPS.get(name)))
     x = normal(2, 6, D)
     out, padded = block(x), block(x, padding_mask(torch.tensor([6, 3], device=device()), 6))
@@ -104,32 +105,33 @@ def causally(name, randomized, normal):
     torch.testing.assert_close(padded[1, :3], out[1, :3])
 
 
-def from_a_cache(name, randomized, normal):
-    """A prompt, then single tokens, then two: the numbers and the tokens of the whole text."""
+def check_cached_steps(name, randomized, normal):
+    """Check that decoding in steps with a cache gives the scores of the whole text."""
     model = randomized(language_model(lambda: causal(name), GROUPS.get(name)))
-    agrees_with_its_cache(model, model.decode)
+    assert_cache_agrees(model, model.decode)
     if name != "grouped":
         model = randomized(translator(lambda: causal(name), lambda: attention))
         source = torch.tensor([[1, 2, 3], [4, 5, 6]], device=device())
         mask = padding_mask(torch.tensor([3, 2], device=device()), 3)
-        agrees_with_its_cache(
+        assert_cache_agrees(
             lambda text: model(source, text, mask), lambda: model.decode(source, mask)
         )
 
 
-def agrees_with_its_cache(model, decode):
+def assert_cache_agrees(model, decode):
+    """Assert that a model and its decoding give equal scores and greedy tokens."""
     text = torch.arange(16, device=device()).view(2, 8) % VOCABULARY
-    decoding, whole = decode(), model(text)
+    decoding, scores = decode(), model(text)
     steps = [decoding.step(piece) for piece in text.split([3, 1, 1, 2, 1], dim=1)]
-    torch.testing.assert_close(torch.cat(steps, dim=1), whole, **EXACT)
+    torch.testing.assert_close(torch.cat(steps, dim=1), scores, **EXACT)
     written = text[:, :3]
     for _ in range(6):
         written = torch.cat([written, model(written)[:, -1:].argmax(-1)], dim=1)
     assert torch.equal(generate(decode(), text[:, :3], 6), written[:, 3:])
 
 
-def across(name, randomized, normal):
-    """Cross-attention is the mechanism between queries and another sequence's keys and values."""
+def check_cross_attention(name, randomized, normal):
+    """Check cross-attention against the mechanism on split heads."""
     attend = randomized(attend) if isinstance(attend := MECHANISMS[name](), nn.Module) else attend
     groups = GROUPS.get(name)
     block = randomized(DecoderBlock(D, HEADS, D_FF, causal(name), attend, groups=groups))
@@ -142,43 +144,43 @@ def across(name, randomized, normal):
     torch.testing.assert_close(block(x, block.keys_values(memory), memory_mask=mask), out)
 
 
-PLACES = {
-    "encoder": in_the_encoder,
-    "causal": causally,
-    "cached step": from_a_cache,
-    "cross": across,
+CHECKS = {
+    "encoder": check_encoder,
+    "causal": check_causal,
+    "cached step": check_cached_steps,
+    "cross": check_cross_attention,
 }
 
 
-def table_of_the_page():
-    """For each mechanism and place, what the page says: yes or no."""
+def page_table():
+    """The table in the chapter: yes or no, by mechanism and place."""
     lines = (ROOT / "chapters" / "transformer.md").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    (places,) = (row[1:] for row in rows if row[0] == "mechanism")
+    (columns,) = (row[1:] for row in rows if row[0] == "mechanism")
     table = {row[0]: row[1:] for row in rows if row[0] in MECHANISMS}
     return {
-        (name, place): cell
+        (name, column): cell
         for name, row in table.items()
-        for place, cell in zip(places, row, strict=True)
+        for column, cell in zip(columns, row, strict=True)
     }
 
 
 def test_the_page_has_a_cell_for_each_mechanism_and_place():
-    cells = {(name, place) for name in MECHANISMS for place in PLACES}
-    assert table_of_the_page().keys() == cells
+    cells = {(name, place) for name in MECHANISMS for place in CHECKS}
+    assert page_table().keys() == cells
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", CHECKS)
 @each_mechanism
 def test_the_page_says_where_a_mechanism_works(randomized, normal, name, place):
-    word = table_of_the_page()[name, place]
+    word = page_table()[name, place]
     assert word in ("yes", "no")
     if word == "yes":
-        PLACES[place](name, randomized, normal)
+        CHECKS[place](name, randomized, normal)
     else:
         kind = type(MECHANISMS[name]()).__name__
         with pytest.raises(ValueError, match=f"{kind} needs offsets .* of one sequence"):
-            PLACES[place](name, randomized, normal)
+            CHECKS[place](name, randomized, normal)
 
 
 @pytest.mark.parametrize("name", ["plain", "Shaw", "linear", "flash"])
@@ -242,7 +244,7 @@ COMBINED = {
     "windowed": lambda: Causal(WindowedAttention(3, grouped_query_attention)),
     "both": lambda: Causal(WindowedAttention(3, RotaryAttention(attend=grouped_query_attention))),
 }
-OF_ALL_HEADS = {
+UNGROUPED = {
     "rotated": lambda: Causal(RotaryAttention()),
     "windowed": lambda: Causal(WindowedAttention(3)),
     "both": lambda: Causal(WindowedAttention(3, RotaryAttention())),
@@ -253,7 +255,7 @@ OF_ALL_HEADS = {
 @pytest.mark.parametrize("name", COMBINED)
 def test_groups_are_heads_whose_keys_and_values_repeat(randomized, name, groups):
     few = randomized(language_model(COMBINED[name], groups))
-    every, weights = language_model(OF_ALL_HEADS[name]).double().to(device()), few.state_dict()
+    every, weights = language_model(UNGROUPED[name]).double().to(device()), few.state_dict()
     for key, w in weights.items():
         if ".w_k." in key or ".w_v." in key:
             pieces = w.unflatten(0, (groups, -1)).repeat_interleave(HEADS // groups, dim=0)
@@ -261,7 +263,7 @@ def test_groups_are_heads_whose_keys_and_values_repeat(randomized, name, groups)
     every.load_state_dict(weights)
     text = torch.arange(10, device=device()).view(2, 5) % VOCABULARY
     torch.testing.assert_close(few(text), every(text), **EXACT)
-    agrees_with_its_cache(few, few.decode)
+    assert_cache_agrees(few, few.decode)
     decoding = few.decode()
     decoding.step(text)
     assert decoding.caches[0].k.shape == (2, groups, 5, D // HEADS)

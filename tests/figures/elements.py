@@ -1,10 +1,10 @@
-"""An interactive figure as Python has written it, before a script runs."""
+"""The HTML of an interactive figure, parsed before any script runs."""
 
 from html.parser import HTMLParser
 
 
 class Elements(HTMLParser):
-    """The elements of a piece of HTML; fails where one is closed that was not open."""
+    """Parses HTML into elements and slot texts; fails where the tags do not match."""
 
     def __init__(self, html):
         super().__init__()
@@ -29,6 +29,6 @@ class Elements(HTMLParser):
             self.texts[slot][-1] += data
 
 
-def begins(figure) -> dict[str, list[str]]:
-    """What each slot of a figure shows, the empty ones too."""
+def slot_texts(figure) -> dict[str, list[str]]:
+    """The texts of the slots of a figure before any script runs, by slot name."""
     return Elements(figure._repr_html_()).texts

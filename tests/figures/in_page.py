@@ -1,4 +1,4 @@
-"""The interactive figures that the tests look at, and how to move their controls and read them."""
+"""The interactive figures for tests, with functions that set controls and read slots."""
 
 from functools import partial
 from itertools import product
@@ -36,13 +36,15 @@ VISIT = """(figure, states) => {
 PHONE = {"width": 360, "height": 700}
 
 
-def page_of(*figures, scheme="light") -> str:
-    """A bare page, without a style of ours."""
-    shown = "".join(one if isinstance(one, str) else one._repr_html_() for one in figures)
+def bare_page(*figures, scheme="light") -> str:
+    """The HTML of a page with figures and no other style."""
+    content = "".join(
+        figure if isinstance(figure, str) else figure._repr_html_() for figure in figures
+    )
     return (
         f'<!doctype html><html lang="en"><head><title>Bare</title><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"></head>'
-        f'<body style="color-scheme: {scheme}"><main><h1>Bare</h1>{shown}</main></body></html>'
+        f'<body style="color-scheme: {scheme}"><main><h1>Bare</h1>{content}</main></body></html>'
     )
 
 
@@ -50,31 +52,31 @@ def figure_in(page):
     return page.locator(".attncourse-figure")
 
 
-def states_of(**options: int) -> list[dict[str, int]]:
-    """Every state of so many options of each control."""
-    every = product(*map(range, options.values()))
-    return [dict(zip(options, one, strict=True)) for one in every]
+def all_states(**options: int) -> list[dict[str, int]]:
+    """All combinations of option indices, for controls with these numbers of options."""
+    combinations = product(*map(range, options.values()))
+    return [dict(zip(options, indices, strict=True)) for indices in combinations]
 
 
 def visit(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
-    """For each state in turn, the text and the value of every slot of that name."""
+    """Set each state in turn, and return for each the texts and values of the slots by name."""
     return [cells for cells, _ in figure.evaluate(VISIT, states)]
 
 
-def too_wide(figure, states: list[dict]) -> list[dict]:
-    """The states in which a reader has to scroll the table."""
-    seen = figure.evaluate(VISIT, states)
-    return [state for state, (_, fits) in zip(states, seen, strict=True) if not fits]
+def states_that_scroll(figure, states: list[dict]) -> list[dict]:
+    """The states in which the table does not fit without scrolling."""
+    results = figure.evaluate(VISIT, states)
+    return [state for state, (_, fits) in zip(states, results, strict=True) if not fits]
 
 
-def read(figure, **state) -> dict[str, list[str]]:
-    """What every slot shows, once these controls have been moved there."""
+def read_slots(figure, **state) -> dict[str, list[str]]:
+    """The texts of the slots by name, after these controls have been set."""
     (cells,) = visit(figure, [state])
-    return {slot: [text for text, _ in shown] for slot, shown in cells.items()}
+    return {slot: [text for text, _ in pairs] for slot, pairs in cells.items()}
 
 
-def held(slots) -> torch.Tensor:
-    """The numbers that slots hold."""
+def slot_numbers(slots) -> torch.Tensor:
+    """The values of slots as numbers."""
     numbers = [float(value.replace("Infinity", "inf")) for _, value in slots]
     return torch.tensor(numbers, dtype=torch.float64)
 

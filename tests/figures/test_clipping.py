@@ -5,20 +5,20 @@ import torch
 
 from attncourse import figures
 from attncourse.relative import relative_index
-from tests.figures.elements import begins
+from tests.figures.elements import slot_texts
 
 
 @pytest.mark.parametrize(
     ("length", "max_distance"), [(1, 0), (1, 1), (5, 0), (7, 2), (10, 3), (4, 4)]
 )
 def test_the_figure_begins_with_the_row_numbers_of_the_package(length, max_distance):
-    texts = begins(figures.clipping(length, max_distance, alt="rows"))
+    texts = slot_texts(figures.clipping(length, max_distance, alt="rows"))
     expected = relative_index(length, max_distance)
     assert torch.equal(torch.tensor([int(text) for text in texts["row"]]), expected.flatten())
 
 
 def test_a_word_knows_ten_others_by_seven_rows():
-    texts = begins(figures.clipping(10, 3, alt="rows"))
+    texts = slot_texts(figures.clipping(10, 3, alt="rows"))
     assert texts["row"][:10] == list("3456666666")
     assert texts["name"] == [str(i) for i in range(10)] * 2
 

@@ -14,15 +14,18 @@ INKS = {"black": "#000000", "white": "#ffffff"}
 
 
 def channels(colour: str) -> list[float]:
+    """Red, green and blue of #rrggbb, from 0 to 1."""
     return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
 
 
-def luminance(some: list[float]) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in some]
+def luminance(rgb: list[float]) -> float:
+    """Relative luminance by WCAG."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast(a: list[float], b: list[float]) -> float:
+    """Contrast ratio by WCAG."""
     low, high = sorted([luminance(a), luminance(b)])
     return (high + 0.05) / (low + 0.05)
 

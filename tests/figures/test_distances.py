@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from attncourse import figures
-from tests.figures.elements import Elements, begins
+from tests.figures.elements import Elements, slot_texts
 
-from .in_page import DISTANCES, GRADIENTS, STEPS, figure_in, page_of, states_of, visit
+from .in_page import DISTANCES, GRADIENTS, STEPS, all_states, bare_page, figure_in, visit
 
 NEAR = {
     "near": torch.tensor([9.0, 4.0, 2.0, 0.0]),
@@ -31,7 +31,7 @@ def points(text: str) -> list[tuple[float, float]]:
 
 
 def test_the_figure_begins_with_shares_of_the_gradient_at_distance_one():
-    texts = begins(figures.distances(NEAR, PATHS, alt="left"))
+    texts = slot_texts(figures.distances(NEAR, PATHS, alt="left"))
     assert texts["left"] == ["0", "4.0 · 10⁻³⁰"] and texts["path"] == ["none", "3"]
     assert texts["at"] == ["3"]
     assert texts["tick"] == ["1", "10⁻⁸", "10⁻¹⁶", "10⁻²⁴", "10⁻³²"]
@@ -45,13 +45,13 @@ def test_a_curve_ends_with_the_gradient_and_falls_with_its_power_of_ten():
 
 
 def test_every_state_draws_the_numbers_that_stand_below(tab):
-    tab.set_content(page_of(DISTANCES))
+    tab.set_content(bare_page(DISTANCES))
     figure = figure_in(tab)
     shares = torch.stack([far / far[1] for far in GRADIENTS.values()])[:, 1:]
     counts = torch.stack([*STEPS.values()])[:, 1:]
     falls = -shares.log10() / 8
     heights = [torch.where(shares > 0, falls, -1), torch.where(counts < 0, -1, 1 - counts / 8)]
-    for state in states_of(layer=3, distance=8, show=2):
+    for state in all_states(layer=3, distance=8, show=2):
         visit(figure, [state])
         got, at = figure.locator(".plot").evaluate(DRAWN), state["distance"]
         for line, dot, want in zip(got["curves"], got["dots"], heights[state["show"]], strict=True):

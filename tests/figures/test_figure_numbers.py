@@ -21,37 +21,38 @@ from attncourse.positional import sinusoids
 from attncourse.relative import relative_index
 
 from . import in_page
-from .in_page import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, visit
+from .in_page import SEPARATE, K, Q, V, all_states, bare_page, figure_in, slot_numbers, visit
 
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-TABLE = {}
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+EXPECTED = {}
 SEPARATELY = "query and key"
 
 
-def shows(figure, **options: int):
-    """Put a figure, so many options of each control, and what it must show into the table.
+def expects(figure, **options: int):
+    """Register the decorated function as the expected slots of a figure, by its control's options.
 
-    What it must show in a state: for each slot the numbers, or the texts, or both; of `said` a
-    pattern that matches the whole.
+    The function takes the option indices and returns, for each slot, numbers, texts, or both; for
+    `said`, a pattern of the whole text.
     """
 
-    def register(expected):
-        TABLE[expected.__name__] = figure, options, expected
+    def add(expected):
+        EXPECTED[expected.__name__] = figure, options, expected
         return expected
 
-    return register
+    return add
 
 
-def told(x) -> str:
-    """A number as a figure shows it, for a pattern."""
+def regex_of(x) -> str:
+    """A pattern that matches a number as a figure shows it."""
     return re.escape(shown(float(x)))
 
 
-def many(count: int, word: str) -> str:
+def counted(count: int, word: str) -> str:
+    """A count with its noun, in the plural if needed."""
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-@shows(in_page.EXPLORER, query=4, mask=3, d_k=4, scale=2, temperature=len(TEMPERATURES))
+@expects(in_page.EXPLORER, query=4, mask=3, d_k=4, scale=2, temperature=len(TEMPERATURES))
 def explorer(query, mask, d_k, scale, temperature):
     d, warm = in_page.WIDTHS[d_k], TEMPERATURES[temperature]
     mask = list(in_page.MASKS.values())[mask]
@@ -59,7 +60,7 @@ def explorer(query, mask, d_k, scale, temperature):
     q = Q[:, :d].double() / warm * (1 if scale else d**0.5)
     weight, output = attention_weights(q, k, mask)[query], attention(q, k, v, mask)[query]
     most = "most weight, .*" if mask[query].any() else "no key may be attended to"
-    outputs = ", ".join(map(told, output))
+    outputs = ", ".join(map(regex_of, output))
     factors = [f"√{d}"] * scale + [f"{warm}"] * (warm != 1)
     divisor = "\u00a0· ".join(factors) or "1"
     return {
@@ -74,10 +75,10 @@ def explorer(query, mask, d_k, scale, temperature):
     }
 
 
-@shows(in_page.HEADS, head=3, query=4)
+@expects(in_page.HEADS, head=3, query=4)
 def heads(head, query):
     top, key = in_page.WEIGHTS[head, query].max(dim=-1)
-    most = rf"most weight, {told(top)}, on {in_page.KEYS[key]}\."
+    most = rf"most weight, {regex_of(top)}, on {in_page.KEYS[key]}\."
     said = rf"Head {head}, query {re.escape(in_page.QUERIES[query])}: {most}"
     return {
         "weight": in_page.WEIGHTS[head],
@@ -87,7 +88,7 @@ def heads(head, query):
     }
 
 
-@shows(in_page.KERNEL_AS_HEADS, kernel=2, alpha=4, query=5)
+@expects(in_page.KERNEL_AS_HEADS, kernel=2, alpha=4, query=5)
 def kernel(kernel, alpha, query):
     taps = torch.tensor(list(in_page.KERNELS.values())[kernel]).double()
     sharpness = float(in_page.ALPHAS[alpha])
@@ -105,12 +106,12 @@ def kernel(kernel, alpha, query):
     }
 
 
-@shows(in_page.RECEPTIVE, layers=3, width=3, output=9)
+@expects(in_page.RECEPTIVE, layers=3, width=3, output=9)
 def receptive(layers, width, output):
     apart, width = torch.arange(9) - torch.arange(9)[:, None], [3, 5, 1][width]
 
     def connected(layer: int) -> torch.Tensor:
-        """Which inputs of a layer lead to which of its outputs."""
+        """The connection matrix of a layer, outputs by inputs."""
         dilation = 2**layer if layers == 1 else 1
         near = (apart % dilation == 0) & (apart.abs() // dilation <= width // 2)
         return (near | (layers == 2)).double()
@@ -129,7 +130,7 @@ def receptive(layers, width, output):
 
 @functools.cache
 def allowed(pattern: int, n: int, width: int) -> torch.Tensor:
-    """The package's mask of a pattern; of the last, without its random keys."""
+    """The package's mask of a pattern, for BigBird without its random keys."""
     make = [
         lambda: torch.ones(n, n).bool(),
         lambda: causal_mask(n),
@@ -138,7 +139,7 @@ def allowed(pattern: int, n: int, width: int) -> torch.Tensor:
     return (make[pattern] if pattern < 3 else lambda: longformer_mask(n, width, [0]))()
 
 
-@shows(in_page.PATTERNS, pattern=5, n=5, width=3)
+@expects(in_page.PATTERNS, pattern=5, n=5, width=3)
 def patterns(pattern, n, width):
     n, width = n + 2, 2 * width + 1
     random = 2 if pattern == 4 else 0
@@ -155,20 +156,20 @@ def patterns(pattern, n, width):
     }
 
 
-@shows(in_page.RUNNING, **{"after block": 4})
+@expects(in_page.RUNNING, **{"after block": 4})
 def running(**state):
     step = state["after block"]
     end, before = min(2 * step + 2, 7), in_page.SCORES[: 2 * step].double()
     seen, values = in_page.SCORES[:end].double(), in_page.VALUES[:end].double()
     parts, rest = (seen - seen.max()).exp(), [""] * (7 - end)
-    weights, top = parts / parts.sum(), told(seen.max())
+    weights, top = parts / parts.sum(), regex_of(seen.max())
     said = rf"The largest score is {top}\. "
     if step:
-        factor = told((before.max() - seen.max()).exp())
-        rises = rf"rises from {told(before.max())} to {top}, so .* is multiplied by {factor}\. "
+        factor = regex_of((before.max() - seen.max()).exp())
+        rises = rf"rises from {regex_of(before.max())} to {top}, so .* is multiplied by {factor}\. "
         same = rf"is still {top}, so what was summed before stays\. "
         said = f"The largest score {rises if seen.max() > before.max() else same}"
-    sums = map(told, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
+    sums = map(regex_of, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
     said += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(*sums)
     return {
         "part": [*map(shown, parts.tolist()), *rest],
@@ -177,7 +178,7 @@ def running(**state):
     }
 
 
-@shows(in_page.GROWING, chunk=5, token=5)
+@expects(in_page.GROWING, chunk=5, token=5)
 def growing(chunk, token):
     n, (q, k, v) = len(in_page.TOKENS), in_page.LINEAR
     seen, start = token + 1, token // (chunk + 1) * (chunk + 1)
@@ -187,9 +188,9 @@ def growing(chunk, token):
     keys = feature_map(k)
     key_words = [shown(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row]
     output = linear_attention_parallel(q, k, v)[token]
-    ways = rf"Masked: {many(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
-    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\. "
-    agree = f"All three give {', '.join(map(told, output))}\\."
+    ways = rf"Masked: {counted(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
+    chunks = rf"Chunks: {counted(start, 'token')} by the state, {counted(seen - start, 'pair')}\. "
+    agree = f"All three give {', '.join(map(regex_of, output))}\\."
     matrix = (feature_map(q) @ keys.mT).tril()
     shares, place = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
     parts = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
@@ -213,13 +214,13 @@ def growing(chunk, token):
     }
 
 
-@shows(in_page.ORDERS, n=3, d=2)
+@expects(in_page.ORDERS, n=3, d=2)
 def orders(n, d):
     n, d = in_page.LENGTHS[n], in_page.SIDES[d]
     # a product of a by b and b by c takes 2abc operations; z is read too
     costs = torch.tensor([2 * n * d * n * 2, 2 * d * n * d * 2 + 2 * n * d])
     areas, first = torch.tensor([n * n, d * d]), costs[0] > costs[1]
-    ratio = told(costs.max() / costs.min())
+    ratio = regex_of(costs.max() / costs.min())
     more = "queries and keys" if first else "keys and values"
     return {
         "size": [f"{n} × {n}", f"{d} × {d}"],
@@ -230,33 +231,33 @@ def orders(n, d):
     }
 
 
-@shows(in_page.DISTANCES, layer=3, distance=8, show=2)
+@expects(in_page.DISTANCES, layer=3, distance=8, show=2)
 def distances(layer, distance, show):
     names, t = list(in_page.GRADIENTS), distance + 1
     shares = torch.stack([far / far[1] for far in in_page.GRADIENTS.values()])
     counts = torch.stack([*in_page.STEPS.values()])
     steps = counts[layer, t].item()
-    path = rf"the path has {many(steps, 'step')}, and the gradient is (.*) times .*"
+    path = rf"the path has {counted(steps, 'step')}, and the gradient is (.*) times .*"
     ticks = ["8", "6", "4", "2", "0"] if show else ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸"]
     return {
-        "left": (shares[:, t], [share_of(x) for x in shares[:, t].tolist()]),
+        "left": (shares[:, t], [format_share(x) for x in shares[:, t].tolist()]),
         "path": (counts[:, t], [f"{x}" if x >= 0 else "none" for x in counts[:, t].tolist()]),
         "tick": ticks,
         "at": [f"{t}"],
-        "said": f"{names[layer]}, {many(t, 'token')} back: "
+        "said": f"{names[layer]}, {counted(t, 'token')} back: "
         + (path if steps >= 0 else r".*no path leads from there, so there is no gradient\."),
     }
 
 
-def share_of(share: float) -> str:
-    """A share as the figure writes it."""
+def format_share(share: float) -> str:
+    """A share in the figure's format, with powers of ten."""
     if share == 0 or share >= 0.1:
         return shown(share) if share else "0"
     digits, _, exponent = f"{share:.1e}".partition("e")
-    return f"{digits} · 10{str(int(exponent)).translate(RAISED)}"
+    return f"{digits} · 10{str(int(exponent)).translate(SUPERSCRIPTS)}"
 
 
-@shows(in_page.SAMPLING, temperature=len(TEMPERATURES), k=5)
+@expects(in_page.SAMPLING, temperature=len(TEMPERATURES), k=5)
 def sampling(temperature, k):
     scores = in_page.NEXT.double()
     may = scores >= scores.sort(descending=True).values[k]
@@ -270,17 +271,21 @@ def sampling(temperature, k):
         "token": ["the", "dog", *"abc"],
         "share": [""] * 5,
         "count": ["0"] * 5,
-        "said": rf"“the” is drawn with a probability of {told(chance[0])}; {others} can be drawn\.",
+        "said": rf"“the” is drawn with a probability of {regex_of(chance[0])}; "
+        rf"{others} can be drawn\.",
     }
 
 
-@shows(in_page.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
+@expects(in_page.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
 def plane(query, temperature, **switch):
     x, warm = in_page.PLACES.double(), TEMPERATURES[temperature]
-    made = [one.double() if switch[SEPARATELY] else torch.eye(2).double() for one in SEPARATE]
-    q, k, v = (x @ one for one in made)
+    projections = [
+        projection.double() if switch[SEPARATELY] else torch.eye(2).double()
+        for projection in SEPARATE
+    ]
+    q, k, v = (x @ projection for projection in projections)
     weight, output = attention_weights(q / warm, k)[query], attention(q / warm, k, v)[query]
-    a, b = map(told, output)
+    a, b = map(regex_of, output)
     word = ("the", "river", "bank")[query]
     return {
         "dot": k @ q[query],
@@ -289,12 +294,12 @@ def plane(query, temperature, **switch):
         "weight": weight,
         "part": weight[:, None] * v,
         "output": output,
-        "said": f"Query “{word}”: most weight, {told(weight.max())}, on .*\\. "
+        "said": f"Query “{word}”: most weight, {regex_of(weight.max())}, on .*\\. "
         f"It comes out with {a} water and {b} money\\.",
     }
 
 
-@shows(
+@expects(
     in_page.TURNING,
     **{"query at": 6, "key at": 6, "both further by": 6, "degrees a position": len(DEGREES)},
 )
@@ -312,11 +317,11 @@ def turning(**at):
         "turned": torch.cat([q, k]),
         "score": q @ k.mT,
         "said": f"Query at {i + both}, key at {j + both}: the offset is "
-        f"{str(j - i).replace('-', '−')}, and the score {told(q @ k.mT)}\\.",
+        f"{str(j - i).replace('-', '−')}, and the score {regex_of(q @ k.mT)}\\.",
     }
 
 
-@shows(in_page.CLOCKS, position=12, another=12)
+@expects(in_page.CLOCKS, position=12, another=12)
 def clocks(position, another):
     p = sinusoids(12, 6).double()
     # each pair by itself: the cosine of the angle between its hands
@@ -327,7 +332,8 @@ def clocks(position, another):
         "turned": (frequency[:, None] * torch.tensor([position, another])).flatten(),
         "cosine": pairs,
         "mean": share,
-        "said": f"Positions {position} and {another}: the dot product is {told(share)} of .*\\.",
+        "said": f"Positions {position} and {another}: "
+        f"the dot product is {regex_of(share)} of .*\\.",
     }
 
 
@@ -337,7 +343,7 @@ def test_clocks_of_no_curve_or_an_odd_width_are_refused(n, d):
         figures.clocks(n, d, alt="clocks")
 
 
-@shows(in_page.CLIPPING, n=6, k=7)
+@expects(in_page.CLIPPING, n=6, k=7)
 def clipping(n, k):
     n = n + 1
     rows = relative_index(n, k)
@@ -353,7 +359,7 @@ def clipping(n, k):
         rest = f"At its ends, {', and '.join(ends)}"
     return {
         "row": [*chain(*texts), *[""] * 6 * (6 - n)],
-        "said": f"The table has {many(2 * k + 1, 'row')}; {used} used. {rest}",
+        "said": f"The table has {counted(2 * k + 1, 'row')}; {used} used. {rest}",
     }
 
 
@@ -378,52 +384,54 @@ def skewing(n, direction, step):
 
 for n, figure in in_page.SKEWINGS.items():
     expected = functools.partial(skewing, n)
-    TABLE[f"skewing {n}"] = figure, {"direction": 2, "step": 5}, expected
+    EXPECTED[f"skewing {n}"] = figure, {"direction": 2, "step": 5}, expected
 
 
-@shows(in_page.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
+@expects(in_page.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
 def offsets(method, **at):
     i, j = at.values()
-    scores = {name: one - one[0, 0] for name, one in in_page.FAMILY.items()}
-    name, one = list(scores.items())[method]
+    scores = {
+        name: method_scores - method_scores[0, 0] for name, method_scores in in_page.FAMILY.items()
+    }
+    name, method_scores = list(scores.items())[method]
     offset = f"{j - i}".replace("-", "−")
     # Shaw's table has a maximum distance of 2
     far = name == "Shaw" and abs(j - i) >= 2
     same = ", the same from offset " + ("2 to 5" if j > i else "−5 to −2") if far else ""
     pairs = 6 - abs(j - i)
     return {
-        "score": torch.stack([one[i, j] for one in scores.values()]),
+        "score": torch.stack([method_scores[i, j] for method_scores in scores.values()]),
         "offset": [offset],
         "said": f"Query at {i}, key at {j}: the offset is {offset}, as for {pairs} of 36 pairs\\. "
-        f"{name}: {told(one[i, j])}{same}\\.",
+        f"{name}: {regex_of(method_scores[i, j])}{same}\\.",
     }
 
 
-@shows(in_page.RECORDED, **{"hidden word": 3})
+@expects(in_page.RECORDED, **{"hidden word": 3})
 def recorded(**state):
-    return recorded_in(in_page.MEASURED[state["hidden word"]], in_page.QUERIES, ["GPT", "LSTM"])
+    return expected_bars(in_page.MEASURED[state["hidden word"]], in_page.QUERIES, ["GPT", "LSTM"])
 
 
-@shows(in_page.RECORDED_BY_NUMBER, **{"words seen": 3})
+@expects(in_page.RECORDED_BY_NUMBER, **{"words seen": 3})
 def recorded_by_number(**state):
-    return recorded_in(in_page.BY_WINDOW[state["words seen"]], in_page.TOKENS, ["bits"])
+    return expected_bars(in_page.BY_WINDOW[state["words seen"]], in_page.TOKENS, ["bits"])
 
 
-def recorded_in(numbers, rows, names):
-    """The bars of a case, and what they say: where two columns differ most, or the longest bar."""
+def expected_bars(numbers, rows, names):
+    """The bars of a case, and the pattern of its sentence on the largest difference or bar."""
     if len(names) == 2:
         at = (numbers[:, 0] - numbers[:, 1]).abs().argmax()
         both = ", ".join(
-            f"{told(x)} with {name}" for x, name in zip(numbers[at], names, strict=True)
+            f"{regex_of(x)} with {name}" for x, name in zip(numbers[at], names, strict=True)
         )
         said = f"“{re.escape(rows[at])}” has the largest difference: {both}"
     else:
         top, at = numbers[:, 0].max(dim=0)
-        said = f"{names[0]}: most, {told(top)}, at “{re.escape(rows[at])}”"
+        said = f"{names[0]}: most, {regex_of(top)}, at “{re.escape(rows[at])}”"
     return {"bar": numbers, "said": rf"{said}\."}
 
 
-@shows(in_page.WAVES, position=in_page.N, d=len(in_page.WAVE_WIDTHS))
+@expects(in_page.WAVES, position=in_page.N, d=len(in_page.WAVE_WIDTHS))
 def waves(position, d):
     d = in_page.WAVE_WIDTHS[d]
     p = sinusoids(in_page.N, d, dtype=torch.float64)
@@ -431,7 +439,7 @@ def waves(position, d):
     offsets = [f"{s - position:+d}".replace("-", "−") for s in range(in_page.N)]
     offsets[position] = "0"
     near = position + 1 if position + 1 < in_page.N else position - 1
-    itself, beside = told(product[position]), told(product[near])
+    itself, beside = regex_of(product[position]), regex_of(product[near])
     products = rf"product {itself} with itself, {beside} with {near}\."
     return {
         "wave": p[:, :4],
@@ -442,11 +450,11 @@ def waves(position, d):
     }
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_every_state_of_a_figure_equals_the_package(name, tab):
-    figure, options, expected = TABLE[name]
-    tab.set_content(page_of(figure))
-    states = states_of(**options)
+    figure, options, expected = EXPECTED[name]
+    tab.set_content(bare_page(figure))
+    states = all_states(**options)
     for state, got in zip(states, visit(figure_in(tab), states), strict=True):
         for slot, want in expected(**state).items():
             at, texts = f"{slot} of {state}", [text for text, _ in got[slot]]
@@ -456,7 +464,7 @@ def test_every_state_of_a_figure_equals_the_package(name, tab):
                 assert texts == want, at
             else:
                 numbers, words = want if isinstance(want, tuple) else (want, None)
-                values = held(got[slot])
+                values = slot_numbers(got[slot])
                 torch.testing.assert_close(
                     values,
                     numbers.double().flatten(),
@@ -468,7 +476,7 @@ def test_every_state_of_a_figure_equals_the_package(name, tab):
 
 
 def test_above_0_and_below_0_have_colours_of_their_own(tab):
-    tab.set_content(page_of(in_page.WAVES))
+    tab.set_content(bare_page(in_page.WAVES))
     look = "cells => cells.map(cell => [+cell.value, getComputedStyle(cell).backgroundColor])"
     # in order of their values: the lowest, 0 and the highest
     cells = sorted(tab.locator(".signed").evaluate_all(look))

@@ -13,8 +13,17 @@ from attncourse.figures.explorer import TEMPERATURES
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
 from . import in_page
-from .in_page import PHONE, figure_in, held, page_of, read, states_of, too_wide, visit
-from .test_figure_numbers import TABLE, share_of
+from .in_page import (
+    PHONE,
+    all_states,
+    bare_page,
+    figure_in,
+    read_slots,
+    slot_numbers,
+    states_that_scroll,
+    visit,
+)
+from .test_figure_numbers import EXPECTED, format_share
 
 CHAPTER = "chapters/dot_product.html"
 CONTROLS = """figure => {
@@ -37,20 +46,20 @@ DRAWN = """figure => {
 }"""
 
 
-def ends(options: dict[str, int]) -> list[dict[str, int]]:
-    """The first and the last option of each control, with those of all others."""
-    every = states_of(**dict.fromkeys(options, 2))
-    return [{name: (options[name] - 1) * end for name, end in one.items()} for one in every]
+def extreme_states(options: dict[str, int]) -> list[dict[str, int]]:
+    """All states in which each control has its first or last option."""
+    corners = all_states(**dict.fromkeys(options, 2))
+    return [{name: (options[name] - 1) * end for name, end in corner.items()} for corner in corners]
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
-    figure, options, _ = TABLE[name]
+    figure, options, _ = EXPECTED[name]
     # what fades in is looked at when it is there
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
-    tab.set_content(page_of(figure))
+    tab.set_content(bare_page(figure))
     assert axe(tab, ALL_BUT_COLOURS) == []
-    for state in (ends(options)[0], ends(options)[-1]):
+    for state in (extreme_states(options)[0], extreme_states(options)[-1]):
         visit(figure_in(tab), [state])
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], state
         for scheme in ("light", "dark"):
@@ -58,11 +67,11 @@ def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
             assert axe(tab, ONLY_COLOURS) == [], (state, scheme)
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(name, new_tab):
     without, live = new_tab(java_script_enabled=False), new_tab()
     for page in (without, live):
-        page.set_content(page_of(TABLE[name][0]))
+        page.set_content(bare_page(EXPECTED[name][0]))
     before, after = (page.locator("data").all_inner_texts() for page in (without, live))
     assert before == after and len(before) >= 5
     (before, begun), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
@@ -71,44 +80,45 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
     assert [one for one, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
     assert without.locator("data").first.is_visible()
     assert [one for one in without.locator("input").all() if one.is_visible()] == []
-    words = repr(TABLE[name][0])
+    words = repr(EXPECTED[name][0])
     assert f"{words}\n\nWith scripts" in without.locator("main").inner_text()
     assert words not in live.locator("main").inner_text()
     assert live.get_by_role("group", name=words, exact=True).count() == 1
 
 
-@pytest.mark.parametrize("name", [name for name in TABLE if name != "skewing 1"])
+@pytest.mark.parametrize("name", [name for name in EXPECTED if name != "skewing 1"])
 def test_the_keyboard_moves_every_control(name, tab):
-    figure, options, _ = TABLE[name]
-    tab.set_content(page_of(figure))
+    figure, options, _ = EXPECTED[name]
+    tab.set_content(bare_page(figure))
     figure = figure_in(tab)
     assert {name for name, _ in figure.evaluate(CONTROLS)} == {*options}
     for control in options:
-        before = read(figure)
+        before = read_slots(figure)
         one = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
         one.focus()
         assert one.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", control
         # Space for a switch; and what is at its end goes back
         for key in ("ArrowRight", "Home", "Space"):
             tab.keyboard.press(key)
-            if read(figure) != before:
+            if read_slots(figure) != before:
                 break
-        assert read(figure) != before, control
+        assert read_slots(figure) != before, control
 
 
-def by_hand(figure):
+def check_hand_computed(figure):
+    """Check the example that the chapter computes by hand."""
     x = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
-    weights, begun = attention_weights(x, x)[2], read(figure("steps"))
+    weights, begun = attention_weights(x, x)[2], read_slots(figure("steps"))
     assert begun["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
     assert begun["output"] == [f"{y:.2f}" for y in weights @ x]
     assert begun["dot"] == ["0.00", "2.00", "2.00", "4.00"]
 
 
-def said_of_dot_product(figure):
-    by_hand(figure)
+def check_text_of_dot_product(figure):
+    check_hand_computed(figure)
 
     def weights(**state) -> list[float]:
-        return [float(text) for text in read(figure("steps"), **state)["weight"]]
+        return [float(text) for text in read_slots(figure("steps"), **state)["weight"]]
 
     unmasked = weights(mask=1)
     assert max(unmasked) == unmasked[3]
@@ -119,28 +129,32 @@ def said_of_dot_product(figure):
         assert max(weights(scale=False)) > 0.9
         assert weights(temperature=eight) == scaled
     assert weights(mask=2, query=0) == [1, 0, 0, 0]
-    assert read(figure("steps"), mask=3, query=3)["output"] == ["0.00", "0.00"]
+    assert read_slots(figure("steps"), mask=3, query=3)["output"] == ["0.00", "0.00"]
 
 
-def said_of_convolution(figure):
+def check_text_of_convolution(figure):
     def kernel(**state):
-        return read(figure("kernel"), **state)["said"][0]
+        return read_slots(figure("kernel"), **state)["said"][0]
 
     # alpha = 8 is option 6, and 4 is 5; then each kernel at the end
     assert all("less than 0.005" in kernel(alpha=6, kernel=k) for k in range(3))
     assert all(f"up to {off}" in kernel(alpha=5, kernel=k) for k, off in ((0, "0.01"), (2, "0.09")))
     for k, tap in enumerate(("0.25", "1.00", "0.50")):
         assert f"up to {tap}" in kernel(alpha=6, kernel=k, query=4)
-    assert "sees 7 of 13 inputs, from 3 to 9." in read(figure("receptive"), width=1)["said"][0]
-    assert "sees 13 of 13" in read(figure("receptive"), width=1, layers=1)["said"][0]
-    assert "sees 4 of 13" in read(figure("receptive"), width=1, layers=0, output=12)["said"][0]
+    assert (
+        "sees 7 of 13 inputs, from 3 to 9." in read_slots(figure("receptive"), width=1)["said"][0]
+    )
+    assert "sees 13 of 13" in read_slots(figure("receptive"), width=1, layers=1)["said"][0]
+    assert (
+        "sees 4 of 13" in read_slots(figure("receptive"), width=1, layers=0, output=12)["said"][0]
+    )
 
 
-def said_of_efficient(figure):
+def check_text_of_efficient(figure):
     full, causal, window, _, bigbird = range(5)
 
     def pairs(**state):
-        (said,) = read(figure("patterns"), **state)["said"]
+        (said,) = read_slots(figure("patterns"), **state)["said"]
         here, far = re.findall(r"(\d+) of \d+ pairs", said)
         return int(here), int(far)
 
@@ -151,26 +165,26 @@ def said_of_efficient(figure):
     assert counts[causal][1] > 2**20 / 2 and counts[bigbird][1] < 2**20 / 100
 
 
-def said_of_linear(figure):
+def check_text_of_linear(figure):
     n = len(in_page.TOKENS)
-    outputs = [read(figure("growing"), token=4, chunk=c) for c in range(n)]
+    outputs = [read_slots(figure("growing"), token=4, chunk=c) for c in range(n)]
     for one in outputs[1:]:
         assert {slot for slot in one if one[slot] != outputs[0][slot]} <= {"way", "early", "said"}
     assert outputs[-1]["way"] == ["pair"] * n
     assert outputs[0]["way"] == ["state"] * (n - 1) + ["pair"]
 
 
-def said_of_recurrence(figure):
+def check_text_of_recurrence(figure):
     names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
-    powers = {share_of(10.0**exponent)[6:]: 10.0**exponent for exponent in range(-99, -1)}
+    powers = {format_share(10.0**exponent)[6:]: 10.0**exponent for exponent in range(-99, -1)}
     (cells,) = visit(figure("distance"), [{}])
-    last = dict(zip(names, held(cells["left"]).tolist(), strict=True))
+    last = dict(zip(names, slot_numbers(cells["left"]).tolist(), strict=True))
     assert 10**-21.5 < last["RNN"] < 10**-20.5 and last["LSTM"] < 1e-9 and last["CNN"] == 0
     assert min(last["LSTM, open"], last["attention"]) > 0.3
 
     def left(layer: str, distance: int) -> float:
         state = {"layer": names.index(layer), "distance": distance - 1}
-        said = read(figure("distance"), **state)["said"][0]
+        said = read_slots(figure("distance"), **state)["said"][0]
         told = said.split("gradient is ")[1].split(" times")[0]
         digits, _, exponent = told.partition(" · ")
         return float(digits) * powers.get(exponent, 1)
@@ -180,18 +194,20 @@ def said_of_recurrence(figure):
     assert 5 < (left("RNN", 4) / left("RNN", 64)) ** (1 / 20) < 15
     for distance, name in product((1, 4, 8, 16, 32, 64), ("LSTM, open", "attention")):
         assert 1 / 3 < left(name, distance) < 3, (name, distance)
-    assert "the path has 4 steps" in read(figure("distance"), layer=3, distance=7)["said"][0]
-    assert "no path leads from there" in read(figure("distance"), layer=3, distance=8)["said"][0]
-    lengths = read(figure("distance"), show=1, distance=63)
+    assert "the path has 4 steps" in read_slots(figure("distance"), layer=3, distance=7)["said"][0]
+    assert (
+        "no path leads from there" in read_slots(figure("distance"), layer=3, distance=8)["said"][0]
+    )
+    lengths = read_slots(figure("distance"), show=1, distance=63)
     assert lengths["path"] == ["64", "64", "64", "none", "1"]
     assert lengths["tick"] == ["64", "48", "32", "16", "0"]
 
 
-def said_of_relative(figure):
+def check_text_of_relative(figure):
     def clipped(**state):
-        return read(figure("clipping"), **state)["said"][0]
+        return read_slots(figure("clipping"), **state)["said"][0]
 
-    assert read(figure("clipping"))["row"][:10] == list("3456666666")
+    assert read_slots(figure("clipping"))["row"][:10] == list("3456666666")
     assert "no offset is told from another" in clipped(k=0)
     assert "rows 0 to 8 are used. No two offsets" in clipped(n=4, k=4)
     assert "rows 1 to 9 are used. No two offsets" in clipped(k=5)
@@ -199,16 +215,16 @@ def said_of_relative(figure):
     assert "rows 0 to 6 are used" in clipped(n=3, k=3)
     assert "rows 1 to 5 are used" in clipped(n=2)
 
-    read(figure("skew"), direction=1, step=3)
+    read_slots(figure("skew"), direction=1, step=3)
     rows = figure("skew").locator(".board").get_attribute("aria-label")
     assert rows.startswith("Row 0: 0, pad, −3, −2. Row 1: −1, 0, pad, −3. Row 2: −2, −1, 0, pad. ")
 
     def scored(method: int, i: int, j: int) -> tuple[str, list[str]]:
-        now = read(figure("family"), **{"method": method, "query at": i, "key at": j})
+        now = read_slots(figure("family"), **{"method": method, "query at": i, "key at": j})
         return now["said"][0], now["score"]
 
     shaw, t5, alibi = 0, 2, 3
-    assert "Shaw: −2.16, the same from offset 4 to 12." in read(figure("family"))["said"][0]
+    assert "Shaw: −2.16, the same from offset 4 to 12." in read_slots(figure("family"))["said"][0]
     assert "the same from offset −12 to −4." in scored(shaw, 12, 5)[0]
     for side in (1, -1):
         for far in (8, 11):
@@ -221,9 +237,9 @@ def said_of_relative(figure):
     assert scored(alibi, 0, 3)[1] == scored(alibi, 9, 12)[1] != scored(alibi, 9, 11)[1]
 
 
-def said_of_transformer(figure):
+def check_text_of_transformer(figure):
     def chances(**state) -> list[str]:
-        return read(figure("sampling"), **state)["chance"]
+        return read_slots(figure("sampling"), **state)["chance"]
 
     assert chances(temperature=6, k=5)[::5] == ["0.22", "0.10"]
     assert chances(temperature=0, k=5)[0] == "1.00"
@@ -234,32 +250,36 @@ def said_of_transformer(figure):
     for presses in (1, 9):
         for _ in range(presses):
             figure("sampling").get_by_role("button", name="draw 100").click()
-        now = read(figure("sampling"))
+        now = read_slots(figure("sampling"))
         tallies.append((now["count"][0], now["share"][0]))
     assert tallies == [("66", "0.66"), ("607", "0.61")]
 
 
-SAID = {name.removeprefix("said_of_"): say for name, say in globals().items() if "said_of" in name}
+CHAPTER_CHECKS = {
+    name.removeprefix("check_text_of_"): check
+    for name, check in globals().items()
+    if "check_text_of" in name
+}
 
 
 @pytest.mark.parametrize("slug", chapters())
 def test_a_chapter_says_what_its_figures_show_and_they_fit_a_phone(slug, new_tab, address):
     tab = new_tab(viewport=PHONE)
     tab.goto(f"{address}chapters/{slug}.html")
-    if slug in SAID:
-        SAID[slug](lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
+    if slug in CHAPTER_CHECKS:
+        CHAPTER_CHECKS[slug](lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
     assert figure_in(tab).count()
     # the state beside the tokens is as wide as both; the writer has more controls than there are
     # pairs to try, and tests of its own on a phone
     for figure in figure_in(tab).all() if slug not in ("linear", "language_model") else []:
         options = dict(figure.evaluate(CONTROLS))
-        assert too_wide(figure, ends(options)) == []
+        assert states_that_scroll(figure, extreme_states(options)) == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_from_a_folder_a_figure_begins_with_the_example_done_by_hand(tab, site):
     tab.goto((site / CHAPTER).as_uri())
-    by_hand(lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
+    check_hand_computed(lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
 
 
 def test_the_site_s_styles_leave_a_figure_as_it_is(new_tab, address):

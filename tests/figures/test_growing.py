@@ -5,9 +5,9 @@ import torch
 
 from attncourse import figures
 from attncourse.figures.numbers import shown
-from tests.figures.elements import begins
+from tests.figures.elements import slot_texts
 
-from .in_page import GROWING, TOKENS, figure_in, page_of, read
+from .in_page import GROWING, TOKENS, bare_page, figure_in, read_slots
 
 PHI = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
 V = torch.tensor([[4.0, -1.0, 0.0], [0.0, 1.0, 2.0]])
@@ -21,7 +21,7 @@ ROOM = """all => all.map((one) => {
 
 
 def test_the_figure_begins_with_all_tokens_read():
-    texts = begins(figures.growing(PHI, PHI, V, ["a", "b"], chunk=1, alt="state"))
+    texts = slot_texts(figures.growing(PHI, PHI, V, ["a", "b"], chunk=1, alt="state"))
     assert texts["key"] == ["1.00", "2.00", "3.00", "0.50"]
     assert texts["value"] == ["4.00", "−1.00", "0.00", "0.00", "1.00", "2.00"]
     assert texts["weight"] == ["4.00", "9.25"]
@@ -34,15 +34,15 @@ def test_the_figure_begins_with_all_tokens_read():
 
 
 def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
-    tab.set_content(page_of(GROWING))
+    tab.set_content(bare_page(GROWING))
     figure, orders = figure_in(tab), set()
     keys = {word: GROWING.data["phiK"][j].tolist() for j, word in enumerate(TOKENS)}
-    first = read(figure, token=3, chunk=1)
+    first = read_slots(figure, token=3, chunk=1)
     button = tab.get_by_role("button", name="shuffle")
     for press in range(12):
         # by keyboard as by click
         button.press("Enter") if press % 2 else button.click()
-        now = read(figure)
+        now = read_slots(figure)
         orders.add(tuple(now["read"]))
         assert now["read"] == now["word"] and now["read"][3:] == TOKENS[3:]
         assert sorted(now["read"]) == sorted(TOKENS)
@@ -56,7 +56,7 @@ def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
 
 
 def test_one_chunk_is_the_matrix_and_chunks_of_one_pair_each_token_with_itself_alone(tab):
-    tab.set_content(page_of(GROWING))
+    tab.set_content(bare_page(GROWING))
     n, figure = len(TOKENS), figure_in(tab)
 
     def kinds(slot: str) -> list[list[str]]:
@@ -66,17 +66,17 @@ def test_one_chunk_is_the_matrix_and_chunks_of_one_pair_each_token_with_itself_a
         flat = [look.removeprefix("heat ") for look in looks]
         return [flat[i * n : (i + 1) * n] for i in range(n)]
 
-    read(figure, chunk=n - 1)
+    read_slots(figure, chunk=n - 1)
     assert kinds("block") == kinds("cell")
     assert kinds("cell") == [["pair"] * (i + 1) + ["masked"] * (n - 1 - i) for i in range(n)]
-    read(figure, chunk=0)
+    read_slots(figure, chunk=0)
     assert kinds("block") == [["state"] * i + ["pair"] + ["none"] * (n - 1 - i) for i in range(n)]
 
 
 def test_numbers_stay_in_their_cells_on_a_phone_with_a_wide_font(new_tab):
     tab = new_tab(viewport={"width": 390, "height": 844})
     tab.set_content(
-        page_of(GROWING).replace('<body style="', '<body style="font-family: DejaVu Sans;')
+        bare_page(GROWING).replace('<body style="', '<body style="font-family: DejaVu Sans;')
     )
     room = tab.locator(".tile:not(.early, .parts) data").evaluate_all(ROOM)
     assert room and min(room) >= 0

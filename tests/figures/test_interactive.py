@@ -9,7 +9,7 @@ from attncourse import figures
 from attncourse.figures.interactive import Interactive, Slider, columns, number, row
 from attncourse.figures.numbers import shown
 
-from .in_page import EXPLORER, HEADS, PHONE, WEIGHTS, figure_in, g, page_of, read, visit
+from .in_page import EXPLORER, HEADS, PHONE, WEIGHTS, bare_page, figure_in, g, read_slots, visit
 
 # as JupyterLab and VS Code do: scripts in inserted HTML do not run until they are made anew
 INSERT = """(place, html) => {
@@ -41,7 +41,7 @@ def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
         drawn = torch.randn(300, generator=g).round(decimals=3).tolist()
         x = torch.tensor([*ties, *near, *drawn, *odd], dtype=dtype)
         table = "".join(row("", number("x", one)) for one in x)
-        tab.set_content(page_of(Interactive(view, {"x": x}, [], table, alt="the same")))
+        tab.set_content(bare_page(Interactive(view, {"x": x}, [], table, alt="the same")))
         texts, values = zip(*visit(figure_in(tab), [{}])[0]["x"], strict=True)
         assert [*texts] == [shown(float(one)) for one in x]
         assert [float(one) for one in values[:-3]] == x[:-3].double().tolist()
@@ -51,8 +51,10 @@ def test_equal_weights_are_said_together(tab):
     words = list("abcdef")
     rows = torch.tensor([[1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]])
     weights = (rows / rows.sum(dim=-1, keepdim=True))[None]
-    tab.set_content(page_of(figures.heads(weights, ["x", "y", "z"], words, alt="equal")))
-    said = [read(figure_in(tab), query=i)["said"][0].split("most weight, ")[1] for i in range(3)]
+    tab.set_content(bare_page(figures.heads(weights, ["x", "y", "z"], words, alt="equal")))
+    said = [
+        read_slots(figure_in(tab), query=i)["said"][0].split("most weight, ")[1] for i in range(3)
+    ]
     assert said == ["0.50, on a and b.", "0.33, on a, b and c.", "0.17, on 6 of 6."]
 
 
@@ -65,11 +67,13 @@ def test_odd_and_many_labels_fit_a_narrow_page(n, new_tab):
         masks={words[0]: x.bool(), "none": torch.ones_like(x).bool()}, alt='"</script>"',
     )  # fmt: skip
     tab = new_tab(viewport=PHONE)
-    tab.set_content(page_of(figure, figure, figures.heads(x[None], words, words, alt="many")))
+    tab.set_content(bare_page(figure, figure, figures.heads(x[None], words, words, alt="many")))
     first, second, _ = figure_in(tab).all()
     last = n - 1
-    assert read(second, query=last, mask=0)["said"][0].startswith(f"Query {words[last]}: most")
-    assert read(first)["said"][0].startswith(f"Query {words[0]}: ")
+    assert read_slots(second, query=last, mask=0)["said"][0].startswith(
+        f"Query {words[last]}: most"
+    )
+    assert read_slots(first)["said"][0].startswith(f"Query {words[0]}: ")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     # what has to be scrolled is reached by keyboard
     scrolls = "document.querySelectorAll('.scroll')[2].tabIndex"
@@ -80,7 +84,7 @@ def test_odd_and_many_labels_fit_a_narrow_page(n, new_tab):
 
 def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
     page = tmp_path / "page.html"
-    page.write_text(page_of(EXPLORER), "utf-8")
+    page.write_text(bare_page(EXPLORER), "utf-8")
     tab.goto(page.as_uri())
     tab.evaluate("heard = []; document.addEventListener('keydown', (e) => heard.push(e.key))")
     figure = figure_in(tab)
@@ -88,9 +92,9 @@ def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
     def moved(*presses: str) -> dict[str, list[str]]:
         for press in presses:
             tab.keyboard.press(press)
-        return read(figure)
+        return read_slots(figure)
 
-    assert "Query bank" in read(figure)["said"][0]
+    assert "Query bank" in read_slots(figure)["said"][0]
     assert "Query ." in moved("Tab", "ArrowRight")["said"][0]
     assert "Query the" in moved("ArrowDown")["said"][0]
     assert "Query river" in moved("ArrowRight")["said"][0]
@@ -105,7 +109,7 @@ def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
     # Enter sends a form in some browsers, which would load the page again
     figure.evaluate("figure => figure.querySelector('form').requestSubmit()")
     tab.wait_for_timeout(100)
-    assert tab.url == page.as_uri() and read(figure)["divisor"] == ["8"]
+    assert tab.url == page.as_uri() and read_slots(figure)["divisor"] == ["8"]
     # JupyterLab knows by this attribute, and by what it hears, which keys are the figure's own
     assert figure.get_attribute("data-lm-suppress-shortcuts") == "true"
     tab.keyboard.press("Control+k")
@@ -113,17 +117,17 @@ def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
 
 
 def test_pointing_at_a_row_picks_its_query(tab):
-    tab.set_content(page_of(HEADS))
+    tab.set_content(bare_page(HEADS))
     third = tab.locator("tr").nth(4)
     third.locator("td").nth(2).hover()
-    assert "query .:" in read(figure_in(tab))["said"][0]
+    assert "query .:" in read_slots(figure_in(tab))["said"][0]
     assert third.evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
 
 
 def test_the_arcs_of_the_chosen_query_lead_from_it_to_the_keys(tab):
-    tab.set_content(page_of(HEADS))
+    tab.set_content(bare_page(HEADS))
     tab.get_by_text("bank", exact=True).first.hover()
-    assert "query bank:" in read(figure_in(tab))["said"][0]
+    assert "query bank:" in read_slots(figure_in(tab))["said"][0]
     ends = "arcs => arcs.map(arc => arc.getAttribute('d').match(/[.\\d]+/g).map(Number))"
     marked = tab.locator("path.on").evaluate_all(ends)
     # the third of four queries, and each of five keys
@@ -136,15 +140,15 @@ def test_the_arcs_of_the_chosen_query_lead_from_it_to_the_keys(tab):
 
 
 def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
-    tab.set_content(page_of("<div></div><div></div><div></div>"))
+    tab.set_content(bare_page("<div></div><div></div><div></div>"))
     places = tab.locator("main > div")
     for place, figure in zip(places.all(), (EXPLORER, EXPLORER, HEADS), strict=True):
         place.evaluate(INSERT, figure._repr_html_())
     first, second, third = figure_in(tab).all()
-    assert "Query the" in read(first, query=0)["said"][0]
-    assert "Query ." in read(second, query=3)["said"][0]
-    assert "Query the" in read(first)["said"][0]
-    assert read(third)["said"][0].startswith("Head 0")
+    assert "Query the" in read_slots(first, query=0)["said"][0]
+    assert "Query ." in read_slots(second, query=3)["said"][0]
+    assert "Query the" in read_slots(first)["said"][0]
+    assert read_slots(third)["said"][0].startswith("Head 0")
     # two scripts have run, yet a reader that speaks is told once
     assert [one.evaluate(TIMES) for one in (first, second)] == [1, 1]
     # the one who wrote the page finds no name of ours in it
@@ -152,17 +156,19 @@ def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
 
 
 def test_a_figure_lives_in_a_frame_of_its_own(tab):
-    frame = f'<iframe title="output" sandbox="allow-scripts" srcdoc="{escape(page_of(EXPLORER))}">'
-    tab.set_content(page_of(frame + "</iframe>"))
+    frame = (
+        f'<iframe title="output" sandbox="allow-scripts" srcdoc="{escape(bare_page(EXPLORER))}">'
+    )
+    tab.set_content(bare_page(frame + "</iframe>"))
     figure = tab.frame_locator("iframe").locator(".attncourse-figure")
     figure.get_by_label("the").check()
-    assert "Query the" in read(figure)["said"][0]
+    assert "Query the" in read_slots(figure)["said"][0]
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
 def test_nothing_moves_for_those_who_asked_for_that(motion, moves, new_tab):
     tab = new_tab(reduced_motion=motion)
-    tab.set_content(page_of(EXPLORER))
+    tab.set_content(bare_page(EXPLORER))
     duration = tab.locator(".bar").first.evaluate("bar => getComputedStyle(bar).transitionDuration")
     assert (duration != "0s") == moves
 
@@ -172,5 +178,5 @@ def test_a_figure_of_your_own_is_short(tab, tmp_path):
     view.write_text("({ unit }, { x }) => ({ square: x * x, said: `${x * x} ${unit}` })")
     table = columns("x²") + row("all", number("square", 1.0))
     own = Interactive(view, {"unit": "m²"}, [Slider("x", [1, 3, 5])], table, alt="x squared")
-    tab.set_content(page_of(own))
-    assert read(figure_in(tab), x=2) == {"square": ["25.00"], "said": ["25 m²"]}
+    tab.set_content(bare_page(own))
+    assert read_slots(figure_in(tab), x=2) == {"square": ["25.00"], "said": ["25 m²"]}

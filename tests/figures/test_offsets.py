@@ -8,7 +8,7 @@ import torch
 from attncourse import figures
 from attncourse.positional import sinusoids
 
-from .in_page import FAMILY, OFFSETS, figure_in, page_of, states_of, visit
+from .in_page import FAMILY, OFFSETS, all_states, bare_page, figure_in, visit
 
 # of each method the points of its line, the dots on it, and the dot at the cursor
 DRAWN = """svg => ["polyline", "path", "circle"].map((name) => [...svg.querySelectorAll(name)].map(
@@ -23,11 +23,11 @@ def points(text: str) -> list[tuple[float, float]]:
 
 
 def test_a_line_holds_all_pairs_and_its_dots_are_the_scores_of_the_query(tab):
-    tab.set_content(page_of(OFFSETS))
+    tab.set_content(bare_page(OFFSETS))
     plotted = figure_in(tab).locator(".plot")
     (bottom, low), (top, high) = (plotted.evaluate(TICKS)[i] for i in (0, -1))
     assert (bottom, top) == (100, 0)
-    for state in states_of(**{"query at": 6, "key at": 6}):
+    for state in all_states(**{"query at": 6, "key at": 6}):
         visit(figure_in(tab), [state])
         i, j = state.values()
         drawn = zip(*plotted.evaluate(DRAWN), FAMILY.values(), strict=True)

@@ -6,7 +6,7 @@ import pytest
 
 from attncourse import figures
 
-from .in_page import COUNTED, LENGTHS, ORDERS, PHONE, SIDES, figure_in, page_of, visit
+from .in_page import COUNTED, LENGTHS, ORDERS, PHONE, SIDES, bare_page, figure_in, visit
 
 BOXES = """figure => ["weight", "plain", "query", "value"].map((role) => {
   const { width, height } = figure.querySelector(`i.${role}`).getBoundingClientRect();
@@ -16,7 +16,7 @@ BOXES = """figure => ["weight", "plain", "query", "value"].map((role) => {
 
 def test_every_matrix_is_drawn_to_one_scale(new_tab):
     tab = new_tab(viewport=PHONE)
-    tab.set_content(page_of(ORDERS))
+    tab.set_content(bare_page(ORDERS))
     figure, units = figure_in(tab), set()
     for (i, n), (j, d) in product(enumerate(LENGTHS), enumerate(SIDES)):
         visit(figure, [{"n": i, "d": j}])

@@ -4,12 +4,12 @@ import pytest
 
 from attncourse import figures
 from attncourse.efficient import longformer_mask
-from tests.figures.elements import begins
+from tests.figures.elements import slot_texts
 
 
 @pytest.mark.parametrize(("length", "width"), [(2, 1), (5, 1), (7, 3), (10, 9)])
 def test_the_figure_begins_with_the_pairs_of_the_package(length, width):
-    pairs = begins(figures.patterns(length, width, alt="pairs"))["pair"]
+    pairs = slot_texts(figures.patterns(length, width, alt="pairs"))["pair"]
     expected = longformer_mask(length, width, [0]).flatten().tolist()
     assert [text == "•" for text in pairs] == expected
 

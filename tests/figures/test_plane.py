@@ -6,15 +6,15 @@ import torch
 from attncourse import figures
 from attncourse.dot_product import attention
 from attncourse.figures.numbers import shown
-from tests.figures.elements import Elements, begins
+from tests.figures.elements import Elements, slot_texts
 
-from .in_page import PHONE, PLACES, PLANE, SEPARATE, figure_in, page_of
+from .in_page import PHONE, PLACES, PLANE, SEPARATE, bare_page, figure_in
 
 WORDS = ["the", "river", "bank"]
 
 
 def test_the_figure_begins_with_the_attention_of_the_words():
-    texts, x = begins(PLANE), PLACES.double()
+    texts, x = slot_texts(PLANE), PLACES.double()
     assert texts["output"] == [shown(float(one)) for one in attention(x, x, x)[2]]
 
 
@@ -28,7 +28,7 @@ def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
         for _, attributes in Elements(PLANE._repr_html_()).found
         if "data-show" in attributes
     ]
-    tab.set_content(page_of(PLANE))
+    tab.set_content(bare_page(PLANE))
     again = (
         figure_in(tab)
         .locator("[data-show]")
@@ -37,21 +37,23 @@ def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
         .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
         )
     )
-    assert [[*map(plain, one)] for one in drawn] == [[*map(plain, one)] for one in again]
+    assert [[*map(without_negative_zero, one)] for one in drawn] == [
+        [*map(without_negative_zero, one)] for one in again
+    ]
 
 
-def plain(text):
+def without_negative_zero(text):
     return text.replace("-0.0", "0.0")
 
 
-def output(tab):
+def output_values(tab):
     return [float(x) for x in tab.locator("[data-show=output]").evaluate_all(
         "all => all.map((one) => one.getAttribute('value'))"
     )]  # fmt: skip
 
 
 def test_a_word_is_dragged_and_stays_in_the_plane(tab):
-    tab.set_content(page_of(PLANE))
+    tab.set_content(bare_page(PLANE))
     bank = tab.get_by_role("slider", name="bank")
     box = bank.locator("circle").first.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -63,7 +65,10 @@ def test_a_word_is_dragged_and_stays_in_the_plane(tab):
     moved = PLACES.double().clone()
     moved[2] = 2
     torch.testing.assert_close(
-        torch.tensor(output(tab)).double(), attention(moved, moved, moved)[2], rtol=1e-5, atol=1e-5
+        torch.tensor(output_values(tab)).double(),
+        attention(moved, moved, moved)[2],
+        rtol=1e-5,
+        atol=1e-5,
     )
     tab.mouse.move(5, 5)
     tab.mouse.up()
@@ -75,7 +80,7 @@ def test_a_word_is_dragged_and_stays_in_the_plane(tab):
 
 def test_a_finger_drags_a_word_while_the_page_stays(new_tab):
     tab = new_tab(viewport=PHONE, has_touch=True)
-    tab.set_content(page_of(PLANE, "<div style='height: 2000px'></div>"))
+    tab.set_content(bare_page(PLANE, "<div style='height: 2000px'></div>"))
     bank = tab.get_by_role("slider", name="bank")
     box = bank.locator("circle").first.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -94,7 +99,7 @@ def test_a_finger_drags_a_word_while_the_page_stays(new_tab):
 
 
 def test_a_word_is_moved_by_the_arrow_keys(tab):
-    tab.set_content(page_of(PLANE))
+    tab.set_content(bare_page(PLANE))
     river = tab.get_by_role("slider", name="river")
     river.focus()
     for key in ("ArrowRight", "ArrowUp", "ArrowUp", "ArrowLeft", "ArrowDown"):
@@ -107,19 +112,19 @@ def test_a_word_is_moved_by_the_arrow_keys(tab):
 
 
 def test_the_words_are_put_back(tab):
-    tab.set_content(page_of(PLANE))
-    begun = output(tab)
+    tab.set_content(bare_page(PLANE))
+    begun = output_values(tab)
     for name in ("river", "bank"):
         tab.get_by_role("slider", name=name).focus()
         tab.keyboard.press("ArrowUp")
-    assert output(tab) != begun
+    assert output_values(tab) != begun
     tab.get_by_role("button", name="put the words back").click()
-    assert output(tab) == begun
+    assert output_values(tab) == begun
 
 
 def test_a_phone_shows_both_planes_below_each_other(new_tab):
     tab = new_tab(viewport=PHONE)
-    tab.set_content(page_of(PLANE))
+    tab.set_content(bare_page(PLANE))
     first, second = (one.bounding_box() for one in tab.locator("figure").all())
     assert first["y"] + first["height"] <= second["y"] and first["width"] >= 250
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -142,13 +147,13 @@ def test_what_cannot_be_shown_is_refused_with_the_numbers(x, separate, query, me
 
 @pytest.mark.parametrize("corner", [("ArrowRight", "ArrowUp"), ("ArrowLeft", "ArrowDown")])
 def test_no_name_is_cut_off_at_an_edge(corner, tab):
-    tab.set_content(page_of(PLANE))
+    tab.set_content(bare_page(PLANE))
     for word in WORDS:
         tab.get_by_role("slider", name=word).focus()
         for key in corner:
             for _ in range(40):
                 tab.keyboard.press(key)
-    assert output(tab) in ([pytest.approx(3)] * 2, [pytest.approx(-1)] * 2)
+    assert output_values(tab) in ([pytest.approx(3)] * 2, [pytest.approx(-1)] * 2)
     for within in tab.locator("figure svg").all():
         edge = within.bounding_box()
         for name in within.locator("text").all():

@@ -14,25 +14,27 @@ from attncourse.dot_product import attention, attention_weights
 from attncourse.figures.drawing import TEXT
 from attncourse.figures.interactive import Choice, Interactive, Slider
 from attncourse.figures.numbers import fewest, listed, restored, shown
-from tests.figures.elements import Elements, begins
+from tests.figures.elements import Elements, slot_texts
 
-from .in_page import PHONE, page_of
+from .in_page import PHONE, bare_page
 
 # how large, on the screen, what has a font size of 11.6 in a drawing is
 WIDE = "svg => 11.6 * svg.getScreenCTM().a"
 
 
-def heat(alt="a heat map", **options):
+def small_heatmap(alt="a heat map", **options):
     return figures.heatmap(torch.tensor([[0.25, 0.75]]), ["q"], ["k0", "k1"], alt=alt, **options)
 
 
-def line(log=False):
+def small_lines(log=False):
     return figures.lines(
         [1, 2, 4], {"a": [1.0, 2.0, 4.0], "b": [3.0, 2.0, 1.0]}, alt="lines", log=log
     )
 
 
-@pytest.mark.parametrize("picture", [heat(), line(), line(log=True)], ids=["heat", "line", "log"])
+@pytest.mark.parametrize(
+    "picture", [small_heatmap(), small_lines(), small_lines(log=True)], ids=["heat", "line", "log"]
+)
 def test_every_figure_is_an_svg_in_the_colour_of_the_text(picture):
     root = ElementTree.fromstring(picture.svg)
     assert root.tag.endswith("svg") and root.get("viewBox")
@@ -44,38 +46,40 @@ def test_every_figure_is_an_svg_in_the_colour_of_the_text(picture):
 
 
 def test_every_figure_has_words_for_it():
-    picture = heat(alt='3 "keys" & <none>')
+    picture = small_heatmap(alt='3 "keys" & <none>')
     assert 'role="img" aria-label="3 &quot;keys&quot; &amp; &lt;none&gt;"' in picture._repr_html_()
     assert repr(picture) == '3 "keys" & <none>'
-    assert repr(figures.beside(heat(alt="One."), heat(alt="Two."))) == "One. Two."
+    assert repr(figures.beside(small_heatmap(alt="One."), small_heatmap(alt="Two."))) == "One. Two."
 
 
 def test_numbers_and_labels_are_text_in_the_figure():
-    words = " ".join(ElementTree.fromstring(heat(title="head 0").svg).itertext())
+    words = " ".join(ElementTree.fromstring(small_heatmap(title="head 0").svg).itertext())
     assert all(one in words for one in ("0.25", "0.75", "k0", "k1", "q", "head 0"))
 
 
 def test_crossed_cells_show_a_hatch_instead_of_a_number():
-    crossed = heat(crossed=torch.tensor([[True, False]]))
+    crossed = small_heatmap(crossed=torch.tensor([[True, False]]))
     words = " ".join(ElementTree.fromstring(crossed.svg).itertext())
     assert "0.25" not in words and "0.75" in words
-    assert "<pattern" in crossed.svg and "<pattern" not in heat().svg
+    assert "<pattern" in crossed.svg and "<pattern" not in small_heatmap().svg
 
 
 def test_two_figures_share_no_id():
-    first, second = (set(re.findall(r'id="([^"]+)"', one.svg)) for one in (heat(), line()))
+    first, second = (
+        set(re.findall(r'id="([^"]+)"', one.svg)) for one in (small_heatmap(), small_lines())
+    )
     assert first and second and not first & second
 
 
 def test_every_reference_in_a_figure_leads_to_an_id_in_it():
-    svg = heat(crossed=torch.tensor([[True, False]])).svg + line().svg
+    svg = small_heatmap(crossed=torch.tensor([[True, False]])).svg + small_lines().svg
     known = set(re.findall(r'id="([^"]+)"', svg))
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     assert used and used <= known
 
 
 def test_the_same_call_gives_the_same_bytes():
-    assert line().svg == line().svg
+    assert small_lines().svg == small_lines().svg
 
 
 def test_labels_that_do_not_fit_are_refused_with_the_numbers():
@@ -176,7 +180,7 @@ def test_the_explorer_begins_with_the_numbers_of_the_package():
     q, k = Q[:, :2], K[:, :2]
     weights, output = attention_weights(q, k, MASK), attention(q, k, V, MASK)
     for query in (0, 1):
-        texts = begins(explorer(query=query))
+        texts = slot_texts(explorer(query=query))
         assert texts["dot"] == [f"{x:.2f}".replace("-", "−") for x in k @ q[query]]
         assert texts["weight"] == [f"{x:.2f}" for x in weights[query]]
         assert texts["output"] == [f"{x:.2f}" for x in output[query]]
@@ -312,7 +316,7 @@ def test_sentences_of_any_length(n):
         0 * square, square, square[:, :1], words, words, ["v"],
         widths=[1, n], masks={"none": mask}, alt="steps",
     )  # fmt: skip
-    assert begins(steps)["weight"] == [shown(1 / n)] * n
+    assert slot_texts(steps)["weight"] == [shown(1 / n)] * n
     every = figures.heads(square[None], words, words, alt="heads")._repr_html_()
     assert len(Elements(every).texts["weight"]) == n * n
 
@@ -331,7 +335,7 @@ def test_more_lines_than_can_be_told_apart_are_refused():
 def test_matrices_stand_side_by_side_at_their_size_and_else_below_each_other(tab):
     places = [str(i) for i in range(4)]
     one = figures.heatmap(torch.eye(4), places, places, alt="one", xlabel="key", ylabel="query")
-    tab.set_content(page_of(figures.beside(one, one, one)))
+    tab.set_content(bare_page(figures.beside(one, one, one)))
     tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
     for width, rows in ((760, 1), (600, 2), (PHONE["width"], 3)):
         tab.set_viewport_size({"width": width, "height": 700})

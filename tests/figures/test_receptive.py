@@ -5,13 +5,13 @@ import torch
 
 from attncourse import figures
 from attncourse.course.convolution.claims import convolution, footprint, stacked
-from tests.figures.elements import begins
+from tests.figures.elements import slot_texts
 
 
 @pytest.mark.parametrize("width", [1, 3, 5])
 @pytest.mark.parametrize("position", [0, 4, 8])
 def test_the_figure_begins_with_the_footprint_of_each_stack_of_layers(g, position, width):
-    texts = begins(figures.receptive(9, 3, [width], position=position, alt="x"))
+    texts = slot_texts(figures.receptive(9, 3, [width], position=position, alt="x"))
     weight, x = torch.ones(1, 1, width).double(), torch.randn(9, 1, generator=g).double()
     rows = [texts["path"][start : start + 9] for start in range(0, 36, 9)]
     for layers, row in enumerate(rows):

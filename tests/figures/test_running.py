@@ -7,14 +7,14 @@ import torch
 
 from attncourse import figures
 from attncourse.figures.numbers import shown
-from tests.figures.elements import begins
+from tests.figures.elements import slot_texts
 
 SCORES, VALUES = torch.tensor([0.5, 2.0, -1.0, 3.0, 0.0]), torch.tensor([1.0, 0.0, 2.0, -1.0, 4.0])
 
 
 @pytest.mark.parametrize("block", [1, 2, 5])
 def test_the_figure_begins_with_the_softmax_of_the_first_block(block):
-    texts = begins(figures.running(SCORES, VALUES, block, alt="softmax"))
+    texts = slot_texts(figures.running(SCORES, VALUES, block, alt="softmax"))
     seen = SCORES[:block]
     rest = [""] * (5 - block)
     assert texts["part"] == [shown(x) for x in (seen - seen.max()).exp().tolist()] + rest

@@ -5,30 +5,30 @@ import torch
 
 from attncourse import figures
 from attncourse.figures.numbers import shown
-from tests.figures.elements import begins
+from tests.figures.elements import slot_texts
 
-from .in_page import NEXT, SAMPLING, figure_in, held, page_of, read, visit
+from .in_page import NEXT, SAMPLING, bare_page, figure_in, read_slots, slot_numbers, visit
 
 
 def test_the_figure_begins_with_the_softmax_of_all_scores():
     scores = torch.tensor([2.0, 1.0, -1.0])
-    texts = begins(figures.sampling(scores, ["a", "b", "c"], alt="three tokens"))
+    texts = slot_texts(figures.sampling(scores, ["a", "b", "c"], alt="three tokens"))
     assert texts["chance"] == [shown(x) for x in scores.double().softmax(0).tolist()]
     assert texts["score"] == [shown(x) for x in scores.tolist()]
     assert texts["count"] == ["0"] * 3 and texts["share"] == [""] * 3
 
 
 def press(tab, name: str, times: int = 1) -> dict[str, list[str]]:
-    """What the figure shows when a button has been pressed so often."""
+    """Press a button `times` times and read the slots of the figure."""
     for _ in range(times):
         tab.get_by_role("button", name=name, exact=True).press("Enter")
-    return read(figure_in(tab))
+    return read_slots(figure_in(tab))
 
 
 def test_a_token_is_drawn_told_and_marked_and_is_the_same_for_everybody(tab):
     seen = []
     for _ in range(2):
-        tab.set_content(page_of(SAMPLING))
+        tab.set_content(bare_page(SAMPLING))
         for draws in range(1, 8):
             now = press(tab, "draw")
             marked = tab.locator("tr:has(.now) [data-show=token]").all_inner_texts()
@@ -41,24 +41,24 @@ def test_a_token_is_drawn_told_and_marked_and_is_the_same_for_everybody(tab):
 
 
 def test_the_tally_comes_to_the_probabilities(tab):
-    tab.set_content(page_of(SAMPLING))
+    tab.set_content(bare_page(SAMPLING))
     wide = NEXT.double().softmax(0)
     for presses, draws in ((1, 100), (8, 900), (27, 3600)):
         press(tab, "draw 100", presses)
         (cells,) = visit(figure_in(tab), [{}])
-        share, gap = held(cells["share"]), (held(cells["share"]) - wide).abs()
-        assert held(cells["count"]).tolist() == (share * draws).round().tolist()
-        assert held(cells["count"]).sum() == draws
+        share, gap = slot_numbers(cells["share"]), (slot_numbers(cells["share"]) - wide).abs()
+        assert slot_numbers(cells["count"]).tolist() == (share * draws).round().tolist()
+        assert slot_numbers(cells["count"]).sum() == draws
         # three standard deviations; the seed is fixed, so that this holds always or never
         assert (gap < 3 * (wide * (1 - wide) / draws).sqrt()).all()
         assert cells["said"][0][0].endswith(f"its probability is {shown(gap.max().item())}.")
 
 
 def test_what_cannot_be_drawn_never_is_and_other_probabilities_clear_the_tally(tab):
-    tab.set_content(page_of(SAMPLING))
-    assert "cleared" not in read(figure_in(tab), temperature=4)["said"][0]
+    tab.set_content(bare_page(SAMPLING))
+    assert "cleared" not in read_slots(figure_in(tab), temperature=4)["said"][0]
     for state, drawn in (({"k": 0}, 1), ({"k": 1, "temperature": 6}, 3), ({"k": 3}, 4)):
-        cleared = read(figure_in(tab), **state)
+        cleared = read_slots(figure_in(tab), **state)
         assert cleared["count"] == ["0"] * 5 and cleared["share"] == [""] * 5
         assert cleared["said"][0].startswith("The tally is cleared. ") == (drawn > 1)
         assert tab.locator(".now").count() == 0

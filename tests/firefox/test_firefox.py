@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import CHOOSES, SHOWN, WRITES, answers_a_key, answers_a_text
+from tests.browser import CHOOSES, SHOWN, WRITES, responds_to_key, responds_to_text
 from tests.site.audit import widths
 
 pytestmark = pytest.mark.slow
@@ -58,8 +58,8 @@ def test_every_figure_answers_a_click_and_a_key(size, new_tab, names, address):
                 at = {"x": end * box["width"], "y": box["height"] / 2} if slides else None
                 one.click(position=at)
                 clicked.append(figure.evaluate(SHOWN))
-            assert len({*clicked}) > 1 and answers_a_key(figure), page
-        assert all(map(answers_a_text, tab.locator(WRITES).all())), page
+            assert len({*clicked}) > 1 and responds_to_key(figure), page
+        assert all(map(responds_to_text, tab.locator(WRITES).all())), page
 
 
 def test_a_word_is_found_a_citation_shown_and_what_measures_a_claim_opened(tab, address):

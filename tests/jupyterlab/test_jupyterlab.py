@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Error
 
 from tests import ROOT, WEIGHTS
-from tests.browser import CHOOSES, WRITES, answers_a_key, answers_a_text
+from tests.browser import CHOOSES, WRITES, responds_to_key, responds_to_text
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.slow
@@ -91,7 +91,7 @@ def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(sl
     chosen, written = (lab.page.locator(kind).all() for kind in (CHOOSES, WRITES))
     html = ["".join(one.get("data", {}).get("text/html", "")) for one in outputs(ran)]
     assert len(chosen + written) == sum("attncourse-figure" in one for one in html)
-    assert all(map(answers_a_key, chosen)) and all(map(answers_a_text, written))
+    assert all(map(responds_to_key, chosen)) and all(map(responds_to_text, written))
 
 
 @pytest.mark.parametrize("slug", SLUGS)
