@@ -30,25 +30,25 @@ COUNTED = {
 }
 
 
-def weeks(schedule: str) -> list[dict]:
-    """The weeks of a schedule, with what is read in each."""
+def parse_weeks(schedule: str) -> list[dict]:
+    """The weeks of a schedule, each with its readings."""
     listed = yaml.safe_load(schedule)
     return [week | {"reads": week.get("whole", []) + week.get("path", [])} for week in listed]
 
 
-PLANS = [weeks(one) for one in re.findall(r"```\{schedule\}\n(.*?)```", SCHEDULES, re.DOTALL)]
+PLANS = [parse_weeks(one) for one in re.findall(r"```\{schedule\}\n(.*?)```", SCHEDULES, re.DOTALL)]
 
 
-def needs(slug: str) -> list[str]:
-    """The chapters that a chapter says its reader needs."""
+def required_chapters(slug: str) -> list[str]:
+    """The chapters that a chapter names as required."""
     page = (ROOT / f"chapters/{slug}.md").read_text("utf-8")
     (needed,) = re.findall(r"^You need (.+?)\.(?:$| )", page, re.MULTILINE)
     return re.findall(r"\{doc\}`/chapters/(\w+)`", needed)
 
 
 def test_what_a_page_needs_is_read_from_its_box():
-    assert needs("dot_product") == []
-    assert needs("relative") == ["dot_product", "multi_head", "positional"]
+    assert required_chapters("dot_product") == []
+    assert required_chapters("relative") == ["dot_product", "multi_head", "positional"]
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=len)
@@ -57,7 +57,7 @@ def test_a_schedule_reads_first_what_a_chapter_needs_and_sets_what_has_been_read
     for week in plan:
         read += week["reads"]
         for slug in week["reads"]:
-            assert {*needs(slug)} <= {*read}, f"{week['title']} reads {slug} too early"
+            assert {*required_chapters(slug)} <= {*read}, f"{week['title']} reads {slug} too early"
         for name in week["solve"]:
             assert EXERCISES[name].chapter in read, f"{week['title']} sets {name} too early"
         carrying = {name for slug in week.get("whole", []) for name in COURSE.listed(slug)[CARRY]}

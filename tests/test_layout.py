@@ -40,7 +40,7 @@ COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib"
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = ("figures", "drawing")
-OUTSIDE = {
+FORBIDDEN_PATTERNS = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
     r"\.\./shared": "a folder beside the checkout",
     r"pypi\.org|pythonhosted\.|npmjs\.|download\.pytorch\.org|index[-]url": "a package registry",
@@ -91,7 +91,7 @@ def every_part_has_its_chapter(root: Path) -> Iterator[str]:
 
 
 def imports(path: Path, root: Path) -> Iterator[tuple[int, str]]:
-    """Every name that a file imports, in full, with its line."""
+    """Yield the line and full name of each import in a file."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -101,18 +101,18 @@ def imports(path: Path, root: Path) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
 
 
-def within(name: str, *modules: str) -> bool:
+def is_within(name: str, *modules: str) -> bool:
     return any(f"{name}.".startswith(f"{module}.") for module in modules)
 
 
-def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
-    """Why the module at this place in a package may not import that name; empty where it may."""
-    if within(name, "matplotlib") and place != DRAWING:
+def import_objection(path: tuple[str, ...], name: str, chapters: list[str]) -> str:
+    """Why a module, given by its path in the package, may not import a name; else empty."""
+    if is_within(name, "matplotlib") and path != DRAWING:
         return "computing must not need matplotlib: draw in attncourse/figures/drawing.py"
-    match place:
+    match path:
         case (slug, *_) if slug in chapters:
             earlier = (f"attncourse.{one}" for one in chapters[: chapters.index(slug) + 1])
-            if within(name, *COMPUTING, *DECORATORS, f"attncourse.kernels.{slug}", *earlier):
+            if is_within(name, *COMPUTING, *DECORATORS, f"attncourse.kernels.{slug}", *earlier):
                 return ""
             may = ", ".join(COMPUTING + DECORATORS)
             return f"a mechanism needs only {may}, its fast form and earlier mechanisms"
@@ -125,14 +125,14 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         case ("course", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug) + 1]
             why = "a chapter has what it and earlier ones teach: move it to the later one"
-        case ("judge", "grading", module) if module != "notebook" and within(name, "torch"):
+        case ("judge", "grading", module) if module != "notebook" and is_within(name, "torch"):
             return "only the notebook's judge computes: move this to judge/grading/notebook.py"
         case _:
-            known = chapters if place in (KNOWS_ALL, ("__init__",)) else []
+            known = chapters if path in (KNOWS_ALL, ("__init__",)) else []
             why = "what helps every chapter knows no mechanism: take it as an argument"
     later = [slug for slug in chapters if slug not in known]
     modules = [f"attncourse.{one}" for slug in later for one in (slug, f"course.{slug}.claims")]
-    return why if within(name, *modules) else ""
+    return why if is_within(name, *modules) else ""
 
 
 def every_module_imports_what_it_may(root: Path) -> Iterator[str]:
@@ -141,7 +141,7 @@ def every_module_imports_what_it_may(root: Path) -> Iterator[str]:
         package, *inside = path.relative_to(root).with_suffix("").parts
         place = tuple(inside) if package == "attncourse" else (package, *inside)
         for line, name in imports(path, root):
-            if why := objection(place, name, chapters):
+            if why := import_objection(place, name, chapters):
                 yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: {why}"
 
 
@@ -170,7 +170,7 @@ def the_course_stands_alone(root: Path) -> Iterator[str]:
         if b"\0" in content:
             continue
         for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
-            for pattern, what in OUTSIDE.items():
+            for pattern, what in FORBIDDEN_PATTERNS.items():
                 if found := re.search(pattern, line):
                     yield f"{name}:{number} names {what}, {found[0]!r}: say it without"
 
@@ -219,5 +219,5 @@ def test_the_course_keeps_the_rule(rule):
     ],
 )
 def test_an_import_is_forbidden_for_a_reason(place, imported, why):
-    said = objection(tuple(place.split("/")), imported, ["first", "second"])
+    said = import_objection(tuple(place.split("/")), imported, ["first", "second"])
     assert why in said and bool(why) == bool(said)

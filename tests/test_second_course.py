@@ -68,7 +68,7 @@ def moving_average(x, width):
 
 
 class Machine:
-    """Where the other course is all there is."""
+    """A folder and environment with the other course alone."""
 
     def __init__(self, folder: Path):
         self.folder, self.noted = folder / "course", folder / "noted"
@@ -84,8 +84,8 @@ class Machine:
         (packages / "sitecustomize.py").write_text(SITE)
         self.run("write_notebooks.py")
 
-    def begun(self, *command: str, **own: str) -> subprocess.Popen:
-        """A program of Python, begun in the course's folder."""
+    def start(self, *command: str, **env: str) -> subprocess.Popen:
+        """Start Python in the course's folder."""
         hidden = {"PYTHONPATH", "JUDGE_COURSE", "PYTEST_ADDOPTS"}
         kept = {name: value for name, value in os.environ.items() if name not in hidden}
         return subprocess.Popen(
@@ -94,12 +94,12 @@ class Machine:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=kept | own | {"NOTED": str(self.noted), "COLUMNS": "200"},
+            env=kept | env | {"NOTED": str(self.noted), "COLUMNS": "200"},
         )
 
-    def run(self, *command: str, code: int = 0, **own: str) -> str:
-        """What such a program prints, which must end with that code."""
-        one = self.begun(*command, **own)
+    def run(self, *command: str, code: int = 0, **env: str) -> str:
+        """Run Python in the course's folder, assert its exit code, and return its output."""
+        one = self.start(*command, **env)
         said, _ = one.communicate()
         assert one.returncode == code, said
         return said
@@ -110,7 +110,7 @@ class Machine:
         assert [role for role, packages in noted if {*packages} & {*OURS}] == []
         return {role for role, _ in noted}
 
-    def handed_in(self, answers: dict[str, str], folder: Path) -> None:
+    def write_answers(self, answers: dict[str, str], folder: Path) -> None:
         """Write the notebooks of these chapters with these answers."""
         folder.mkdir(parents=True)
         for chapter, answer in answers.items():
@@ -133,7 +133,7 @@ def test_its_checkout_is_out_of_reach(machine):
 
 @pytest.mark.parametrize("chapter", RIGHT)
 def test_a_notebook_of_it_checks_its_answers(machine, chapter, tmp_path):
-    machine.handed_in({chapter: RIGHT[chapter]}, tmp_path / "solved")
+    machine.write_answers({chapter: RIGHT[chapter]}, tmp_path / "solved")
     untouched = machine.folder / f"notebooks/{chapter}.ipynb"
     for page, code, said in (
         (tmp_path / "solved" / untouched.name, 0, "3 passed"),
@@ -159,7 +159,7 @@ def test_nbgrader_s_cells_check_its_answers(machine, tmp_path):
 def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
     for who, answer in (("ann", LOOKING), ("bob", WRONG), ("cleo", IN_PART)):
         answers = {"averages": answer, "layers": RIGHT["layers"]}
-        machine.handed_in(answers, tmp_path / "class" / who)
+        machine.write_answers(answers, tmp_path / "class" / who)
     given = ("grade", str(tmp_path / "class"), "--out", str(tmp_path / "grades"), *grading)
     machine.run("-m", "signals", *given, "--partial", "--seed", "3", code=1)
     with open(tmp_path / "grades/gradebook.csv", newline="") as file:
@@ -178,14 +178,14 @@ def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
 def test_what_lies_beside_the_course_cannot_be_read(machine, path, tmp_path):
     first, *others = RIGHT["averages"].splitlines(keepends=True)
     reading = f"open({str(machine.folder / path)!r})\n"
-    machine.handed_in({"averages": "".join([first, reading, *others])}, tmp_path / "class")
+    machine.write_answers({"averages": "".join([first, reading, *others])}, tmp_path / "class")
     said = machine.run("-m", "signals", "grade", str(tmp_path / "class"), code=1)
     assert "FileNotFoundError" in said or "PermissionError" in said
 
 
 @pytest.mark.sandbox
 def test_a_cluster_grades_it(machine, tmp_path):
-    machine.handed_in({"averages": LOOKING}, tmp_path / "class")
+    machine.write_answers({"averages": LOOKING}, tmp_path / "class")
     place = str(tmp_path / "scheduler.json")
     programs = {
         "scheduler": ("--port", "0", "--no-dashboard", "--scheduler-file", place),
@@ -195,7 +195,7 @@ def test_a_cluster_grades_it(machine, tmp_path):
         for name, options in programs.items():
             command = ("-m", f"distributed.cli.dask_{name}", *options)
             # beside the course it needs nothing to find it by
-            one = stack.enter_context(machine.begun(*command, PYTHONPATH=str(machine.folder)))
+            one = stack.enter_context(machine.start(*command, PYTHONPATH=str(machine.folder)))
             stack.callback(one.terminate)
         said = machine.run("-m", "signals", "grade", str(tmp_path / "class"), "--scheduler", place)
     assert "passed" in said

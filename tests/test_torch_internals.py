@@ -21,8 +21,8 @@ from judge.torch_internals import (
 )
 
 
-class Seen(TorchDispatchMode):
-    """Keeps the operations that it sees."""
+class RecordingMode(TorchDispatchMode):
+    """A dispatch mode that records operations."""
 
     def __init__(self):
         super().__init__()
@@ -35,7 +35,7 @@ class Seen(TorchDispatchMode):
 
 def operation_of(call):
     x = torch.ones(2, 3)
-    with Seen() as seen:
+    with RecordingMode() as seen:
         call(x)
     (operation,) = seen.operations
     return operation
@@ -43,7 +43,7 @@ def operation_of(call):
 
 def test_a_mode_sees_each_operation_and_is_counted_while_it_is_on():
     before = modes_on()
-    with Seen() as seen:
+    with RecordingMode() as seen:
         assert modes_on() == before + 1
         torch.ones(2, 3).softmax(-1).sum()
     assert modes_on() == before

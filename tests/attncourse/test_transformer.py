@@ -336,7 +336,7 @@ def test_a_weight_that_is_missing_is_named(name):
         load_gpt2(numbers, heads=3)
 
 
-def deferred(model, *args, **options):
+def call(model, *args, **options):
     """A call of the model, without arguments."""
     return lambda: model(*args, **options)
 
@@ -349,25 +349,25 @@ X, WORDS = torch.zeros(2, 5, D), torch.zeros(2, 5, dtype=torch.int64)
     [
         (lambda: EncoderBlock(10, 3, 20), "d_model=10 is not a multiple of heads=3"),
         (lambda: GroupedAttention(12, 4, groups=3), "heads=4 is not a multiple of groups=3"),
-        (deferred(EncoderBlock(D, HEADS, D_FF), X, causal_mask(4)), "mask has n=4, but q has n=5"),
+        (call(EncoderBlock(D, HEADS, D_FF), X, causal_mask(4)), "mask has n=4, but q has n=5"),
         (
-            deferred(EncoderBlock(D, HEADS, D_FF), X, torch.ones(2, HEADS, 5, 5).bool()),
+            call(EncoderBlock(D, HEADS, D_FF), X, torch.ones(2, HEADS, 5, 5).bool()),
             r"leading axes of mask, \(2, 3, 1\), do not broadcast to \(2, 3\)",
         ),
         (
-            deferred(DecoderBlock(D, HEADS, D_FF), X, X[:, :3], None, causal_mask(5)),
+            call(DecoderBlock(D, HEADS, D_FF), X, X[:, :3], None, causal_mask(5)),
             "mask has m=5, but k has m=3",
         ),
-        (deferred(language_model(), WORDS + 7), "token 7 is not one of a vocabulary of 7"),
-        (deferred(language_model(), WORDS - 1), "token -1 is not one of a vocabulary of 7"),
+        (call(language_model(), WORDS + 7), "token 7 is not one of a vocabulary of 7"),
+        (call(language_model(), WORDS - 1), "token -1 is not one of a vocabulary of 7"),
         (
-            deferred(language_model(position=LearnedEncoding(4, D)), WORDS),
+            call(language_model(position=LearnedEncoding(4, D)), WORDS),
             "x has positions 0 to 4, but the table has 4 rows",
         ),
         (lambda: load_gpt2({}, 3), "wte.weight is not among the 0 weights: are they GPT-2's"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_what_does_not_fit_is_named_with_its_numbers(deferred, numbers):
+def test_what_does_not_fit_is_named_with_its_numbers(call, numbers):
     with pytest.raises(ValueError, match=numbers):
-        deferred()
+        call()

@@ -10,7 +10,7 @@ import torch
 from attncourse.course import chapters
 from attncourse.dot_product import attention_weights
 from attncourse.figures.explorer import TEMPERATURES
-from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
+from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 
 from . import in_page
 from .in_page import (
@@ -58,13 +58,13 @@ def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
     # what fades in is looked at when it is there
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
     tab.set_content(bare_page(figure))
-    assert axe(tab, ALL_BUT_COLOURS) == []
+    assert axe_faults(tab, ALL_BUT_COLOURS) == []
     for state in (extreme_states(options)[0], extreme_states(options)[-1]):
         visit(figure_in(tab), [state])
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], state
         for scheme in ("light", "dark"):
             tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
-            assert axe(tab, ONLY_COLOURS) == [], (state, scheme)
+            assert axe_faults(tab, ONLY_COLOURS) == [], (state, scheme)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

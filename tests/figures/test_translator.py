@@ -28,7 +28,7 @@ from benchmarks.live import (
     translate_with_attention,
 )
 from tests import ROOT
-from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
+from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 
 from .in_page import PHONE, bare_page, figure_in
 
@@ -304,10 +304,10 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     fits = "(box) => box.scrollWidth <= box.clientWidth"
     assert tab.locator(".scroll").evaluate(fits)
-    assert axe(tab, ALL_BUT_COLOURS) == []
+    assert axe_faults(tab, ALL_BUT_COLOURS) == []
     for scheme in ("light", "dark"):
         tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
-        assert axe(tab, ONLY_COLOURS) == [], scheme
+        assert axe_faults(tab, ONLY_COLOURS) == [], scheme
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])

@@ -21,7 +21,7 @@ from attncourse.language_model import head_weights, language_model, without
 from attncourse.stored import opened
 from attncourse.transformer import generate, sample
 from benchmarks.writer import NODE, record
-from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
+from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 from tools.extensions.late import LATE_SCRIPT
 
 from .in_page import PHONE, bare_page, figure_in
@@ -272,8 +272,8 @@ def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
         start = torch.tensor([windowed.prefix(decade)]).expand(300, 2)
         choose = partial(sample, generator=g)
         with torch.no_grad():
-            random_prompts = generate(model.decode(), start, 60, choose=choose)[:, -60:]
-        rows += [[token for token in row if token < len(pairs)] for row in random_prompts.tolist()]
+            drawn = generate(model.decode(), start, 60, choose=choose)[:, -60:]
+        rows += [[token for token in row if token < len(pairs)] for row in drawn.tolist()]
     for row in rows:
         texts = [pairs.decode(row[: i + 1]).lower() for i in range(len(row))]
         lengths = [0, *map(len, texts)]
@@ -557,8 +557,8 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
         assert looked.startswith(f"From “must”, {who} most at ")
         (told,) = re.findall(r": (\d\.\d\d) of the weight\.$", looked)
         assert float(told) == pytest.approx(most, abs=7e-3)
-        random_prompts = "(all) => all.map((one) => getComputedStyle(one).stroke)"
-        assert "none" not in tab.locator("path").evaluate_all(random_prompts)
+        drawn = "(all) => all.map((one) => getComputedStyle(one).stroke)"
+        assert "none" not in tab.locator("path").evaluate_all(drawn)
 
 
 @torch.no_grad()
@@ -660,7 +660,7 @@ def write_page(folder):
 
 
 @pytest.mark.parametrize("drawn", [False, True])
-def test_what_is_set_stands_in_the_address_and_comes_back(random_prompts, new_tab, tmp_path):
+def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_path):
     page = write_page(tmp_path)
     tab, other = new_tab(), new_tab()
     tab.goto(page.as_uri())
@@ -668,7 +668,7 @@ def test_what_is_set_stands_in_the_address_and_comes_back(random_prompts, new_ta
     text_field(tab).focus()
     tab.wait_for_function("window.attncourseEnglish")
     text_field(tab).fill("Our enemies & friends, 100% ¶")
-    for _ in range(4 * random_prompts):
+    for _ in range(4 * drawn):
         tab.locator("[data-do=draw]").first.click()
     tab.locator("select[name=beside]").select_option("1940")
     tab.get_by_label("cover enemies").check()
@@ -787,12 +787,12 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
     boxes = tab.locator("button, .item, select, textarea, summary").all()
     small = [one.bounding_box() for one in boxes if one.is_visible()]
     assert [box for box in small if box["height"] < 24 or box["width"] < 24] == []
-    assert axe(tab, ALL_BUT_COLOURS) == []
+    assert axe_faults(tab, ALL_BUT_COLOURS) == []
     for scheme in ("light", "dark"):
         tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
         tab.evaluate("document.body.style.color = 'CanvasText'")
         tab.evaluate("document.body.style.background = 'Canvas'")
-        assert axe(tab, ONLY_COLOURS) == [], scheme
+        assert axe_faults(tab, ONLY_COLOURS) == [], scheme
 
 
 def test_from_a_folder_the_first_touch_loads_the_weights_and_nothing_else(new_tab, tmp_path):

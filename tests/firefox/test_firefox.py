@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import CHOOSES, SHOWN, WRITES, responds_to_key, responds_to_text
-from tests.site.audit import widths
+from tests.site.audit import width_faults
 
 pytestmark = pytest.mark.slow
 
@@ -37,9 +37,9 @@ def test_every_page_fits_and_draws_its_formulas_in_the_preferred_colours(tab, na
         assert tab.evaluate(THEME) == scheme
         assert tab.evaluate(FORMULAS) == tab.evaluate(CUT) == [], page
         assert "STIX2" in tab.evaluate(FONTS) or not page.startswith("chapters"), page
-        assert widths(tab) == [], page
+        assert width_faults(tab) == [], page
         tab.set_viewport_size(DESK)
-        assert widths(tab) == [], page
+        assert width_faults(tab) == [], page
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["phone", "desk"])

@@ -59,7 +59,7 @@ RUN = """async (path) => {
 
 @dataclass
 class Lab:
-    """A JupyterLab at this address, which serves the folder, in a page whose faults are noted."""
+    """An open JupyterLab: its address, served folder, page, and the faults of the page."""
 
     address: str
     folder: Path
@@ -67,19 +67,19 @@ class Lab:
     faults: list[str]
 
     def run(self, notebook: NotebookNode) -> NotebookNode:
-        """The notebook once the page has opened it and all its cells have run."""
+        """Open a notebook, run all its cells, and return it with outputs."""
         nbformat.write(notebook, self.folder / "notebook.ipynb")
         return nbformat.from_dict(self.page.evaluate(RUN, "notebook.ipynb"))
 
 
-def write(path: Path, content: object) -> None:
+def write_json(path: Path, content: object) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(content), "utf-8")
 
 
 @pytest.fixture(scope="package")
-def opened(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
-    """JupyterLab opened once, because a page of it takes longer than most notebooks."""
+def shared_lab(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
+    """JupyterLab, opened once, because loading it takes longer than most notebooks."""
     if not PYTHON.exists():
         pytest.skip(lacks("JupyterLab"))
     try:
@@ -87,7 +87,7 @@ def opened(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
     except (OSError, subprocess.CalledProcessError):
         pytest.skip(lacks("bubblewrap"))
     home, folder = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("folder")
-    own = {
+    folders = {
         "HOME": home,
         "JUPYTER_PATH": home / "share",
         "JUPYTER_CONFIG_DIR": home / "config",
@@ -96,22 +96,22 @@ def opened(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
         "JUPYTERLAB_SETTINGS_DIR": home / "settings",
         "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
     }
-    write(home / "share/kernels/python3/kernel.json", KERNEL)
+    write_json(home / "share/kernels/python3/kernel.json", KERNEL)
     settings = home / "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
-    write(settings, NEWS)
+    write_json(settings, NEWS)
     with (home / "log").open("w") as log:
         server = subprocess.Popen(
             [PYTHON, "-m", "jupyterlab", *OPTIONS, f"--ServerApp.root_dir={folder}"],
-            env=os.environ | {name: str(path) for name, path in own.items()},
+            env=os.environ | {name: str(path) for name, path in folders.items()},
             stdout=log,
             stderr=log,
         )
     # the file that says its port is written once it listens
-    while not any(one.stat().st_size for one in home.glob("jpserver-*.json")):
+    while not any(path.stat().st_size for path in home.glob("jpserver-*.json")):
         assert server.poll() is None, (home / "log").read_text()
         time.sleep(0.1)
-    (found,) = home.glob("jpserver-*.json")
-    address = f"http://127.0.0.1:{json.loads(found.read_text())['port']}/"
+    (server_file,) = home.glob("jpserver-*.json")
+    address = f"http://127.0.0.1:{json.loads(server_file.read_text())['port']}/"
     page = browser.new_page()
     # a busy machine is slow, not wrong
     page.set_default_timeout(300_000)
@@ -124,9 +124,9 @@ def opened(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
 
 
 @pytest.fixture
-def lab(opened) -> Iterator[Lab]:
+def lab(shared_lab) -> Iterator[Lab]:
     """JupyterLab; the test fails at its end if the page asked another host or logged an error."""
-    yield opened
-    said = [*opened.faults]
-    opened.faults.clear()
-    assert not said, "\n".join(["", *said])
+    yield shared_lab
+    faults = [*shared_lab.faults]
+    shared_lab.faults.clear()
+    assert not faults, "\n".join(["", *faults])

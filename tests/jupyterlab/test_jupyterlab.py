@@ -29,22 +29,22 @@ PICTURES = """async () => {
 }"""
 
 
-def read(folder: str, slug: str):
+def read_notebook(folder: str, slug: str):
     return nbformat.read(ROOT / folder / f"{slug}.ipynb", 4)
 
 
-def said(cell) -> str:
-    """What a cell has printed or shown as text."""
+def cell_text(cell) -> str:
+    """The text outputs of a cell."""
     return "".join(one.get("text") or one.data["text/plain"] for one in cell.outputs)
 
 
 def outputs(notebook) -> list:
-    """What all its cells have given, in order."""
+    """The outputs of all cells, in order."""
     return [output for cell in notebook.cells for output in cell.get("outputs", [])]
 
 
-def whole(lab, notebook):
-    """The notebook once it has run: without an error, and each of its pictures can be seen."""
+def run_notebook(lab, notebook):
+    """Run a notebook, assert no errors and visible pictures, and return it."""
     ran = lab.run(notebook)
     assert [one for one in outputs(ran) if one.output_type == "error"] == []
     drawings = sum(cell.source.startswith("<img ") for cell in notebook.cells)
@@ -52,11 +52,11 @@ def whole(lab, notebook):
     return ran
 
 
-def checks(notebook) -> dict[str, str]:
-    """What each check has said of its exercise."""
+def check_messages(notebook) -> dict[str, str]:
+    """The message of each check, by exercise."""
     prefix = "check-"
     return {
-        cell.id.removeprefix(prefix): said(cell).strip()
+        cell.id.removeprefix(prefix): cell_text(cell).strip()
         for cell in notebook.cells
         if cell.id.startswith(prefix)
     }
@@ -74,9 +74,9 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
         nbformat.v4.new_code_cell(source, id=f"c{i}") for i, source in enumerate((interfaces, ask))
     ]
     # a kernel is named, or else JupyterLab asks which
-    metadata = read("chapters", SLUGS[0]).metadata
+    metadata = read_notebook("chapters", SLUGS[0]).metadata
     ran = lab.run(nbformat.v4.new_notebook(cells=cells, metadata=metadata))
-    assert said(ran.cells[0]) == "[(1, 'lo')]"
+    assert cell_text(ran.cells[0]) == "[(1, 'lo')]"
     assert ran.cells[1].outputs[0].ename == "ConnectionRefusedError"
     page = browser.new_page()
     page.goto(f"{lab.address}api")
@@ -87,7 +87,7 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(slug, lab):
-    ran = whole(lab, read("chapters", slug))
+    ran = run_notebook(lab, read_notebook("chapters", slug))
     chosen, written = (lab.page.locator(kind).all() for kind in (CHOOSES, WRITES))
     html = ["".join(one.get("data", {}).get("text/html", "")) for one in outputs(ran)]
     assert len(chosen + written) == sum("attncourse-figure" in one for one in html)
@@ -96,10 +96,10 @@ def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(sl
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_exercises_that_nobody_has_touched_are_told_so(slug, lab):
-    ran = whole(lab, read("exercises", slug))
-    told = checks(ran)
+    ran = run_notebook(lab, read_notebook("exercises", slug))
+    told = check_messages(ran)
     assert told and all(text.startswith(f"{name}: not attempted: ") for name, text in told.items())
-    assert not any("Traceback" in said(cell) for cell in ran.cells if "outputs" in cell)
+    assert not any("Traceback" in cell_text(cell) for cell in ran.cells if "outputs" in cell)
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -107,6 +107,6 @@ def test_the_answers_of_the_solutions_pass_every_check(slug, lab):
     # a model is trained for minutes, and handed in as a file
     for weights in WEIGHTS.glob(f"{slug}/*.safetensors"):
         shutil.copy(weights, lab.folder)
-    told = checks(whole(lab, solved_notebook(slug)))
+    told = check_messages(run_notebook(lab, solved_notebook(slug)))
     # a trained model is also told how well it does
     assert told and all(text.startswith(f"{name}: ok") for name, text in told.items())

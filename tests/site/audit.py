@@ -1,4 +1,4 @@
-"""What is wrong with a page: its rule, where it is on the page, and what to do about it."""
+"""Audit of a page: faults, each with a rule, a place and advice."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -9,14 +9,14 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 # one of each of these folders shows the frame of them all
-ALIKE = ("chapters", "exercises", "reference")
+SHARED_FRAME = ("chapters", "exercises", "reference")
 WIDTHS = Path(__file__).with_suffix(".js").read_text("utf-8")
 FIGURES = Path(__file__).with_name("figures.js").read_text("utf-8")
 OPEN = "document.querySelectorAll('details').forEach((box) => (box.open = true))"
 # a script that follows the size of a box does so within two frames
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # a script of the page, if it has one, has followed the preferred colours
-TURNED = "scheme => [undefined, scheme].includes(document.documentElement.dataset.theme)"
+SCHEME_IS_SET = "scheme => [undefined, scheme].includes(document.documentElement.dataset.theme)"
 COLOURS = ["color-contrast", "link-in-text-block"]
 ONLY_COLOURS = {"runOnly": COLOURS}
 ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
@@ -66,38 +66,38 @@ PRUNE = """() => {
 }"""
 
 
-def kinds(names: list[str]) -> Iterator[tuple[str, bool]]:
-    """Each page, and whether it is the first of its kind."""
+def with_first_of_kind(names: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each page with whether it is the first of its kind."""
     seen = set()
     for page in names:
         folder = page.partition("/")[0]
-        yield page, folder not in ALIKE or folder not in seen
+        yield page, folder not in SHARED_FRAME or folder not in seen
         seen.add(folder)
 
 
 class Fault(NamedTuple):
-    """One thing wrong with a page."""
+    """A fault of a page."""
 
     rule: str
     where: str
     advice: str
 
 
-def widths(page: Page, scripts: bool = True) -> list[Fault]:
-    """What of a page is too wide, too narrow or out of reach, once every box on it is open."""
+def width_faults(page: Page, scripts: bool = True) -> list[Fault]:
+    """Faults of width and of elements out of reach, with every box of the page open."""
     page.evaluate(OPEN)
     if scripts:
         page.evaluate(FRAMES)
     return [Fault(*one) for one in page.evaluate(WIDTHS)]
 
 
-def figures(page: Page) -> list[Fault]:
-    """What of a page's figures is flat, broken, covered, or styled by another figure."""
+def figure_faults(page: Page) -> list[Fault]:
+    """Faults of figures: flat, broken, covered, or styled by another figure."""
     return [Fault(*one) for one in page.evaluate(FIGURES)]
 
 
-def axe(page: Page, rules: dict) -> list[Fault]:
-    """What axe-core finds wrong with a page as it is now, by these of its rules."""
+def axe_faults(page: Page, rules: dict) -> list[Fault]:
+    """Violations that axe-core finds in the current state of a page, with these rules."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     # without preload: axe would ask for what style sheets import, at the wrong address
@@ -109,41 +109,41 @@ def axe(page: Page, rules: dict) -> list[Fault]:
     ]
 
 
-def turn(page: Page, scheme: str) -> None:
-    """Show a page in the light or in the dark."""
+def set_scheme(page: Page, scheme: str) -> None:
+    """Set the preferred colour scheme of a page to light or dark."""
     page.emulate_media(color_scheme=scheme)
-    page.wait_for_function(TURNED, arg=scheme)
+    page.wait_for_function(SCHEME_IS_SET, arg=scheme)
 
 
-def in_light_and_dark(page: Page, seen: set[str]) -> list[Fault]:
-    """What axe finds in the light and in the dark: colours only of the looks not yet `seen`.
+def scheme_faults(page: Page, seen: set[str]) -> list[Fault]:
+    """Violations in light and dark; colours only of looks not in `seen`.
 
-    New looks are added to `seen`. Of the page, little is left.
+    New looks are added to `seen`. Most of the page is removed.
     """
     schemes = ("light", "dark")
     for scheme in schemes:
-        turn(page, scheme)
+        set_scheme(page, scheme)
         page.evaluate(LOOK)
     new = page.evaluate(CHOOSE, list(seen))
     seen |= {*new}
-    faults = axe(page, ALL_BUT_COLOURS)
+    faults = axe_faults(page, ALL_BUT_COLOURS)
     if new:
         page.evaluate(PRUNE)
         for scheme in schemes:
-            turn(page, scheme)
-            found = axe(page, ONLY_COLOURS)
+            set_scheme(page, scheme)
+            found = axe_faults(page, ONLY_COLOURS)
             faults += [one._replace(where=f"{one.where}, {scheme}") for one in found]
     return faults
 
 
 def advice(rule: dict, node: dict) -> str:
-    """The first way that axe knows to fix an element, after the name of the rule."""
+    """The help of a rule, and axe's first message on an element."""
     ways = [*node["any"], *node["all"], *node["none"]]
     return f"{rule['help']}; {ways[0]['message']}" if ways else rule["help"]
 
 
-def in_short(faults: list[Fault]) -> Iterator[str]:
-    """One line for each rule that is broken, with the first of the places."""
+def summary_lines(faults: list[Fault]) -> Iterator[str]:
+    """A line for each violated rule, with the first place."""
     for rule, group in groupby(sorted(faults, key=lambda one: one.rule), lambda one: one.rule):
         first, *others = group
         times = f" ({len(others) + 1} times)" if others else ""

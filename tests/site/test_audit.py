@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser import watch
 
-from .audit import Fault, in_light_and_dark, in_short, widths
+from .audit import Fault, scheme_faults, summary_lines, width_faults
 
 FINE = """<!doctype html><html lang="en"><head><title>Fine</title>
 <style>.bare {{ color: #222; text-decoration: none }}</style></head><body><main><h1>Fine</h1>
@@ -31,7 +31,7 @@ FAULTY = {
 @pytest.mark.parametrize("broken", [{}, BROKEN], ids=["fine", "broken"])
 def test_broken_rules_are_named_with_their_places_in_a_closed_box_too(broken, tab):
     tab.set_content(FINE.format("".join(broken.values())))
-    faults = widths(tab) + in_light_and_dark(tab, set())
+    faults = width_faults(tab) + scheme_faults(tab, set())
     assert {fault.rule for fault in faults} == {*broken}
     assert all(fault.where and fault.advice for fault in faults)
 
@@ -47,8 +47,8 @@ def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(t
 
     def pale_on(text: str, scheme: str) -> list[str]:
         tab.set_content(FINE.format(text))
-        widths(tab)
-        places = [fault.where.rpartition(", ") for fault in in_light_and_dark(tab, seen)]
+        width_faults(tab)
+        places = [fault.where.rpartition(", ") for fault in scheme_faults(tab, seen)]
         return [where for where, _, mode in places if mode == scheme]
 
     both = f"<p>{words}{pale}{short}</p>{grey}{code}"
@@ -62,7 +62,7 @@ def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(t
 
 def test_faults_of_one_rule_take_one_line():
     faults = [Fault("rule", "p0", "fix it"), Fault("a", "p", "x"), Fault("rule", "p1", "fix it")]
-    assert list(in_short(faults)) == ["a at p: x", "rule (2 times) at p0: fix it"]
+    assert list(summary_lines(faults)) == ["a at p: x", "rule (2 times) at p0: fix it"]
 
 
 def test_faults_of_a_page_are_seen(browser, address):

@@ -76,17 +76,17 @@ CI = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Path:
-    """A small book, built as the CI of somebody's fork would build it."""
+    """A small book, built with the environment of a fork's CI."""
     texts = {"chapters/one.md": NOTEBOOK + ONE, "index.md": INDEX}
     book = write(tmp_path_factory.mktemp("fork"), texts)
-    done = build(book, **CI)
-    assert done.returncode == 0, done.stderr
+    result = build(book, **CI)
+    assert result.returncode == 0, result.stderr
     return book
 
 
 @pytest.fixture(scope="module")
-def fork(book) -> dict[str, BeautifulSoup]:
-    """The pages of that book's site."""
+def fork_pages(book) -> dict[str, BeautifulSoup]:
+    """The pages of the site of `book`, parsed, by path."""
     site = book / "_build" / "html"
     return {
         path.relative_to(site).as_posix(): BeautifulSoup(path.read_text("utf-8"), "html.parser")
@@ -95,16 +95,16 @@ def fork(book) -> dict[str, BeautifulSoup]:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory) -> str:
-    """What the build of a faulty book says."""
+def build_errors(tmp_path_factory) -> str:
+    """The error output of the build of a faulty book."""
     toc = FILES["_toc.yml"].replace("one}", "one}, {file: exercises/dot_product}")
     others = {
         "_toc.yml": toc,
         "attncourse/one.py": "def shown(): ...\n",
     }
-    done = build(write(tmp_path_factory.mktemp("bad"), others | TEXTS))
-    assert done.returncode == 1, done.stdout
-    return done.stderr
+    result = build(write(tmp_path_factory.mktemp("bad"), others | TEXTS))
+    assert result.returncode == 1, result.stdout
+    return result.stderr
 
 
 def test_nothing_is_done_twice(book):
@@ -139,21 +139,21 @@ def test_a_site_that_lacks_a_page_is_not_deployed(book, tmp_path):
         require_all_pages(book, site)
 
 
-def test_every_address_of_a_fork_is_the_fork_s(fork):
-    page = fork["chapters/one.html"]
+def test_every_address_of_a_fork_is_the_fork_s(fork_pages):
+    page = fork_pages["chapters/one.html"]
     links = {link["href"] for link in page.select("a[href^=https]")}
     repository = "https://github.com/Someone/fork"
     colab = "https://colab.research.google.com/github/Someone/fork/blob/main/chapters/one.ipynb"
     assert {repository, f"{repository}/edit/main/chapters/one.md", colab} <= links
     assert any(link.startswith(f"{repository}/issues/new?") for link in links)
     assert page.select_one("link[rel=canonical]")["href"] == f"{HOME}chapters/one.html"
-    for name, text in fork.items():
+    for name, text in fork_pages.items():
         assert "attncourse.github.io" not in str(text), name
         assert "github.com/attncourse" not in str(text), name
 
 
-def test_displayed_formulas_have_names_the_focus_and_one_number(fork):
-    page = fork["chapters/one.html"]
+def test_displayed_formulas_have_names_the_focus_and_one_number(fork_pages):
+    page = fork_pages["chapters/one.html"]
     boxes = page.select("div.math > .formula:has(> math)")
     assert [box["aria-label"] for box in boxes] == ["Equation 1", "Formula"]
     assert all(box["tabindex"] == "0" for box in boxes)
@@ -161,22 +161,24 @@ def test_displayed_formulas_have_names_the_focus_and_one_number(fork):
     assert not page.select(".tml-eqn")
 
 
-def test_brackets_and_commas_stay_with_their_formula(fork):
-    page = fork["chapters/one.html"]
+def test_brackets_and_commas_stay_with_their_formula(fork_pages):
+    page = fork_pages["chapters/one.html"]
     assert [one.text for one in page.select(".joined")] == ["(n,", "dk),"]
     paragraph = page.find("span", class_="joined").parent
     assert paragraph.text == "In a sentence (n, dk), and m words."
 
 
 @pytest.mark.parametrize(("name", "block"), FAULTS)
-def test_a_fault_stops_the_build_at_its_line(name, block, said):
+def test_a_fault_stops_the_build_at_its_line(name, block, build_errors):
     line = TEXTS[name][: TEXTS[name].index(block)].count("\n") + 1
-    named = [one for one in said.splitlines() if FAULTY[name][block] in one]
-    assert any(re.search(rf"{name}:{line}: (WARNING|ERROR)", one) for one in named), named or said
+    named = [one for one in build_errors.splitlines() if FAULTY[name][block] in one]
+    assert any(re.search(rf"{name}:{line}: (WARNING|ERROR)", one) for one in named), (
+        named or build_errors
+    )
 
 
-def test_nothing_is_said_of_what_is_right(said):
-    assert len(re.findall("WARNING|ERROR", said)) == len(FAULTS), said
+def test_nothing_is_said_of_what_is_right(build_errors):
+    assert len(re.findall("WARNING|ERROR", build_errors)) == len(FAULTS), build_errors
 
 
 @pytest.mark.parametrize("builder", ["dummy", "linkcheck", "text"])

@@ -24,18 +24,18 @@ from tools.extensions.report import version
 from tools.urls import ERROR_FORM, repository_url, site_url
 
 HOME = f"{site_url(repository_url())}/"
-BELOW = urlsplit(HOME).path
+BASE_PATH = urlsplit(HOME).path
 CHAPTERS = slugs(ROOT)
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 # heard alone, they do not say what is in a box
 SHOWS_OR_HIDES = r"((show|hide|toggle)( hidden content| code cell \w+)? ?)+"
-SAYS_LITTLE = re.compile(
+VAGUE_LABEL = re.compile(
     rf"({SHOWS_OR_HIDES}|hint|solution|answer|details|more)? ?\d*", re.IGNORECASE
 )
 # Sphinx makes them itself, and they are found through the others
-MADE = {"404.html", "search.html"}
+GENERATED = {"404.html", "search.html"}
 # spaces that do not break, joiners, marks of direction
-UNSEEN = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
+INVISIBLE = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
 TAUGHT = {
     # linked where it is compared
     "term-dot-product-score": "additive-and-dot-product-scores-side-by-side",
@@ -50,42 +50,42 @@ NUMBERED = {
 }
 
 
-def read(site, names) -> dict[str, BeautifulSoup]:
-    """Pages by their names."""
+def parse_pages(site, names) -> dict[str, BeautifulSoup]:
+    """The parsed pages by name."""
     texts = {name: (site / name).read_text("utf-8") for name in names}
     return {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
 
 
 @pytest.fixture(scope="module")
 def pages(site, names) -> dict[str, BeautifulSoup]:
-    """Every page, to be read and not written into: the tests share them."""
-    return read(site, names)
+    """Every page, parsed; the tests share them and must not change them."""
+    return parse_pages(site, names)
 
 
 def dead_links(pages, site) -> list[str]:
-    """The links of pages to a file or a place that the site does not have."""
-    ids = {name: {one["id"] for one in page.select("[id]")} for name, page in pages.items()}
+    """Links to a missing file or anchor of the site, with the reason."""
+    ids = {name: {element["id"] for element in page.select("[id]")} for name, page in pages.items()}
 
-    def missing(name: str, address: str) -> str:
+    def fault(name: str, address: str) -> str:
         link = urlsplit(address)
         if link.scheme or link.netloc:
             return ""
-        path = unquote(link.path).removeprefix(BELOW)
+        path = unquote(link.path).removeprefix(BASE_PATH)
         path = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
         if (site / path).is_dir():
             path = posixpath.normpath(f"{path}/index.html")
         if not (site / path).is_file():
             return f"the site has no file {path}"
-        there = not link.fragment or path not in ids or unquote(link.fragment) in ids[path]
-        return "" if there else f"{path} has no #{link.fragment}"
+        is_present = not link.fragment or path not in ids or unquote(link.fragment) in ids[path]
+        return "" if is_present else f"{path} has no #{link.fragment}"
 
     links = {
-        (name, one.get("href") or one.get("src"))
+        (name, element.get("href") or element.get("src"))
         for name, page in pages.items()
-        for one in page.select("[href], [src]")
+        for element in page.select("[href], [src]")
     }
     return [
-        f"{name}: {link}: {why}" for name, link in sorted(links) if (why := missing(name, link))
+        f"{name}: {link}: {reason}" for name, link in sorted(links) if (reason := fault(name, link))
     ]
 
 
@@ -97,7 +97,7 @@ def test_a_dead_link_is_named_with_what_is_missing(tmp_path):
     for path in ("folder/index.html", "empty/page.html", "file.txt"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).touch()
-    right = [f"{BELOW}b.html", "?q=word", "#there", "folder/", "file.txt", "https://no.org/"]
+    right = [f"{BASE_PATH}b.html", "?q=word", "#there", "folder/", "file.txt", "https://no.org/"]
     wrong = {
         "c.html": "the site has no file c.html",
         "b.html#nowhere": "b.html has no #nowhere",
@@ -105,7 +105,7 @@ def test_a_dead_link_is_named_with_what_is_missing(tmp_path):
     }
     links = "".join(f"<a href='{link}'></a>" for link in (*right, *wrong))
     (tmp_path / "b.html").write_text(f"<p id='there'></p>{links}")
-    found = dead_links(read(tmp_path, ["b.html"]), tmp_path)
+    found = dead_links(parse_pages(tmp_path, ["b.html"]), tmp_path)
     assert [line.split(": ", 2)[2] for line in found] == [wrong[link] for link in sorted(wrong)]
 
 
@@ -126,13 +126,13 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
         ids = [one["id"] for one in page.select("[id]")]
         assert len(set(ids)) == len(ids), f"{name}: {[one for one in ids if ids.count(one) > 1]}"
         boxes = [" ".join(one.text.split()) for one in page.select("article summary")]
-        assert [one for one in boxes if SAYS_LITTLE.fullmatch(one)] == [], name
+        assert [one for one in boxes if VAGUE_LABEL.fullmatch(one)] == [], name
         if name == "404.html":
             assert page.select_one("meta[name=robots]")["content"] == "noindex"
             # it is shown at any depth
             ways = [tag.get("href") or tag.get("src") for tag in page.select("[href], [src]")]
-            assert all(re.match(f"{BELOW}|https:|#|data:", way) for way in ways), ways
-        if name in MADE:
+            assert all(re.match(f"{BASE_PATH}|https:|#|data:", way) for way in ways), ways
+        if name in GENERATED:
             continue
         words = page.select_one("meta[name=description]")["content"]
         assert 10 < len(words) <= 200 and words not in told, f"{name}: {words}"
@@ -164,7 +164,7 @@ def test_every_page_has_one_link_that_reports_an_error_with_its_address_and_the_
 def test_the_site_map_has_every_page_with_a_text(site, names):
     places = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
     mapped = {one.text.removeprefix(HOME) or "index.html" for one in places}
-    assert mapped == {*names} - MADE
+    assert mapped == {*names} - GENERATED
 
 
 def test_a_function_and_its_section_lead_to_each_other(pages):
@@ -213,7 +213,7 @@ def test_search_engines_and_the_search_read_plain_text(pages, site):
     # other pages write of TeX, of shells and of strings
     chapters = [one for name, found in sections.items() if "chapters/" in name for one in found]
     assert [text for _, _, text in chapters if re.search(r"[\\$]", text)] == []
-    for name in {*pages} - MADE:
+    for name in {*pages} - GENERATED:
         for tag in pages[name].select("meta[name='description'], meta[property^='og:']"):
             text = tag["content"]
             assert text and not re.search(r"[\\$']|  |\( ?\)", text), (name, text)
@@ -227,7 +227,7 @@ def test_what_can_be_copied_as_code_holds_no_character_that_is_not_seen(pages, s
     for path in (site / "_static" / "questions").glob("*.js"):
         bodies = re.findall(r"<code.*?</code>|<pre>.*?</pre>", path.read_text("utf-8"), re.DOTALL)
         codes[path.name] = [BeautifulSoup("".join(bodies), "html.parser")]
-    unseen = [name for name, found in codes.items() if any(UNSEEN.search(x.text) for x in found)]
+    unseen = [name for name, found in codes.items() if any(INVISIBLE.search(x.text) for x in found)]
     assert unseen == []
 
 
@@ -324,14 +324,16 @@ def test_a_week_s_commands_are_of_what_it_sets_and_reads(pages):
         solve, *_ = (one for one in week.select("ul > li") if one.text.startswith("Solve"))
         counted = re.findall(r"--exercise (\S+)", grade)
         assert counted == [link.text for link in solve.select("a")]
-        read = [link["href"].split("/")[-1] for link in week.select("ul > li a:not(:has(code))")]
+        parse_pages = [
+            link["href"].split("/")[-1] for link in week.select("ul > li a:not(:has(code))")
+        ]
         for command in quiz:
             names = re.findall(r"--questions (\S+)", command)
             assert {f"{name.split('.')[0]}.html" for name in names} == {
-                one for one in read if "#" not in one
+                one for one in parse_pages if "#" not in one
             }
             assert {one.id for one in asked([], names)} == {*names}
-        assert bool(quiz) == bool(read)
+        assert bool(quiz) == bool(parse_pages)
     # in a chapter that is read as far as its path, what comes later is not asked
     (path,) = (one for one in weeks if "A language model of English to the end" in one.text)
     assert "language_model.perplexity_of_a_text" in path.text and len(weeks) == 16

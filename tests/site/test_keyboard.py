@@ -43,7 +43,7 @@ MOTION = """() => [...document.querySelectorAll("*")].flatMap((one) =>
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press Tab until what has the focus is called so."""
+    """Press Tab until the name of the focused element matches."""
     for _ in range(300):
         page.keyboard.press("Tab")
         if re.search(name, page.evaluate(NAME), re.IGNORECASE):
@@ -51,16 +51,16 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"Tab never reaches {name!r} on {page.url}")
 
 
-def walk(page: Page) -> list[str]:
-    """Press Tab through the page; what is reached without a sign, or not at all."""
-    hidden = []
+def focus_faults(page: Page) -> list[str]:
+    """Press Tab through a page: elements without a visible focus, and those not reached."""
+    faults = []
     for _ in range(1000):
         page.keyboard.press("Tab")
-        sign = page.evaluate(FOCUS)
-        if sign is None:
+        element = page.evaluate(FOCUS)
+        if element is None:
             break
-        hidden += [f"shows no focus: {sign}"] if sign else []
-    return hidden + [f"is not reached: {one}" for one in page.evaluate(NOT_REACHED)]
+        faults += [f"shows no focus: {element}"] if element else []
+    return faults + [f"is not reached: {one}" for one in page.evaluate(NOT_REACHED)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -68,7 +68,7 @@ def test_tab_reaches_everything_with_a_sign_and_without_motion(kind, new_tab, ad
     tab = new_tab(viewport=DESKTOP, reduced_motion="reduce")
     tab.goto(address + kind)
     tab.evaluate(FIRST_ENTRIES)
-    wrong = walk(tab)
+    wrong = focus_faults(tab)
     assert not wrong, "\n".join(["", *wrong])
     for size in (DESKTOP, PHONE):
         tab.set_viewport_size(size)
@@ -81,7 +81,7 @@ def test_what_shows_no_focus_or_moves_is_named(tab):
         "<div><p><a href='#1'>One</a></p></div>"
         "<div><p><a class='bare' href='#2'>Two</a><button inert>Three</button></p></div><b><i>"
     )
-    wrong = walk(tab)
+    wrong = focus_faults(tab)
     assert [line.partition(":")[0] for line in wrong] == ["shows no focus", "is not reached"]
     assert "Two" in wrong[0] and "Three" in wrong[1]
     assert tab.evaluate(MOTION) == ["b::after"]

@@ -71,16 +71,17 @@ FADE = """(box, end) => {
 }"""
 
 
-def size(tab: Page, selector: str, name: str = "fontSize") -> float:
+def css_number(tab: Page, selector: str, name: str = "fontSize") -> float:
+    """A computed CSS property of the first match, in pixels."""
     return tab.locator(selector).first.evaluate(STYLE, name)
 
 
 def test_headings_and_names_of_claims_step_down_and_no_icon_is_larger_than_another(tab, address):
     tab.goto(address + "chapters/relative.html")
-    sizes = [size(tab, f"article {one}") for one in ("h1", "h2", "h3", "p")]
+    sizes = [css_number(tab, f"article {one}") for one in ("h1", "h2", "h3", "p")]
     assert sizes == sorted(set(sizes), reverse=True)
-    assert len({size(tab, f"article {one}", "fontWeight") for one in ("h1", "h2", "h3")}) == 1
-    assert size(tab, ".claim a code") < size(tab, "article p")
+    assert len({css_number(tab, f"article {one}", "fontWeight") for one in ("h1", "h2", "h3")}) == 1
+    assert css_number(tab, ".claim a code") < css_number(tab, "article p")
     icons = tab.locator(".bd-header-article .btn > :is(i, span)").filter(visible=True)
     assert len({one.evaluate(STYLE, "fontSize") for one in icons.all()}) == 1
 
@@ -90,7 +91,7 @@ def test_above_a_box_is_as_much_room_as_below(tab, address):
         tab.goto(address + page)
         gaps = tab.evaluate(GAPS)
         (room,) = {gap for above, below, _ in gaps for gap in (above, below)}
-        assert room > size(tab, "article p") / 2, gaps
+        assert room > css_number(tab, "article p") / 2, gaps
 
 
 def test_a_cell_and_what_it_prints_stand_in_one_box_at_every_width(tab, address):
@@ -139,7 +140,7 @@ def test_every_caption_begins_where_the_text_does_in_one_size(tab, address):
         (found,) = {tuple(one) for one in outer.evaluate_all(CAPTIONS)}
         text = tab.locator("article section > p").first.bounding_box()
         assert text and found[0] == round(text["x"])
-        assert 0.9 * size(tab, "article p") < found[1] <= size(tab, "article p")
+        assert 0.9 * css_number(tab, "article p") < found[1] <= css_number(tab, "article p")
 
 
 def test_on_a_phone_a_formula_fits_or_shows_that_keys_scroll_it(new_tab, address):
@@ -197,8 +198,8 @@ def test_a_long_line_of_code_goes_on_further_in_than_it_began(folder, new_tab, a
     tab = new_tab(reduced_motion="reduce")
     tab.goto(f"{address}{folder}/relative.html")
     tab.evaluate(OPEN)
-    letters, line = (size(tab, "article pre", one) for one in ("fontSize", "lineHeight"))
-    assert 14 <= letters <= size(tab, "article p") and 1.3 < line / letters < 1.7
+    letters, line = (css_number(tab, "article pre", one) for one in ("fontSize", "lineHeight"))
+    assert 14 <= letters <= css_number(tab, "article p") and 1.3 < line / letters < 1.7
     for width in WIDTHS[1:]:
         tab.set_viewport_size({"width": width, "height": 900})
         found = tab.evaluate(HUNG)

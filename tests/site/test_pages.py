@@ -9,15 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from .audit import Fault, axe, figures, in_light_and_dark, in_short, kinds, widths
+from .audit import (
+    Fault,
+    axe_faults,
+    figure_faults,
+    scheme_faults,
+    summary_lines,
+    width_faults,
+    with_first_of_kind,
+)
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 720}
 # the narrowest that a page must fit, and a usual phone
 OTHER_PHONES = ({"width": 320, "height": 568}, {"width": 390, "height": 844})
 SEARCH = "search.html"
-MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 9_000, 0.02
+MAX_BYTES, MAX_REQUESTS, MAX_ELEMENTS, MAX_SHIFT = 250 * 1024, 8, 9_000, 0.02
 # every sentence of the course
-MOST_TO_SEARCH = 300 * 1024
+MAX_SEARCH_BYTES = 300 * 1024
 # the reference of the whole package is one page
 LARGE = "reference/api.html"
 LOADED = """document.fonts.ready.then(
@@ -43,37 +51,37 @@ CONTROLS = """[...document.querySelectorAll(".attncourse-figure [hidden]")]
 
 @functools.cache
 def bytes_sent(path: Path) -> int:
-    """What a file weighs on its way; text is sent compressed."""
+    """The bytes sent for a file; text is compressed."""
     content = path.read_bytes()
     return len(content if path.suffix in (".woff2", ".png") else gzip.compress(content))
 
 
-def too_heavy(tab, page: str, site: Path, home: str) -> Iterator[Fault]:
-    """What a page has too much of."""
+def weight_faults(tab, page: str, site: Path, home: str) -> Iterator[Fault]:
+    """Faults of a page with too many bytes, requests or elements."""
     urls = [url.removeprefix(home).partition("?")[0] for url in tab.evaluate(LOADED)]
     # a request of another host is a fault of its own
     files = {site / path for path in (page, *urls) if (site / path).is_file()}
     sent, elements = sum(map(bytes_sent, files)), tab.evaluate(ELEMENTS)
-    if sent > (MOST_TO_SEARCH if page == SEARCH else MOST_BYTES):
+    if sent > (MAX_SEARCH_BYTES if page == SEARCH else MAX_BYTES):
         yield Fault("page-heavy", page, f"it weighs {sent / 1024:.0f} KiB")
-    if len(files) > MOST_REQUESTS:
+    if len(files) > MAX_REQUESTS:
         yield Fault("page-heavy", page, f"it asks for {len(files)} files")
-    if elements > MOST_ELEMENTS and page != LARGE:
+    if elements > MAX_ELEMENTS and page != LARGE:
         yield Fault("page-heavy", page, f"it has {elements} elements")
 
 
-def hard_to_read(tab, page: str) -> Iterator[Fault]:
-    """What moves on a phone while the page is loading, and drawings that do not fit."""
-    if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
+def layout_faults(tab, page: str) -> Iterator[Fault]:
+    """Faults of layout shift on a phone, and of drawings that do not fit."""
+    if (shift := tab.evaluate(SHIFT)) >= MAX_SHIFT:
         yield Fault("page-moves", page, f"while it loads, by {shift:.3f}")
     for where in tab.evaluate(SCROLLING):
         yield Fault("drawing-wide", where, "let it fit")
 
 
-def lost_without_scripts(still, tab, url: str) -> Iterator[Fault]:
-    """What is wrong with a page whose scripts do not run, and which words it then lacks."""
+def script_faults(still, tab, url: str) -> Iterator[Fault]:
+    """Faults of a page without scripts: widths, and words that are missing then."""
     still.goto(url)
-    yield from widths(still, scripts=False)
+    yield from width_faults(still, scripts=False)
     kept, controls = (set(still.evaluate(words).split()) for words in (WORDS, CONTROLS))
     shown = set(tab.evaluate(WORDS).split()) - controls
     if len(shown - kept) > 0.1 * len(shown):
@@ -81,11 +89,11 @@ def lost_without_scripts(still, tab, url: str) -> Iterator[Fault]:
         yield Fault("text-needs-scripts", "article", advice)
 
 
-def report(faults: dict[str, list[Fault]]) -> None:
-    """Fail, where a page has a fault, with each page, rule, place and what to do."""
-    wrong = [f"{page}: {line}" for page in faults for line in in_short(faults[page])]
-    if wrong:
-        pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
+def fail_with(faults: dict[str, list[Fault]]) -> None:
+    """Fail if any page has a fault, with a line for each page and rule."""
+    lines = [f"{page}: {line}" for page in faults for line in summary_lines(faults[page])]
+    if lines:
+        pytest.fail("\n".join(["the site's pages have faults:", *lines]), pytrace=False)
 
 
 def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
@@ -94,26 +102,30 @@ def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
     tab, still = new_tab(reduced_motion="reduce"), new_tab(java_script_enabled=False)
     faults, looks = {}, set()
     # the search first: a font of a page before would be counted
-    for page, first in kinds(sorted(names, key=lambda name: name != SEARCH)):
+    for page, first in with_first_of_kind(sorted(names, key=lambda name: name != SEARCH)):
         # the page for a wrong address names its parts by the site's
         home = address if page == "404.html" else f"{site.as_uri()}/"
         tab.set_viewport_size(PHONE)
         tab.goto(home + page)
-        faults[page] = [*hard_to_read(tab, page), *widths(tab), *figures(tab)]
+        faults[page] = [*layout_faults(tab, page), *width_faults(tab), *figure_faults(tab)]
         if first:
             # a phone shows parts that a desk does not, the same ones on all pages of a kind
-            faults[page] += in_light_and_dark(tab, looks)
+            faults[page] += scheme_faults(tab, looks)
             tab.goto(f"{home}{page}?q=softmax")
         for size in OTHER_PHONES:
             tab.set_viewport_size(size)
             # the theme lets keys reach what scrolls now, but not at once
-            faults[page] += [one for one in widths(tab) if one.rule != "scrolls-out-of-reach"]
+            faults[page] += [one for one in width_faults(tab) if one.rule != "scrolls-out-of-reach"]
         tab.set_viewport_size(DESK)
-        faults[page] += [*too_heavy(tab, page, site, home), *widths(tab), *figures(tab)]
+        faults[page] += [
+            *weight_faults(tab, page, site, home),
+            *width_faults(tab),
+            *figure_faults(tab),
+        ]
         if page != SEARCH:
-            faults[page] += lost_without_scripts(still, tab, address + page)
-        faults[page] += in_light_and_dark(tab, looks)
-    report(faults)
+            faults[page] += script_faults(still, tab, address + page)
+        faults[page] += scheme_faults(tab, looks)
+    fail_with(faults)
 
 
 FIGURE = """<div class="attncourse-figure" id="fig-one"><style>{style}</style>
@@ -141,7 +153,7 @@ BROKEN = '<p style="width: {}em; overflow-wrap: anywhere">hundred and twenty-sev
 def test_a_fault_of_a_figure_is_found(drawing, rule, tab):
     other = FIGURE.format(style=".attncourse-figure i { color: red }", drawing="")
     tab.set_content(FIGURE.format(style="", drawing=drawing) + other + CAPTION)
-    assert {one.rule for one in figures(tab)} == ({rule} if rule else set())
+    assert {one.rule for one in figure_faults(tab)} == ({rule} if rule else set())
 
 
 @pytest.mark.slow
@@ -154,5 +166,5 @@ def test_no_page_breaks_any_rule_in_any_mode(mode, new_tab, names, address):
     tab, faults = new_tab(**mode), {}
     for page in names:
         tab.goto(address + page)
-        faults[page] = widths(tab) + axe(tab, {})
-    report(faults)
+        faults[page] = width_faults(tab) + axe_faults(tab, {})
+    fail_with(faults)

@@ -20,7 +20,7 @@ WHOLE = "article :is(h1, h2, h3, tr, .claim, figure)"
 BROKEN = ".cell, article :is(div.highlight, pre, table)"
 
 
-def visible(page, selector: str) -> int:
+def visible_count(page, selector: str) -> int:
     return page.locator(selector).filter(visible=True).count()
 
 
@@ -33,22 +33,22 @@ def test_a_page_on_paper_is_light_whole_and_without_what_is_pressed(name, new_ta
     paper.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert paper.evaluate(GROUND) != dark
     assert paper.evaluate(CUT) == []
-    assert visible(paper, TO_PRESS) == visible(paper, FRAME) == 0
+    assert visible_count(paper, TO_PRESS) == visible_count(paper, FRAME) == 0
     assert paper.locator("article h1").is_visible()
     if name == EXERCISES:
         # a hint is printed where it is open
         paper.evaluate("document.querySelector('.exercise ~ details.folded').open = true")
-        assert visible(paper, ".exercise ~ details > summary") == 1
+        assert visible_count(paper, ".exercise ~ details > summary") == 1
         # as are the boxes above the first exercise
         above = paper.locator("article details.folded:not(.exercise ~ *, .to-run)")
-        assert above.count() == visible(paper, "article details > summary") - 1
+        assert above.count() == visible_count(paper, "article details > summary") - 1
         assert above.count() and all(one.is_visible() for one in above.all())
         assert paper.get_by_text("hints and worked solutions that were open").is_visible()
     if name == CHAPTER:
         answers = paper.locator("section details.folded:not(.taught, .to-run)")
         assert answers.count() and all(one.is_visible() for one in answers.all())
         assert paper.locator(".claim details").count() > 2
-        assert visible(paper, ".claim details") == 0
+        assert visible_count(paper, ".claim details") == 0
         # only what is short stays in one piece
         assert paper.locator(WHOLE).evaluate_all(BREAKS) == ["avoid"]
         assert paper.locator(BROKEN).evaluate_all(BREAKS) == ["auto"]

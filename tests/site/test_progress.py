@@ -4,19 +4,19 @@ from attncourse.course import chapters, exercises
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 NAMES = list(exercises("dot_product"))
-KEPT = "JSON.parse(localStorage.getItem('attncourse-progress'))"
+STORED = "JSON.parse(localStorage.getItem('attncourse-progress'))"
 FORBIDDEN = (
     "Object.defineProperty(window, 'localStorage',"
     " {configurable: true, get() { throw new DOMException('no') }})"
 )
 
 
-def pressed(page, name: str) -> str:
+def pressed_state(page, name: str) -> str:
     return page.locator(f'[data-solved="{name}"]').get_attribute("aria-pressed")
 
 
 def await_pressed(page, name: str) -> None:
-    """A page loaded at once may be told of a mark after it has looked: by another process."""
+    """Wait for a mark: another page's storage event may arrive after loading."""
     page.wait_for_selector(f'[data-solved="{name}"][aria-pressed="true"]')
 
 
@@ -24,7 +24,7 @@ def solve(page, name: str) -> None:
     page.get_by_role("button", name=f"I have solved {name}").click()
 
 
-def solved(page) -> str:
+def solved_text(page) -> str:
     return page.locator("[data-exercises]").first.inner_text()
 
 
@@ -43,15 +43,15 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
     tab.locator(f'[data-solved="{NAMES[1]}"]').focus()
     for key, state in (("Space", "true"), ("Enter", "false"), ("Space", "true")):
         tab.keyboard.press(key)
-        assert pressed(tab, NAMES[1]) == state
+        assert pressed_state(tab, NAMES[1]) == state
     solve(tab, NAMES[0])
     tab.reload()
     await_pressed(tab, NAMES[1])
-    assert [pressed(tab, name) for name in NAMES[:3]] == ["false", "true", "false"]
-    assert solved(tab) == f"1 of {len(NAMES)} exercises solved"
+    assert [pressed_state(tab, name) for name in NAMES[:3]] == ["false", "true", "false"]
+    assert solved_text(tab) == f"1 of {len(NAMES)} exercises solved"
     tick = tab.locator(f'.bd-sidebar-primary a[href$="{CHAPTER}"] .tick')
     assert " ".join(tick.text_content().split()) == "✓ read"
-    assert tab.evaluate(KEPT) == {"read": ["dot_product"], "solved": NAMES[1:2]}
+    assert tab.evaluate(STORED) == {"read": ["dot_product"], "solved": NAMES[1:2]}
     tab.goto(address)
     first, *others = tab.locator("[data-exercises]").all_inner_texts()
     assert first == f"1 of {len(NAMES)} exercises solved"
@@ -60,8 +60,8 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
     for sure, left in ((False, 1), (True, 0)):
         tab.once("dialog", lambda asked, sure=sure: asked.accept() if sure else asked.dismiss())
         tab.get_by_role("button", name="Forget my progress").click()
-        assert solved(tab) == f"{left} of {len(NAMES)} exercises solved"
-    assert tab.evaluate(KEPT) == {"read": [], "solved": []}
+        assert solved_text(tab) == f"{left} of {len(NAMES)} exercises solved"
+    assert tab.evaluate(STORED) == {"read": [], "solved": []}
 
 
 def test_a_mark_is_kept_in_a_folder_of_files(tab, site):
@@ -75,9 +75,9 @@ def test_where_storage_is_forbidden_marks_last_as_long_as_the_page(tab, address)
     tab.add_init_script(FORBIDDEN)
     tab.goto(address + EXERCISES)
     solve(tab, NAMES[0])
-    assert pressed(tab, NAMES[0]) == "true"
+    assert pressed_state(tab, NAMES[0]) == "true"
     tab.reload()
-    assert pressed(tab, NAMES[0]) == "false"
+    assert pressed_state(tab, NAMES[0]) == "false"
 
 
 def test_what_is_kept_and_makes_no_sense_is_passed_over(tab, address):
@@ -85,6 +85,6 @@ def test_what_is_kept_and_makes_no_sense_is_passed_over(tab, address):
     for nonsense in ("{", "null", "3", '{"read": 5, "solved": {}}'):
         tab.evaluate("kept => localStorage.setItem('attncourse-progress', kept)", nonsense)
         tab.reload()
-        assert solved(tab) == f"0 of {len(NAMES)} exercises solved"
+        assert solved_text(tab) == f"0 of {len(NAMES)} exercises solved"
         solve(tab, NAMES[0])
-        assert pressed(tab, NAMES[0]) == "true"
+        assert pressed_state(tab, NAMES[0]) == "true"

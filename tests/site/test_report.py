@@ -26,22 +26,22 @@ SCROLL = """(one, share) => scrollBy({
 })"""
 
 
-def filled(address: str) -> dict[str, str]:
-    """The fields of the form that a link fills in."""
+def form_fields(address: str) -> dict[str, str]:
+    """The form fields in the query of an address."""
     return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
 
 
-def opened(tab, follow) -> dict[str, str]:
-    """The fields that are filled in when a reader follows the link; GitHub is not asked."""
+def follow_link(tab, follow) -> dict[str, str]:
+    """Follow the link, without reaching GitHub, and return the form fields of its address."""
     tab.context.route(f"{repository_url()}/**", lambda route: route.fulfill(body=""))
     with tab.context.expect_page() as other:
         follow(tab.get_by_role("link", name=NAME))
     other.value.wait_for_url(f"{repository_url()}/issues/new?**")
-    return filled(other.value.url)
+    return form_fields(other.value.url)
 
 
-def read_on(tab, anchor: str, share: float) -> None:
-    """Scroll until a section begins at that share of the window."""
+def scroll_to(tab, anchor: str, share: float) -> None:
+    """Scroll until a section begins at a share of the window's height."""
     tab.locator(f"#{anchor} > h2").evaluate(SCROLL, share)
 
 
@@ -64,11 +64,11 @@ def test_the_version_has_the_commit_where_ci_builds():
 @pytest.mark.parametrize("way", REACHED)
 def test_the_section_in_view_is_named_however_the_link_is_reached(way, tab, address):
     tab.goto(address + CHAPTER)
-    read_on(tab, SECTION, 0.4)
+    scroll_to(tab, SECTION, 0.4)
     tab.context.route(f"{repository_url()}/**", lambda route: route.fulfill(body=""))
     link = tab.get_by_role("link", name=NAME)
     REACHED[way](link)
-    form = filled(link.get_attribute("href"))
+    form = form_fields(link.get_attribute("href"))
     assert form["address"] == f"{HOME}{CHAPTER}#{SECTION}"
     assert re.fullmatch(r"\d+\.\d+\. One word waits for another", form["section"])
     assert form["title"] == "Error in 1. Dot-product attention"
@@ -77,19 +77,19 @@ def test_the_section_in_view_is_named_however_the_link_is_reached(way, tab, addr
 
 def test_a_section_that_begins_below_the_middle_is_not_yet_read(tab, address):
     tab.goto(address + CHAPTER)
-    read_on(tab, SECTION, 0.6)
-    form = opened(tab, lambda link: link.click())
+    scroll_to(tab, SECTION, 0.6)
+    form = follow_link(tab, lambda link: link.click())
     assert form["address"] == f"{HOME}{CHAPTER}#{BEFORE}"
     # and when the reader has gone on, the link names the next section
-    read_on(tab, SECTION, 0.4)
-    assert opened(tab, lambda link: link.press("Enter"))["address"].endswith(f"#{SECTION}")
+    scroll_to(tab, SECTION, 0.4)
+    assert follow_link(tab, lambda link: link.press("Enter"))["address"].endswith(f"#{SECTION}")
 
 
 def test_from_a_folder_on_a_phone_the_link_names_the_page_of_the_host(new_tab, site):
     phone = new_tab(viewport={"width": 360, "height": 740}, has_touch=True)
     phone.goto(f"{site.as_uri()}/exercises/dot_product.html")
     assert phone.get_by_role("link", name=NAME).inner_text() == NAME
-    form = opened(phone, lambda link: link.tap())
+    form = follow_link(phone, lambda link: link.tap())
     assert form["address"] == f"{HOME}exercises/dot_product.html#exercises-dot-product-attention"
     assert form["section"] == "Exercises: dot-product attention"
 
@@ -97,7 +97,7 @@ def test_from_a_folder_on_a_phone_the_link_names_the_page_of_the_host(new_tab, s
 def test_without_scripts_the_page_and_the_version_are_there(new_tab, address):
     still = new_tab(java_script_enabled=False)
     still.goto(f"{address}{CHAPTER}#{SECTION}")
-    form = opened(still, lambda link: link.click())
+    form = follow_link(still, lambda link: link.click())
     assert (form["address"], form["section"]) == (HOME + CHAPTER, "")
     assert form["version"] == version()
 
@@ -112,4 +112,6 @@ def test_where_no_page_was_found_the_wrong_address_is_named(browser, site):
         context.route(f"{HOME}**", answer)
         lost = context.new_page()
         lost.goto(f"{HOME}chapters/gone.html")
-        assert opened(lost, lambda link: link.click())["address"] == f"{HOME}chapters/gone.html"
+        assert (
+            follow_link(lost, lambda link: link.click())["address"] == f"{HOME}chapters/gone.html"
+        )

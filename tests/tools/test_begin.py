@@ -13,7 +13,7 @@ from tools import begin
 
 
 @pytest.fixture(scope="module")
-def begun(tmp_path_factory) -> Path:
+def extended_course(tmp_path_factory) -> Path:
     """A copy of the course in which a chapter with two exercises has been begun."""
     unused = shutil.ignore_patterns(".*", "_build", "__pycache__", "theme")
     course = shutil.copytree(ROOT, tmp_path_factory.mktemp("parent") / "course", ignore=unused)
@@ -23,11 +23,11 @@ def begun(tmp_path_factory) -> Path:
         assert f"attncourse/course/toy/exercises/{name}.py" in begin.write_exercise(
             f"toy/{name}", course
         )
-    run(course, "-c", "from tools import release; release.write()")
+    run_python(course, "-c", "from tools import release; release.write()")
     return course
 
 
-def run(course: Path, *words: str) -> str:
+def run_python(course: Path, *words: str) -> str:
     command = [sys.executable, *words]
     done = subprocess.run(command, cwd=course, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -35,16 +35,16 @@ def run(course: Path, *words: str) -> str:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_they_keep_the_rule_of_the_layout(begun, rule):
-    assert list(rule(begun)) == []
+def test_they_keep_the_rule_of_the_layout(extended_course, rule):
+    assert list(rule(extended_course)) == []
 
 
-def test_their_code_is_laid_out_and_their_tests_pass(begun):
+def test_their_code_is_laid_out_and_their_tests_pass(extended_course):
     tests = ["tests/attncourse/test_toy.py", "tests/judge/test_checks.py"]
     code = [tests[0], "attncourse/toy.py", "attncourse/course/toy"]
-    run(begun, "-m", "ruff", "check", *code)
-    run(begun, "-m", "ruff", "format", "--check", *code)
-    said = run(begun, "-m", "pytest", "-v", *tests, "-k", "toy or centred")
+    run_python(extended_course, "-m", "ruff", "check", *code)
+    run_python(extended_course, "-m", "ruff", "format", "--check", *code)
+    said = run_python(extended_course, "-m", "pytest", "-v", *tests, "-k", "toy or centred")
     assert "[also_centred-True-passed] PASSED" in said
 
 

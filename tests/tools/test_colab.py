@@ -30,8 +30,8 @@ COLAB = ["ipython==7.34.0", "ipykernel==6.17.1"]
 OLD_WHEELS = ROOT / ".cache/wheels"
 
 
-def closure(names: list[str]) -> list[str]:
-    """These packages and all they need on this machine."""
+def with_dependencies(names: list[str]) -> list[str]:
+    """Packages and their installed dependencies, recursively."""
     found = [str(canonicalize_name(name)) for name in names]
     for name in found:
         needs = [Requirement(text) for text in metadata.requires(name) or []]
@@ -45,36 +45,36 @@ def test_the_set_up_cell_installs_all_that_the_course_needs_and_nothing_heavy():
     names = {need: Requirement(need).name for need in needs}
     assert {need for need in needs if names[need] not in HEAVY} <= {*LIGHT_REQUIREMENTS.values()}
     # what it needs beyond itself is for its use in a terminal
-    light = {*closure([*names.values()])} - {*closure(HEAVY)} | {"num2words"}
+    light = {*with_dependencies([*names.values()])} - {*with_dependencies(HEAVY)} | {"num2words"}
     assert {
         canonicalize_name(Requirement(need).name) for need in LIGHT_REQUIREMENTS.values()
     } == light
 
 
-def inner_files(name: str) -> list:
-    """The files that a package keeps in site-packages."""
+def package_files(name: str) -> list:
+    """The files of a package in site-packages."""
     files = metadata.distribution(name).files or []
     return [file for file in files if file.parts[0] not in ("..", "__pycache__")]
 
 
-def repack(name: str, folder: Path) -> None:
-    """Make a wheel again of an installed package of plain Python."""
+def rebuild_wheel(name: str, folder: Path) -> None:
+    """Build a wheel from an installed pure-Python package."""
     called = f"{name.replace('-', '_')}-{metadata.version(name)}-py3-none-any.whl"
     with ZipFile(folder / called, "w") as wheel:
-        for file in inner_files(name):
+        for file in package_files(name):
             wheel.write(file.locate(), file.as_posix())
 
 
-def environment(folder: Path, old: bool) -> Path:
-    """Where packages lie in a virtual environment with torch, numpy, matplotlib, ipykernel, pip.
+def make_environment(folder: Path, old: bool) -> Path:
+    """Make a folder of packages: torch, numpy, matplotlib, ipykernel, pip and what they need.
 
     They are links, no copies; if `old`, IPython and ipykernel are those of Colab.
     """
     venv.create(folder, with_pip=False)
     (packages,) = folder.glob("lib/python*/site-packages")
-    names = {*closure([*HEAVY, "ipykernel", "pip"])}
+    names = {*with_dependencies([*HEAVY, "ipykernel", "pip"])}
     for name in names - ({"ipython", "ipykernel"} if old else set()):
-        for top in {file.parts[0] for file in inner_files(name)}:
+        for top in {file.parts[0] for file in package_files(name)}:
             here = Path(str(metadata.distribution(name).locate_file(top)))
             if not (packages / top).exists():
                 (packages / top).symlink_to(here)
@@ -85,22 +85,22 @@ def environment(folder: Path, old: bool) -> Path:
     return packages
 
 
-def git(clone: Path, *words: str) -> None:
+def run_git(clone: Path, *words: str) -> None:
     author = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", "-C", clone, *author, *words], check=True)
 
 
 @pytest.fixture
 def offline(tmp_path, monkeypatch) -> None:
-    """What makes pip and git find this checkout, and no network, at the repository's address."""
+    """Environment in which pip and git find this checkout at the repository's address."""
     clone, wheels = tmp_path / "course", tmp_path / "wheels"
     shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
-    git(clone, "init", "-q", "-b", "main")
-    git(clone, "add", "-A")
-    git(clone, "commit", "-q", "-m", "as it is")
+    run_git(clone, "init", "-q", "-b", "main")
+    run_git(clone, "add", "-A")
+    run_git(clone, "commit", "-q", "-m", "as it is")
     wheels.mkdir()
-    for name in closure(["hatchling", *LIGHT_REQUIREMENTS]):
-        repack(name, wheels)
+    for name in with_dependencies(["hatchling", *LIGHT_REQUIREMENTS]):
+        rebuild_wheel(name, wheels)
     settings = {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{clone.as_uri()}.insteadOf",
@@ -120,8 +120,8 @@ def code_cells(notebook) -> list:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def said(cells) -> dict[str, str]:
-    """What cells print and return as text, but for where in memory a thing is.
+def cell_texts(cells) -> dict[str, str]:
+    """The text outputs of cells, without memory addresses.
 
     A claim measures the package.
     """
@@ -134,7 +134,7 @@ def said(cells) -> dict[str, str]:
 
 
 def page_cells(slug: str) -> list:
-    """The cells of a chapter's page, with what they have said."""
+    """The cells of a chapter's page, with their outputs."""
     text = notebooks(ROOT)[ROOT / f"chapters/{slug}.md"]
     return code_cells(output_cache(ROOT).merge_match_into_notebook(text)[1])
 
@@ -155,10 +155,10 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
 ):
     if not old:
         # what follows a release is not what its notebooks install
-        git(tmp_path / "course", "tag", f"v{attncourse.__version__}")
-        git(tmp_path / "course", "rm", "-q", "attncourse/dot_product.py")
-        git(tmp_path / "course", "commit", "-q", "-m", "later")
-    fresh = environment(tmp_path / "fresh", old)
+        run_git(tmp_path / "course", "tag", f"v{attncourse.__version__}")
+        run_git(tmp_path / "course", "rm", "-q", "attncourse/dot_product.py")
+        run_git(tmp_path / "course", "commit", "-q", "-m", "later")
+    fresh = make_environment(tmp_path / "fresh", old)
     before = {path.name for path in fresh.glob("*.dist-info")}
     install = ["ipykernel", "install", "--name", "fresh", "--prefix", tmp_path]
     subprocess.run([tmp_path / "fresh/bin/python", "-m", *install], check=True)
@@ -180,4 +180,6 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
         page = page_cells(path.stem)
         own = [cell for cell in page if ".measure()" not in cell.source]
         # the functions that the page includes are cells, too
-        assert len(cells[path]) > len(own) and said(cells[path]) == said(page), path.stem
+        assert len(cells[path]) > len(own) and cell_texts(cells[path]) == cell_texts(page), (
+            path.stem
+        )

@@ -33,27 +33,27 @@ KEYS = {
 }
 
 
-def made(commands: str) -> set[str]:
-    """The targets that shell commands give to make."""
-    found = re.findall(r"\bmake((?: [a-z][\w-]*(?![\w=-]))+)", commands)
+def make_targets(shell_commands: str) -> set[str]:
+    """The make targets in shell commands."""
+    found = re.findall(r"\bmake((?: [a-z][\w-]*(?![\w=-]))+)", shell_commands)
     return {target for targets in found for target in targets.split()}
 
 
-def commands(workflow: dict) -> str:
-    """All that a workflow's jobs run in a shell."""
+def shell_commands(workflow: dict) -> str:
+    """The shell commands of all jobs of a workflow."""
     steps = (step for job in workflow["jobs"].values() for step in job["steps"])
     return "\n".join(step.get("run", "") for step in steps)
 
 
 def test_what_is_given_to_make_is_found():
-    assert made("sudo make test PYTHON=x\nmake zip pdf PYTHON=y") == {"test", "zip", "pdf"}
-    assert made("cmake it\nmake ALL=1") == set()
+    assert make_targets("sudo make test PYTHON=x\nmake zip pdf PYTHON=y") == {"test", "zip", "pdf"}
+    assert make_targets("cmake it\nmake ALL=1") == set()
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_a_workflow_makes_targets_that_there_are_and_may_write_nothing_it_need_not(name):
     targets = {one for line in TARGETS.findall(MAKEFILE) for one in line.split()}
-    assert made(commands(WORKFLOWS[name])) <= targets
+    assert make_targets(shell_commands(WORKFLOWS[name])) <= targets
     # of the repository; the site is written with a token of its own
     assert WORKFLOWS[name]["permissions"]["contents"] == "read"
 
@@ -89,7 +89,7 @@ def test_the_container_is_of_the_format_and_ready_for_make_book():
     assert {key: type(value) for key, value in CONTAINER.items()} == KEYS
     # the editor opens when the command that it waits for has ended
     assert CONTAINER["waitFor"] == "postCreateCommand"
-    assert made(CONTAINER["postCreateCommand"]) == {"site"}
+    assert make_targets(CONTAINER["postCreateCommand"]) == {"site"}
     (port,) = CONTAINER["forwardPorts"]
     assert f"PORT ?= {port}\n" in MAKEFILE and [*CONTAINER["portsAttributes"]] == [str(port)]
     python = re.fullmatch(r"mcr\.microsoft\.com/devcontainers/python:(3\.\d+)", CONTAINER["image"])

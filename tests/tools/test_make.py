@@ -21,7 +21,7 @@ OLD = "case $1 in --version) echo Python 3.9.2;; *) exit 1;; esac"
 BARE = 'case "$2" in *ensurepip*) exit 1;; esac; [ $1 = --version ] && echo Python 3.12.1; exit 0'
 
 
-def make(folder: Path, *words: str, **settings: str) -> subprocess.CompletedProcess:
+def run_make(folder: Path, *words: str, **settings: str) -> subprocess.CompletedProcess:
     """Run the course's make in this folder."""
     for name in ("Makefile", "requirements.txt", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
@@ -46,13 +46,15 @@ def test_a_python_that_will_not_do_is_said_plainly(tmp_path, python, message):
         (tmp_path / tool).symlink_to(shutil.which(tool))
     (tmp_path / "python").write_text(f"#!/bin/sh\n{python}\n")
     (tmp_path / "python").chmod(0o755)
-    done = make(tmp_path, "site", "PYTHON=./python" if python else "PYTHON=", PATH=str(tmp_path))
+    done = run_make(
+        tmp_path, "site", "PYTHON=./python" if python else "PYTHON=", PATH=str(tmp_path)
+    )
     assert done.returncode and message in done.stderr
     assert not (tmp_path / ".venv").exists()
 
 
-def pinned(name: str) -> dict[str, Requirement]:
-    """What a file of exact versions installs on this machine."""
+def installable_pins(name: str) -> dict[str, Requirement]:
+    """The requirements in a file of pins that apply to this machine."""
     lines = (ROOT / name).read_text().splitlines()
     found = [Requirement(line) for line in lines if line and not line.startswith("#")]
     return {one.name: one for one in found if one.marker is None or one.marker.evaluate()}
@@ -66,7 +68,10 @@ def test_torch_is_a_plain_version_and_what_it_needs_of_cuda_is_nowhere():
 
 
 def test_what_grades_is_a_part_of_what_is_tested_and_builds_no_site():
-    every, grading = pinned("requirements.txt"), pinned("requirements-grade.txt")
+    every, grading = (
+        installable_pins("requirements.txt"),
+        installable_pins("requirements-grade.txt"),
+    )
     assert {*map(str, grading.values())} <= {*map(str, every.values())}
     assert {"torch", "nbval", "typer"} <= grading.keys()
     assert not grading.keys() & {"sphinx", "jupyter-book", "distributed", "playwright", "ruff"}
@@ -74,7 +79,7 @@ def test_what_grades_is_a_part_of_what_is_tested_and_builds_no_site():
 
 def test_all_that_the_project_needs_has_an_exact_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras, every = project["optional-dependencies"], pinned("requirements.txt")
+    extras, every = project["optional-dependencies"], installable_pins("requirements.txt")
     own = [extras[name] for name in ("book", "cluster", "grade", "dev")]
     asked = map(Requirement, chain(project["dependencies"], *own))
     for one in (one for one in asked if one.name != project["name"]):
@@ -83,7 +88,7 @@ def test_all_that_the_project_needs_has_an_exact_version():
 
 
 def test_every_requirement_takes_the_oldest_python_that_is_promised():
-    here = [*pinned("requirements.txt")]
+    here = [*installable_pins("requirements.txt")]
     asked = {name: metadata(name).get("Requires-Python") or "" for name in here}
     assert {name: one for name, one in asked.items() if "3.11.0" not in SpecifierSet(one)} == {}
 
@@ -96,7 +101,7 @@ def test_a_bare_machine_has_every_program_but_the_sandbox_and_the_browsers(tmp_p
         for name in ("git", folder.name, *lacking):
             (folder / name).touch()
     path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
-    assert make(tmp_path, "bare", PATH=path).returncode == 0
+    assert run_make(tmp_path, "bare", PATH=path).returncode == 0
     bare = tmp_path / ".venv/bare"
     assert {"git", "first", "second", "sh"} <= {one.name for one in bare.iterdir()}
     assert (bare / "git").readlink() == folders[0] / "git"

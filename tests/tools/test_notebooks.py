@@ -20,8 +20,8 @@ FIRST = "https://someone.github.io/course/chapters/first.html"
 OUTER = "```{literalinclude} ../package/code.py\n:pyobject: outer\n```"
 
 
-def converted(course: Path, text: str) -> str:
-    """What the second chapter's copy says when this is its text."""
+def convert(course: Path, text: str) -> str:
+    """The notebook text of the second chapter when this is its source."""
     (course / "chapters/second.md").write_text(f"# Second\n\n{text}")
     copy = chapter_notebook("second", Book(HERE, course)).cells[2:]
     return "\n\n".join(cell.source for cell in copy).removeprefix("# 2. Second\n\n")
@@ -47,7 +47,7 @@ def converted(course: Path, text: str) -> str:
     ],
 )
 def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
-    assert converted(course, text).endswith(wanted)
+    assert convert(course, text).endswith(wanted)
 
 
 def test_a_drawing_is_a_picture_within_a_cell_of_its_own_with_its_words_and_caption(course):
@@ -90,7 +90,7 @@ def test_no_notebook_shows_a_picture_that_lies_elsewhere():
 )
 def test_what_cannot_be_converted_is_refused_with_file_and_line(course, text, line, words):
     with pytest.raises(ValueError) as error:
-        converted(course, text)
+        convert(course, text)
     assert f"chapters/second.md:{line}: " in str(error.value) and words in str(error.value)
 
 

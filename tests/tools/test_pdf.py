@@ -112,12 +112,12 @@ def book(tmp_path) -> Path:
 
 @pytest.fixture
 def bound(book) -> BeautifulSoup:
-    """That book as one page."""
+    """The book as one parsed page."""
     return BeautifulSoup(book_html(book, bind(book, HOME)), "html.parser")
 
 
 def require_links_and_ids(page: BeautifulSoup) -> None:
-    """No id stands twice, and all that refers to one finds it."""
+    """Assert that ids are unique and that all references resolve."""
     ids = [one["id"] for one in page.select("[id]")]
     assert len(ids) == len({*ids})
     used = [one[name] for name in ("href", "xlink:href") for one in page.find_all(**{name: True})]
@@ -197,12 +197,12 @@ def test_without_a_site_or_a_browser_the_message_says_what_to_do(book, tmp_path,
     assert PDF not in (book / "_build" / "html" / "index.html").read_text()
 
 
-def squeezed(text: str) -> str:
+def without_spaces(text: str) -> str:
     """Letters, digits and signs alone, since a printed line has its own spaces and ligatures."""
     return re.sub(r"[\s\u2060\u00ad]", "", unicodedata.normalize("NFKC", text))
 
 
-def set_in(page, smallest: float) -> str:
+def text_of_size(page, smallest: float) -> str:
     """The text of a printed page in letters of at least this size, in points."""
     found = []
 
@@ -211,24 +211,26 @@ def set_in(page, smallest: float) -> str:
             found.append(text)
 
     page.extract_text(visitor_text=visit)
-    return squeezed("".join(found))
+    return without_spaces("".join(found))
 
 
-def pattern(heading) -> str:
-    """What finds a heading; the letters of its formulas have sizes of their own."""
+def heading_regex(heading) -> str:
+    """A pattern for a heading, without the letters of its formulas, which have other sizes."""
     for formula in heading.select("math"):
         formula.replace_with("\0")
-    return ".*?".join(map(re.escape, squeezed(heading.get_text()).split("\0")))
+    return ".*?".join(map(re.escape, without_spaces(heading.get_text()).split("\0")))
 
 
-def require_numbers(pdf: PdfReader, page: BeautifulSoup, drawn: int) -> None:
-    """So many entries of the contents, drawn at random, name the page on which the heading stands.
+def require_numbers(pdf: PdfReader, page: BeautifulSoup, count: int) -> None:
+    """Assert that random entries of the contents name the page of their heading.
 
     The number is read off the printed contents, and the heading found by its large letters.
     """
-    entries = [pattern(entry.span) for entry in page.select(".book-contents a")]
-    begin = next(n for n, one in enumerate(pdf.pages) if re.search(entries[0], set_in(one, 11)))
-    listed = "".join(set_in(one, 9) for one in pdf.pages[1:begin])
+    entries = [heading_regex(entry.span) for entry in page.select(".book-contents a")]
+    begin = next(
+        n for n, one in enumerate(pdf.pages) if re.search(entries[0], text_of_size(one, 11))
+    )
+    listed = "".join(text_of_size(one, 9) for one in pdf.pages[1:begin])
     here, places = 0, []
     for entry in entries:
         found = re.compile(entry).search(listed, here)
@@ -239,13 +241,13 @@ def require_numbers(pdf: PdfReader, page: BeautifulSoup, drawn: int) -> None:
     numbers = [
         re.match(r"\d+", listed[end:stop]) for (_, end), stop in zip(places, ends, strict=True)
     ]
-    for n in sorted(random.Random(0).sample(range(len(entries)), min(drawn, len(entries)))):
+    for n in sorted(random.Random(0).sample(range(len(entries)), min(count, len(entries)))):
         number = int(numbers[n][0])
-        assert re.search(entries[n], set_in(pdf.pages[number - 1], 11)), (entries[n], number)
+        assert re.search(entries[n], text_of_size(pdf.pages[number - 1], 11)), (entries[n], number)
 
 
 def require_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
-    """Every link of the bound page is one of the PDF, and leads to a page or to the web."""
+    """Assert that every link of the bound page is in the PDF and leads to a page or the web."""
     hrefs = {link["href"] for link in page.select("a")}
     known = {name[1:] for name in pdf.named_destinations}
     notes = [note.get_object() for one in pdf.pages for note in one.get("/Annots", ())]
@@ -258,7 +260,7 @@ def require_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
 
 @pytest.fixture
 def browser():
-    """A browser that prints, or none of what follows."""
+    """Skip the test without a browser that prints."""
     if chromium_path() is None:
         pytest.skip(lacks("a browser"))
 
@@ -268,7 +270,7 @@ def test_a_small_book_has_its_numbers_links_and_outline(book, bound):
     index = book / "_build" / "html" / "index.html"
     for _ in range(2):
         pdf = PdfReader(io.BytesIO(print_book(book).read_bytes()))
-    require_numbers(pdf, bound, drawn=50)
+    require_numbers(pdf, bound, count=50)
     require_destinations(pdf, bound)
     titles = [one.title for one in pdf.outline if not isinstance(one, list)]
     assert titles[2:] == ["1. First", "Exercises: first things", *HELP_TITLES.values()]
@@ -302,5 +304,5 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     assert len(page.select("#answers h3")) == len(questions) > 70
     assert not page.select("form[hidden], details:not([open])")
     pdf = PdfReader(io.BytesIO(print_book(tmp_path).read_bytes()))
-    require_numbers(pdf, page, drawn=50)
+    require_numbers(pdf, page, count=50)
     require_destinations(pdf, page)

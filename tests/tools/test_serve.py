@@ -39,7 +39,7 @@ PAPER = "@misc{{known, title={{T}}, author={{A. Author}}, year={{{}}}}}"
 
 @pytest.fixture
 def served(tmp_path):
-    """A book, what serves it, and its address."""
+    """A book, the process that serves it, and its address."""
     papers = {"reference/references.bib": PAPER.format(2001)}
     book = write(tmp_path, {"chapters/one.md": ONE, "index.md": INDEX, **papers})
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -63,8 +63,8 @@ def get(address: str) -> str:
         return answer.read().decode()
 
 
-async def told(address: str) -> str:
-    """What an open page is told next."""
+async def livereload_message(address: str) -> str:
+    """The next livereload message to an open page."""
     page = await websocket_connect(f"ws://{address}livereload")
     await page.write_message(json.dumps({"command": "info", "url": address}))
     message = await page.read_message()
@@ -72,8 +72,8 @@ async def told(address: str) -> str:
     return message
 
 
-def said(server: subprocess.Popen, end: str) -> str:
-    """What is said from here to the line that has these words."""
+def output_until(server: subprocess.Popen, end: str) -> str:
+    """Read the server's output up to a line with these words."""
     lines = ""
     for line in server.stdout:
         lines += line
@@ -85,28 +85,28 @@ def said(server: subprocess.Popen, end: str) -> str:
 def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site(served):
     book, server, address = served
     one, good, kept = book / "chapters" / "one.md", "the site is in", "the site stays as it was"
-    said(server, good)
+    output_until(server, good)
     assert "2001" in get(f"{address}chapters/one.html") and "livereload" in get(address)
     assert "livereload" not in (book / "_build" / "html" / "index.html").read_text()
 
     edited = ONE.replace("## Here", "## There")
     one.write_text(edited)
     (book / "reference" / "references.bib").write_text(PAPER.format(2002))
-    assert '"reload"' in asyncio.run(told(address))
-    assert "running the cells" not in said(server, good)
+    assert '"reload"' in asyncio.run(livereload_message(address))
+    assert "running the cells" not in output_until(server, good)
     page = get(f"{address}chapters/one.html")
     assert "2002" in page and "There" in page and "There" in get(address)
 
     loud = edited.replace("fine = 1", "import sys; print('oh', file=sys.stderr)")
     one.write_text(loud.replace("(here)=\n", ""))
-    words = said(server, kept)
+    words = output_until(server, kept)
     assert "==> changed: chapters/one.md" in words
     assert "index.md:3: WARNING: undefined label: 'here'" in words and "stderr was found" in words
     assert "the site was not built: Sphinx warned" in words
     assert "There" in get(address)
 
     one.write_text(edited + "\nFixed.\n")
-    said(server, good)
+    output_until(server, good)
     assert "Fixed." in get(f"{address}chapters/one.html")
     server.send_signal(signal.SIGINT)
     assert server.stdout.read().strip() == ""

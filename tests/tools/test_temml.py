@@ -20,15 +20,15 @@ def test_its_version_and_hash_are_those_that_are_said():
     assert f'version:"{version}"' in program.decode("utf-8")
 
 
-def parts(tex):
-    """The parts of a formula in a sentence, between which its line may end."""
+def unbreakable_parts(tex):
+    """The parts of an inline formula between which a line may break."""
     found = mathml(tex, display=False)["html"].removeprefix("<math>").removesuffix("</math>")
     return found.replace("</mrow><mrow", "</mrow>|<mrow").split("|")
 
 
 def test_a_line_ends_after_a_sum_or_a_relation_and_not_within_a_product():
-    assert len(parts(r"n \cdot d_v")) == len(parts(r"n \times d_k")) == 1
-    assert len(parts(r"a \cdot b + c \cdot d = e")) == 3
+    assert len(unbreakable_parts(r"n \cdot d_v")) == len(unbreakable_parts(r"n \times d_k")) == 1
+    assert len(unbreakable_parts(r"a \cdot b + c \cdot d = e")) == 3
 
 
 def test_a_full_stop_is_glued_to_a_formula_that_may_go_on_in_the_next_line():
