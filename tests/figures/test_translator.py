@@ -132,7 +132,7 @@ def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
         clear = best.values[:, 0] - best.values[:, 1] > 2e-3
         assert torch.equal(best.indices[clear, 0], torch.tensor(written[b])[clear]), numbers[b]
         for i in range(n):
-            assert_near(in_page["self"][i], watched.seen[b, :, i, : i + 1])
+            assert_near(in_page["self"][i], watched.last_weights[b, :, i, : i + 1])
         if clear.all():
             assert made[b, :n].tolist() == written[b]
             assert_near(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
