@@ -20,7 +20,7 @@ from traitlets.config import Config
 import attncourse.dot_product
 import attncourse.recurrence
 from attncourse import check, device, hint, status
-from attncourse.course import COURSE, exercise, exercises
+from attncourse.course import COURSE, exercise, exercises, session
 from judge import hints
 from judge.compare import close
 from judge.course import OneLineError
