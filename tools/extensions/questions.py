@@ -1,13 +1,13 @@
 """`{question}`: a question of the chapter, which knows the usual mistakes, inside the page."""
 
-import json
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from tools.questions import FOLDER, Page, kept
+from tools.execute import PACKAGE
+from tools.questions import Page, load
 
 from .formulas import mathml
 
@@ -19,15 +19,11 @@ def formula(tex: str) -> str:
     return f'<span class="math notranslate">{answer["html"]}</span>'
 
 
-def page_of(chapter: str, root: Path) -> Page:
-    """The questions of a chapter of the course in that folder."""
-    return drawn_page(chapter, json.dumps(kept(chapter, root)))
-
-
 # all its formulas are drawn for the name of its script
-@lru_cache(maxsize=32)
-def drawn_page(chapter: str, known: str) -> Page:
-    return Page(chapter, json.loads(known), formula)
+@cache
+def page_of(chapter: str) -> Page:
+    """The questions of a chapter."""
+    return Page(chapter, load(chapter), formula)
 
 
 class QuestionBox(SphinxDirective):
@@ -36,17 +32,25 @@ class QuestionBox(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        chapter, name = self.env.docname.rpartition("/")[2], self.arguments[0]
-        root = Path(self.env.srcdir)
-        self.env.note_dependency(str(root / FOLDER / f"{chapter}.json"))
-        page = page_of(chapter, root)
+        chapter, name = chapter_of(self.env.docname), self.arguments[0]
+        module = PACKAGE / "course" / chapter / "questions.py"
+        page = page_of(chapter)
         if name not in page.known:
             known = ", ".join(page.known) or "none"
-            raise self.error(
-                f"{name} is no question of attncourse/questions/{chapter}.py that `make release` "
-                f"has drawn: there are {known}"
-            )
+            raise self.error(f"{name} is no question of {module.name}: there are {known}")
+        self.env.note_dependency(str(module))
         return [nodes.raw("", page.box(name), format="html", question=name)]
+
+
+def chapter_of(docname: str) -> str:
+    """The chapter that a page belongs to."""
+    return docname.rpartition("/")[2]
+
+
+def draw(app, env, docnames):
+    """Draw the questions before the pages are read, so that no two processes draw the same."""
+    for docname in docnames:
+        load(chapter_of(docname))
 
 
 def write_scripts(app, exception):
@@ -54,13 +58,14 @@ def write_scripts(app, exception):
     if exception or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", "questions")
-    for path in Path(app.srcdir, FOLDER).glob("*.json"):
-        folder.mkdir(parents=True, exist_ok=True)
-        script = page_of(path.stem, Path(app.srcdir)).script
-        (folder / f"{path.stem}.js").write_text(script, "utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    for docname in app.env.found_docs:
+        if (page := page_of(chapter_of(docname))).known:
+            (folder / f"{page.chapter}.js").write_text(page.script, "utf-8")
 
 
 def setup(app):
     app.add_directive("question", QuestionBox)
+    app.connect("env-before-read-docs", draw)
     # before minify deletes what no page names
     app.connect("build-finished", write_scripts, priority=800)
