@@ -191,12 +191,11 @@ def unbroken(text: str) -> str:
     """A text whose logarithms and rows of numbers stay on one line, but for code and formulas."""
     parts = re.split(r"(`[^`]*`|\$[^$]*\$)", text)
     for pattern in (LOG, ROW):
-        parts[::2] = [pattern.sub(joined, part) for part in parts[::2]]
+        parts[::2] = [
+            pattern.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), part)
+            for part in parts[::2]
+        ]
     return "".join(parts)
-
-
-def joined(found: re.Match) -> str:
-    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def box_id(name: str) -> str:
@@ -215,14 +214,14 @@ def field(name: str, example: str) -> str:
     return f'<input type="text" autocomplete="off" aria-label="{name}" placeholder="{example}">'
 
 
-def shown(value: float) -> str:
+def decimal(value: float) -> str:
     return f"{value:.4g}".replace("-", "−")
 
 
 def in_full(numbers: list[float]) -> str:
     """Numbers as decimals, and as fractions where those say more."""
     fractions = [Fraction(one).limit_denominator(MOST_PARTS) for one in numbers]
-    decimals = ", ".join(map(shown, numbers))
+    decimals = ", ".join(map(decimal, numbers))
     exact = same([float(f"{one:.4g}") for one in numbers], numbers)
     parts = max(one.denominator for one in fractions)
     if parts == 1 or not same(fractions, numbers) or (exact and parts > MOST_USUAL):

@@ -98,7 +98,7 @@ output_of_two_inputs = Number(
             lambda a, b, left, middle, **_: a * left + b * middle,
         "Equivariant outputs do not stay where they were. What happens to them when the input "
         "moves?":
-            lambda **_: 0,
+            0,
     },
 )  # fmt: skip
 
@@ -332,7 +332,7 @@ heads_at_zero = Number(
     "them?",
     mistakes={
         "All the scores are 0, but not the weights. What does a softmax make of equal scores?":
-            lambda tokens, taps: 0,
+            0,
         "That is what the kernel itself gives, and what very sharp heads come close to. Does a "
         "head still know its place when all its scores are equal?":
             lambda tokens, taps: convolution(column(tokens), kernel_of(taps))[2, 0],

@@ -233,7 +233,7 @@ left_for_the_unseen = Number(
         "You took the discount off once. How many counts are there to lose it?":
             lambda counts, men, people, **_: 0.5 / sum(counts) * men / (men + people),
         "That is what counting alone gives. Which words share what is taken off the counts?":
-            lambda **_: 0,
+            0,
     },
 )  # fmt: skip
 

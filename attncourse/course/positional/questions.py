@@ -429,7 +429,7 @@ distance_at_a_larger_base = Choice(
     mistakes={
         "The positions reach further because the hands turn more slowly. What do slower hands do "
         "to the distance of two words that are ten apart?":
-            lambda base, larger: "it grows, because the positions reach further",
+            "it grows, because the positions reach further",
         "The base stands in the frequency of every pair but the first. What do the hands in the "
         "middle do when it is raised?":
             lambda base, larger: (

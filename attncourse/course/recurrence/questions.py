@@ -25,7 +25,6 @@ from attncourse.recurrence import lstm, rnn
 from judge.variants import replaced, source_of
 
 RNN, GRU, MERGED = "rnn_states", "GatedCell", "linear_recurrence"
-# what is wrong, by how the hint of the known wrong answer begins
 
 
 wrong_line_of_an_rnn = Line(
@@ -320,10 +319,6 @@ def share_lost(n, d):
     return 1 - of_each[-d:].sum() / of_each.sum()
 
 
-def nothing(n, d):
-    return 0
-
-
 lost_in_one_state = Number(
     aim="compare-paths",
     asks=(
@@ -349,7 +344,7 @@ lost_in_one_state = Number(
     minutes=1,
     mistakes={
         "That share is kept. The question asks for what is lost.": lambda n, d: 1 / n,
-        "Then the state would hold every word. How many numbers has the whole sentence?": nothing,
+        "Then the state would hold every word. How many numbers has the whole sentence?": 0,
         "You compared the numbers of the whole sentence with a single one. How many does the "
         "state hold?":
             lambda n, d: 1 - 1 / (n * d),
@@ -400,7 +395,7 @@ derivative_along_the_cell = Number(
             lambda forget: double(*map(float, forget)).sigmoid().mean(),
         "Then all of the cell would be kept at each step, as in the first LSTM, which had no "
         "forget gate.":
-            lambda forget: 1,
+            1,
         "You multiplied the numbers that go into the gates, or took σ(0) for 0. What does the "
         "sigmoid make of each?":
             lambda forget: math.prod(forget),

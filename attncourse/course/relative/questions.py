@@ -500,7 +500,7 @@ cost_of_the_tables = Number(
     mistakes={
         "That is what the dense form takes, which has a vector for each pair. Here a query meets "
         "each row of a table once: how many rows are there?":
-            lambda d, k, n: 1,
+            1,
         "You have the cost of attention in it as well. What do the tables take by themselves?":
             lambda d, k, n: 1 + (2 * k + 1) / n,
         "You counted the offsets on one side only. How many rows has such a table in all?":
