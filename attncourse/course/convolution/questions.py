@@ -153,6 +153,14 @@ def causal(x: Tensor, width: int) -> Tensor:
     return windowed_attention(x, x, x, width, causal=True)
 
 
+def two_windows(width: int):
+    return stacked([partial(causal, width=width)] * 2)
+
+
+def point(n: int) -> Tensor:
+    return torch.randn(n, 2, generator=torch.Generator().manual_seed(0)).double()
+
+
 # a gradient for each pair: once for each size, not for each variant
 @cache
 def seen(n: int, width: int) -> Tensor:
@@ -162,14 +170,6 @@ def seen(n: int, width: int) -> Tensor:
 @cache
 def seen_the_other_way(n: int, width: int) -> Tensor:
     return mutant(FOOTPRINT, "row and column are exchanged")(two_windows(width), n, 2).double()
-
-
-def two_windows(width: int):
-    return stacked([partial(causal, width=width)] * 2)
-
-
-def point(n: int) -> Tensor:
-    return torch.randn(n, 2, generator=torch.Generator().manual_seed(0)).double()
 
 
 seen_through_two_windows = Maps(

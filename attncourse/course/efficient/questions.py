@@ -83,16 +83,16 @@ running_sum = Number(
     mistakes={
         "You added to the old sum as it was. It was made with the old maximum: by which factor is "
         "it too large now?":
-            lambda first, second: last_sum("the old sum keeps its scale", first, second),
+            partial(last_sum, "the old sum keeps its scale"),
         "You multiplied the old sum by a factor above 1. The maximum has grown: do exponentials "
         "taken relative to it become larger or smaller?":
-            lambda first, second: last_sum("the old sum is rescaled the wrong way", first, second),
+            partial(last_sum, "the old sum is rescaled the wrong way"),
         "That is the sum of the second block alone. What becomes of the keys that were read "
         "before?":
-            lambda first, second: last_sum("the sums start anew", first, second),
+            partial(last_sum, "the sums start anew"),
         "You added up the exponentials of the scores themselves. What is taken away from each "
         "score first, so that no exponential overflows?":
-            lambda first, second: last_sum("the sums are taken without the maximum", first, second),
+            partial(last_sum, "the sums are taken without the maximum"),
         "That is the sum after the first block. What does the second block change in it, and add "
         "to it?":
             lambda first, second: float(sum_of(first, max(first).number)),
@@ -264,6 +264,10 @@ what_sharing_changes = Row(
 )  # fmt: skip
 
 
+def pattern(hint, n, token):
+    return mutant(PATTERN, hint)(n, 3, [token]).double()
+
+
 pairs_kept = Maps(
     aim="choose-approximation",
     asks=(
@@ -284,18 +288,14 @@ pairs_kept = Maps(
     mistakes={
         "There the global token sees all, but only its neighbours see it. What could a distant "
         "token learn from it?":
-            lambda n, token: pattern("the listed tokens see all, but not all", n, token),
+            partial(pattern, "the listed tokens see all, but not all"),
         "There all see the global token, but it sees only its neighbours. How would it learn what "
         "to pass on?":
-            lambda n, token: pattern("all see the listed tokens, but those", n, token),
+            partial(pattern, "all see the listed tokens, but those"),
         "That is the window alone. What does a global token add to it?":
-            lambda n, token: pattern("the listed tokens see only each other", n, token),
+            partial(pattern, "the listed tokens see only each other"),
     },
 )  # fmt: skip
-
-
-def pattern(hint, n, token):
-    return mutant(PATTERN, hint)(n, 3, [token]).double()
 
 
 def answers_of_a_method(chance) -> dict:
@@ -315,6 +315,10 @@ def relative_error(exact, got, mean):
 
 def squared(exact, got, mean):
     return relative_error(exact, got, mean) ** 2
+
+
+def off_by(some, others) -> float:
+    return sum(abs(x - y) for x, y in zip(some, others, strict=True))
 
 
 error_of_a_method = Number(
@@ -354,10 +358,6 @@ error_of_a_method = Number(
             lambda exact, got, mean: math.dist(got, exact) / math.dist(got, mean),
     },
 )  # fmt: skip
-
-
-def off_by(some, others) -> float:
-    return sum(abs(x - y) for x, y in zip(some, others, strict=True))
 
 
 wrong_line_of_mixtures = Line(

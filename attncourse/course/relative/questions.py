@@ -70,18 +70,14 @@ rows_of_the_table = Row(
     mistakes={
         "You took the query's position minus the key's. On which side of the query does a key "
         "with a negative offset stand?":
-            lambda reach, i, keys: rows_by(
-                "the offset is taken the other way round", reach, i, keys
-            ),
+            partial(rows_by, "the offset is taken the other way round"),
         "Those are the clipped offsets. Which offset does row 0 stand for, and so what is missing?":
-            lambda reach, i, keys: rows_by("row 0 is offset -reach", reach, i, keys),
+            partial(rows_by, "row 0 is offset -reach"),
         "Not all of your rows exist. What happens to an offset that is too far to either side?":
-            lambda reach, i, keys: rows_by("row numbers leave the table", reach, i, keys),
+            partial(rows_by, "row numbers leave the table"),
         "You counted first and clipped afterwards. The bounds hold for the offset itself, so clip "
         "it before you add anything.":
-            lambda reach, i, keys: rows_by(
-                "the bounds -reach and reach are those of the offset", reach, i, keys
-            ),
+            partial(rows_by, "the bounds -reach and reach are those of the offset"),
         "You counted the rows from 1. Which number does the first row have here?":
             lambda reach, i, keys: rows_of_the_table.right(reach, i, keys) + 1,
         "Those are the offsets as they are. To which of them does clipping do something, and "
@@ -124,7 +120,7 @@ def relative_output(place, exponentials, products, values, added):
     return relative_attention(q, k, v, a_k, a_v)[i, 0]
 
 
-def way_of_tables(place, exponentials, values, added):
+def steps_with_tables(place, exponentials, values, added):
     *_, rows = parts(place, exponentials, values, added)
     shares = [exponentials[r] for r in rows]
     sums = [f"{show(v)} {'+' if a >= 0 else '−'} {abs(a)}" for v, a in paired(values, added, rows)]
@@ -207,7 +203,7 @@ output_with_both_tables = Number(
     ),
     draw=two_tables,
     right=relative_output,
-    steps=lambda place, exponentials, products, values, added: way_of_tables(
+    steps=lambda place, exponentials, products, values, added: steps_with_tables(
         place, exponentials, values, added
     ),
     check="Write down which row each of the three keys reads. One row is read twice.",
@@ -555,12 +551,12 @@ second_row_of_the_skew = Row(
     check="The second query stands at position 1. Which offsets do keys 0 and 1 have?",
     mistakes={
         "A number of the third query got into your row. What belongs on the keys that come later?":
-            lambda a, b, c: skewed_by("above the diagonal the skew leaves", a, b, c),
+            partial(skewed_by, "above the diagonal the skew leaves"),
         "You moved the row too little. To which key does its last number belong?":
             lambda a, b, c: double(0, b[2], b[3], 0),
         "You left the numbers where they were. The first column belongs to offset −3: does this "
         "query have a key there?":
-            lambda a, b, c: skewed_by("nothing is moved", a, b, c),
+            partial(skewed_by, "nothing is moved"),
         "You kept the right numbers, but left them in their columns. Which column belongs to key "
         "0?":
             lambda a, b, c: [0, 0, *b[2:]],
@@ -568,7 +564,7 @@ second_row_of_the_skew = Row(
         "query's own key, and in which column does this key stand?":
             lambda a, b, c: [b[3], b[2], 0, 0],
         "You lost the query's own key. Causal means that a query sees itself, too.":
-            lambda a, b, c: skewed_by("the diagonal is lost", a, b, c),
+            partial(skewed_by, "the diagonal is lost"),
         "Those are the numbers as they came out of the product. To which key does the last of "
         "them belong, for the query at position 1?":
             lambda a, b, c: b,

@@ -175,13 +175,9 @@ seen_of_the_source = Maps(
         "texts is not known yet while the decoder writes?":
             causal,
         "There the columns go by the length of the target. Of which text are the keys?":
-            lambda m, n, read, written: cross(
-                "the cross-attention hides by the target's lengths", m, n, read, written
-            ),
+            partial(cross, "the cross-attention hides by the target's lengths"),
         "There the target attends to padding. Which columns hold words?":
-            lambda m, n, read, written: cross(
-                "the padding of the source is not hidden from the decoder", m, n, read, written
-            ),
+            partial(cross, "the padding of the source is not hidden from the decoder"),
     },
 )  # fmt: skip
 
