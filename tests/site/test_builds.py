@@ -53,8 +53,8 @@ PAGE = {
 TASK = "---\nkind: debug\n---\n\n# Attend with a cache\n\n{}\n\n## Hints\n"
 EXERCISE = {
     "Source: {cite:t}`nobody-else`.": 'could not find bibtex key "nobody-else"',
-    "```{code-cell} python3\n:tags: [answer]\ndef cached_attention(): ...\n```": "is to be fixed: a "
-    "cell tagged stub, with its code, is missing",
+    "```{code-cell} python3\n:tags: [answer]\ndef cached_attention(): ...\n```": "is to be fixed: "
+    "a cell tagged stub, with its code, is missing",
 }
 EXERCISES = "attncourse/course/dot_product/exercises"
 FAULTY = {"chapters/one.md": PAGE, f"{EXERCISES}/cached_attention.md": EXERCISE}
