@@ -9,8 +9,7 @@ from functools import cache, cached_property, partial
 from hashlib import sha256
 from html import escape
 from math import isclose
-from os import replace
-from tempfile import NamedTemporaryFile
+from os import getpid
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -48,12 +47,12 @@ def load(chapter: str) -> dict[str, dict[str, Any]]:
     path = CACHE / f"{chapter}.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if stored.get("state") != state():
-        # pages are made in several processes: no other one reads half of a file
-        path.parent.mkdir(parents=True, exist_ok=True)
         stored = {"state": state(), "questions": page_data(chapter)}
-        with NamedTemporaryFile("w", encoding="utf-8", dir=CACHE, delete=False) as file:
-            json.dump(stored, file, ensure_ascii=False)
-        replace(file.name, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # another process that builds or tests reads the whole file, or none
+        part = path.with_suffix(f".{getpid()}")
+        part.write_text(json.dumps(stored, ensure_ascii=False), "utf-8")
+        part.replace(path)
     return stored["questions"]
 
 

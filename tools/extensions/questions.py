@@ -1,11 +1,13 @@
 """`{question}`: a question of the chapter, which knows the usual mistakes, inside the page."""
 
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from attncourse.course.question import chapters
 from tools.execute import PACKAGE
 from tools.questions import Page, load
 
@@ -32,9 +34,8 @@ class QuestionBox(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        chapter, name = chapter_of(self.env.docname), self.arguments[0]
-        module = PACKAGE / "course" / chapter / "questions.py"
-        page = page_of(chapter)
+        chapter, name = self.env.docname.rpartition("/")[2], self.arguments[0]
+        page, module = page_of(chapter), PACKAGE / "course" / chapter / "questions.py"
         if name not in page.known:
             known = ", ".join(page.known) or "none"
             raise self.error(f"{name} is no question of {module.name}: there are {known}")
@@ -42,15 +43,15 @@ class QuestionBox(SphinxDirective):
         return [nodes.raw("", page.box(name), format="html", question=name)]
 
 
-def chapter_of(docname: str) -> str:
-    """The chapter that a page belongs to."""
-    return docname.rpartition("/")[2]
+def chapters_of(docnames: Container[str]) -> list[str]:
+    """The chapters among these pages that have questions."""
+    return [chapter for chapter in chapters() if f"chapters/{chapter}" in docnames]
 
 
 def draw(app, env, docnames):
     """Draw the questions before the pages are read, so that no two processes draw the same."""
-    for docname in docnames:
-        load(chapter_of(docname))
+    for chapter in chapters_of(docnames):
+        load(chapter)
 
 
 def write_scripts(app, exception):
@@ -58,10 +59,9 @@ def write_scripts(app, exception):
     if exception or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", "questions")
-    folder.mkdir(parents=True, exist_ok=True)
-    for docname in app.env.found_docs:
-        if (page := page_of(chapter_of(docname))).known:
-            (folder / f"{page.chapter}.js").write_text(page.script, "utf-8")
+    for chapter in chapters_of(app.env.found_docs):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{chapter}.js").write_text(page_of(chapter).script, "utf-8")
 
 
 def setup(app):
