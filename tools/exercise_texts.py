@@ -40,7 +40,7 @@ def blocks(root: Path, chapter: str) -> Iterator[Block]:
     for path in files(root, chapter):
         for block in blocks_of(path, shown(path, path.read_text("utf-8"))):
             if block.kind == "include":
-                included = path.parent / block.argument
+                included = root / block.argument.lstrip("/")
                 yield from placed(blocks_of(included, included.read_text("utf-8")), included)
             else:
                 yield from placed([block], path)

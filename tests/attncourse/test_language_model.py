@@ -775,7 +775,7 @@ def test_the_dots_on_the_page_are_the_results():
 def test_the_curves_on_the_page_are_the_results():
     page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
     figure = page[page.index("name: fig-language-curves") :]
-    steps = [int(one) for one in figure.split("plot.lines(\n    [")[1].split("]")[0].split(", ")]
+    steps = [int(one) for one in figure.split("figures.lines(\n    [")[1].split("]")[0].split(", ")]
     found = {}
     with (ROOT / "benchmarks" / "results" / "language_model_curves.csv").open() as file:
         for size, model, seed, step, _, bits in csv.reader(file):
