@@ -100,7 +100,9 @@ class Question:
         for _ in range(DRAWS):
             given = self.draw(chance)
             answers = self.answers(given)
-            alike = next(filter(self.look_alike, combinations(answers, 2)), None)
+            pairs = combinations(answers, 2)
+            # a reader's answer could be taken for either
+            alike = next((pair for pair in pairs if same(*pair, 2 * self.tolerance)), None)
             if alike is None:
                 asks, steps = fill_in(self.asks, given), self.solution(given)
                 return Variant(asks, steps, *self.choose(answers, given, chance))
@@ -118,9 +120,9 @@ class Question:
                 break
         return [*examples.values(), *others.values()][:DOZEN]
 
-    def look_alike(self, two: tuple[Any, Any]) -> bool:
-        """Whether a reader's answer could be taken for either."""
-        return same(*two, 2 * self.tolerance)
+    def table(self) -> str:
+        """What an order of lines comes to, for the kind of question that has them."""
+        return ""
 
     def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
         """What a variant has for its answers: the right one, those of mistakes, and options."""
@@ -182,14 +184,13 @@ class Line(Question):
         changed = {j for tag, _, _, low, high in ways if tag != "equal" for j in range(low, high)}
         if len(changed) != 1:
             raise ValueError(f"{self.id}: {len(changed)} lines of it differ from the right text")
-        pieces = (value(piece, given) for piece in self.mistakes.values())
-        return [*changed, *(self.place(lines, piece) for piece in pieces)]
-
-    def place(self, lines: list[str], piece: str) -> int:
-        found = [i for i, line in enumerate(lines) if piece in line]
-        if len(found) != 1:
-            raise ValueError(f"{self.id}: {len(found)} lines have {piece!r}")
-        return found[0]
+        places = [*changed]
+        for piece in (value(one, given) for one in self.mistakes.values()):
+            found = [i for i, line in enumerate(lines) if piece in line]
+            if len(found) != 1:
+                raise ValueError(f"{self.id}: {len(found)} lines have {piece!r}")
+            places += found
+        return places
 
     def solution(self, given: Mapping[str, Any]) -> list[str]:
         return [*super().solution(given), self.faults[given["fault"]]]
@@ -242,9 +243,7 @@ class Order(Question):
             self.sign([run(self.head, order, case) for case in cases], ends) for order in orders
         )
         if table[0] != "=":
-            raise ValueError(
-                f"{self.id}: its lines, in the order in which they are given, are wrong"
-            )
+            raise ValueError(f"{self.id}: its lines are wrong in the order in which they are given")
         return table
 
     def sign(self, got: list[Any], ends: list[list[Any]]) -> str:
@@ -260,6 +259,7 @@ def value(one: Any, given: Mapping[str, Any]) -> Any:
 
 
 def program(head: str, body: Sequence[str]) -> str:
+    """A function of these lines."""
     return "\n    ".join([head, *body])
 
 
@@ -376,16 +376,11 @@ def questions(chapter: str) -> dict[str, Question]:
 
 def page_data(chapter: str) -> dict[str, dict[str, Any]]:
     """What the pages show of a chapter's questions, as plain data."""
+    shown = "kind", "minutes", "placement", "aim", "tolerance", "check", "says"
     return {
-        name: {
-            "kind": one.kind,
-            "minutes": one.minutes,
-            "placement": one.placement,
-            "aim": one.aim,
-            "tolerance": one.tolerance,
-            "check": one.check,
-            "says": one.says,
-            "table": one.table() if isinstance(one, Order) else "",
+        name: {key: getattr(one, key) for key in shown}
+        | {
+            "table": one.table(),
             "examples": len({variant.example for variant in variants}),
             "variants": [*map(asdict, variants)],
         }
