@@ -298,8 +298,11 @@ def plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [*map(plain, value)]
-    # a zero is added to, because of -0.0
-    return round(value, DECIMALS) + 0.0 if isinstance(value, float) else value
+    if isinstance(value, float):
+        # first where no noise reaches: 0.0078125 and a little more is rounded as itself;
+        # a zero is added because of -0.0
+        return round(round(value, DECIMALS + 3), DECIMALS) + 0.0
+    return value
 
 
 class Ln(float):

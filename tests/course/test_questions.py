@@ -66,6 +66,8 @@ def test_what_a_page_shows_is_drawn_once_for_a_state_of_the_course(monkeypatch, 
 def test_numbers_are_rounded_such_that_machines_agree():
     rounded = plain((torch.tensor([1 / 3, -1e-17]).double(), 20.0, 7, "1/3"))
     assert json.dumps(rounded) == '[[0.333333, 0.0], 20.0, 7, "1/3"]'
+    # halfway between two, as 1/128 is, with what the arithmetic of a machine adds
+    assert plain(1 / 128 + 1e-15) == plain(1 / 128) == plain(1 / 128 - 1e-15)
 
 
 @pytest.mark.parametrize("chapter", chapters())
