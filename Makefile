@@ -15,7 +15,7 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip pdf requirements test test-bare bare test-all newest quick screenshots lighthouse system release \
+.PHONY: help book site zip pdf requirements test test-bare bare test-all newest screenshots lighthouse system release \
 	exercise chapter clean python
 .NOTPARALLEL:
 
@@ -24,7 +24,6 @@ help:
 	@echo "make site     build the course into _build/html"
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make pdf      the built course as a book to print, _build/attncourse.pdf (some minutes)"
-	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
 	@echo "make test-bare  the same where there is neither bubblewrap nor a browser"
 	@echo "make test-all  both, with more seeds, Firefox, the notebooks in JupyterLab: weekly in CI"
@@ -62,9 +61,9 @@ lighthouse: site
 	@rm -rf .lighthouseci; grep -E '"(url|performance|accessibility|best-practices|seo)"' _build/lighthouse/manifest.json
 
 # threads of several programs that wait for each other take many times as long as one
-test test-bare test-all quick: export OMP_NUM_THREADS = 1
+test test-bare test-all: export OMP_NUM_THREADS = 1
 # hundreds of programs import the package: what one has compiled is kept for the others
-test test-bare test-all quick: export PYTHONDONTWRITEBYTECODE =
+test test-bare test-all: export PYTHONDONTWRITEBYTECODE =
 
 test: $(ready) .cache/wheels
 	@$(run) pytest $(together) -m "not slow"
@@ -81,9 +80,6 @@ bare:
 
 test-all: test-bare .cache/jupyterlab
 	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together)
-
-quick: $(ready)
-	@$(run) tools.quick
 
 screenshots: $(ready)
 	@PICTURES=1 $(run) pytest -q tests/site/test_picture.py

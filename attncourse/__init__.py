@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from attncourse.course.session import check, failed, hint, status
     from attncourse.devices import device
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["check", "device", "failed", "hint", "status"]
 
 

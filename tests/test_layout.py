@@ -115,10 +115,10 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
             if within(name, *COMPUTING, *DECORATORS, f"attncourse.kernels.{slug}", *earlier):
                 return ""
             may = ", ".join(COMPUTING + DECORATORS)
-            return f"a mechanism needs only {may}, its kernel and earlier mechanisms"
+            return f"a mechanism needs only {may}, its fast form and earlier mechanisms"
         case ("kernels", slug) if slug in chapters:
             known = chapters[: chapters.index(slug)]
-            why = "a kernel is compared with what its chapter teaches: it may not call that"
+            why = "a fast form is compared with what its chapter teaches: it may not call that"
         case ("course", slug, "exercises", *_) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
@@ -198,7 +198,7 @@ def test_the_course_keeps_the_rule(rule):
     [
         ("first", "numpy", "a mechanism needs only"),
         ("first/part", "attncourse.cost", "a mechanism needs only"),
-        ("first", "attncourse.kernels.second", "its kernel"),
+        ("first", "attncourse.kernels.second", "its fast form"),
         ("first", "attncourse.second", "a mechanism needs only"),
         ("second", "attncourse.course.second.claims", "a mechanism needs only"),
         ("first", "matplotlib.pyplot", "draw in attncourse/figures/"),

@@ -118,7 +118,7 @@ def run(page: Path, notebook, book: Path) -> str:
     from nbclient.exceptions import CellControlSignal, DeadKernelError
     from sphinx.util.console import strip_escape_sequences
 
-    from tools.kernels import CopiedKernel
+    from tools.forked_kernels import CopiedKernel
 
     started = []
     client = NotebookClient(

@@ -12,7 +12,7 @@ from attncourse.figures.drawing import Picture, beside, curves, dots, heatmap, l
 from attncourse.figures.explorer import explorer
 from attncourse.figures.growing import growing
 from attncourse.figures.heads import heads
-from attncourse.figures.kernel import kernel
+from attncourse.figures.kernel_as_heads import kernel_as_heads
 from attncourse.figures.offsets import offsets
 from attncourse.figures.orders import orders
 from attncourse.figures.patterns import patterns
@@ -39,7 +39,7 @@ __all__ = [
     "growing",
     "heads",
     "heatmap",
-    "kernel",
+    "kernel_as_heads",
     "lines",
     "offsets",
     "orders",

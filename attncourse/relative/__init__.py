@@ -17,7 +17,6 @@ from attncourse.relative.shaw import (
     relative_attention_gather,
     relative_attention_loops,
     relative_index,
-    with_tables,
 )
 from attncourse.relative.skewing import causal_skew, sinusoidal_relative, skew
 
@@ -35,5 +34,4 @@ __all__ = [
     "sinusoidal_relative",
     "skew",
     "t5_buckets",
-    "with_tables",
 ]

@@ -3,8 +3,6 @@
 Source: Shaw et al. (2018), eq. 3-5.
 """
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -13,6 +11,15 @@ from attncourse.dot_product import masked_softmax
 from attncourse.kernels.relative import BlockwiseRelativeAttention
 from attncourse.precision import upcast
 from attncourse.shapes import shaped
+
+# what all forms take and give
+Queries = Float[Tensor, "*batch n d"]
+Keys = Float[Tensor, "*batch m d"]
+Values = Float[Tensor, "*batch m e"]
+KeyTable = Float[Tensor, "rows d"] | None
+ValueTable = Float[Tensor, "rows e"] | None
+Mask = Bool[Tensor, "*#batch #n #m"] | None
+Output = Float[Tensor, "*batch n e"]
 
 
 def relative_index(
@@ -30,26 +37,8 @@ def relative_index(
     return (position - position[:, None]).clamp(-max_distance, max_distance) + max_distance
 
 
-def with_tables(form: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The form, with the arguments that all forms take, and zeros for a table that is None."""
-
-    def relative(
-        q: Float[Tensor, "*batch n d"],
-        k: Float[Tensor, "*batch m d"],
-        v: Float[Tensor, "*batch m e"],
-        a_k: Float[Tensor, "rows d"] | None,
-        a_v: Float[Tensor, "rows e"] | None,
-        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
-    ) -> Float[Tensor, "*batch n e"]:
-        return form(q, k, v, *both_tables(q, k, v, a_k, a_v), mask)
-
-    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-        setattr(relative, name, getattr(form, name))
-    return shaped(relative)
-
-
 def both_tables(
-    q: Tensor, k: Tensor, v: Tensor, a_k: Tensor | None, a_v: Tensor | None
+    q: Queries, k: Keys, v: Values, a_k: KeyTable, a_v: ValueTable
 ) -> tuple[Tensor, Tensor]:
     """The two tables, zeros for one that is None; ValueError where they do not fit.
 
@@ -78,12 +67,15 @@ def index_of(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
     return relative_index(m, len(table) // 2, q.device)[m - n :]
 
 
-@with_tables
-def relative_attention_loops(q, k, v, a_k, a_v, mask):
+@shaped
+def relative_attention_loops(
+    q: Queries, k: Keys, v: Values, a_k: KeyTable, a_v: ValueTable, mask: Mask = None
+) -> Output:
     """Relative attention, one pair at a time: the specification of the other forms.
 
     Source: Shaw et al. (2018), eq. 3 and 4.
     """
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
     n, m, max_distance = q.shape[-2], k.shape[-2], len(a_k) // 2
     if mask is not None:
         mask = mask.expand(*mask.shape[:-2], n, m)
@@ -101,22 +93,27 @@ def relative_attention_loops(q, k, v, a_k, a_v, mask):
     return torch.stack(outputs, dim=-2)
 
 
-@with_tables
-def relative_attention_dense(q, k, v, a_k, a_v, mask):
+@shaped
+def relative_attention_dense(
+    q: Queries, k: Keys, v: Values, a_k: KeyTable, a_v: ValueTable, mask: Mask = None
+) -> Output:
     """Relative attention with a vector for each pair.
 
     Builds two tensors of n x m x d numbers, which all heads share, as the paper's
     own code does.
     Source: Shaw et al. (2018), eq. 5.
     """
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
     index = index_of(q, k, a_k)
     scores = q @ k.mT + torch.einsum("...id,ijd->...ij", q, a_k[index])
     weights = masked_softmax(scores / q.shape[-1] ** 0.5, mask)
     return weights @ v + torch.einsum("...ij,ije->...ie", weights, a_v[index])
 
 
-@with_tables
-def relative_attention_gather(q, k, v, a_k, a_v, mask):
+@shaped
+def relative_attention_gather(
+    q: Queries, k: Keys, v: Values, a_k: KeyTable, a_v: ValueTable, mask: Mask = None
+) -> Output:
     """Relative attention from n x m numbers per head.
 
     Each query is multiplied with each row of the keys' table once, and each pair
@@ -124,6 +121,7 @@ def relative_attention_gather(q, k, v, a_k, a_v, mask):
     added before the product.
     Source: Shaw et al. (2018), eq. 3 and 4.
     """
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
     by_row = q @ a_k.mT
     index = index_of(q, k, a_k).expand(*by_row.shape[:-1], -1)
     scores = q @ k.mT + by_row.gather(-1, index)
@@ -133,9 +131,11 @@ def relative_attention_gather(q, k, v, a_k, a_v, mask):
     return weights @ v + shares @ a_v
 
 
-@with_tables
+@shaped
 @upcast
-def relative_attention(q, k, v, a_k, a_v, mask):
+def relative_attention(
+    q: Queries, k: Keys, v: Values, a_k: KeyTable, a_v: ValueTable, mask: Mask = None
+) -> Output:
     """Relative attention in blocks of 128 queries.
 
     At a fixed max_distance, its tensors grow with n + m, not with n x m, because
@@ -143,6 +143,7 @@ def relative_attention(q, k, v, a_k, a_v, mask):
     derivatives. It computes in float32 at least. Source: Shaw et al. (2018), eq. 3
     and 4; blocks of queries: Rabe & Staats (2021).
     """
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
     q = q / q.shape[-1] ** 0.5
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
     q, k, v = (x.expand(*batch, *x.shape[-2:]) for x in (q, k, v))

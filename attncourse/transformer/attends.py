@@ -18,6 +18,13 @@ from attncourse.relative import alibi_bias, rope, t5_buckets
 from attncourse.shapes import shaped
 from attncourse.transformer.cache import KeyValueCache, LinearState
 
+# what most of them take and give
+Queries = Float[Tensor, "*batch n d"]
+Keys = Float[Tensor, "*batch_k m d"]
+Values = Float[Tensor, "*batch_k m e"]
+Mask = Bool[Tensor, "*#batch #n #m"] | None
+Output = Float[Tensor, "*batch n e"]
+
 
 class Causal(nn.Module):
     """Another `attend`, from which the keys after a query are hidden.
@@ -33,13 +40,7 @@ class Causal(nn.Module):
         self.attend = attend
 
     @shaped
-    def forward(
-        self,
-        q: Float[Tensor, "*batch n d"],
-        k: Float[Tensor, "*batch_k m d"],
-        v: Float[Tensor, "*batch_k m e"],
-        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
-    ) -> Float[Tensor, "*batch n e"]:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
         """What `attend` gives when query i sees the keys up to its own position."""
         positions = torch.arange(k.shape[-2], device=q.device)
         earlier = positions <= rows_of_queries(positions[:, None], q, k)
@@ -56,11 +57,11 @@ class CausalLinearAttention(nn.Module):
 
     def forward(
         self,
-        q: Float[Tensor, "*batch n d"],
+        q: Queries,
         k: Float[Tensor, "*batch_k n d"],
         v: Float[Tensor, "*batch_k n e"],
         mask: Bool[Tensor, "*#batch 1 n"] | None = None,
-    ) -> Float[Tensor, "*batch n e"]:
+    ) -> Output:
         """For each query, the weighted mean of the values so far."""
         return linear_attention(q, k, v, causal=True, mask=mask)
 
@@ -77,13 +78,7 @@ class RotaryAttention(nn.Module):
         super().__init__()
         self.base, self.attend = base, attend
 
-    def forward(
-        self,
-        q: Float[Tensor, "*batch n d"],
-        k: Float[Tensor, "*batch_k m d"],
-        v: Float[Tensor, "*batch_k m e"],
-        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
-    ) -> Float[Tensor, "*batch n e"]:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
         """The weighted mean of the values, whose scores depend on offsets."""
         positions = torch.arange(k.shape[-2], device=q.device)
         q = rope(q, rows_of_queries(positions[:, None], q, k)[:, 0], self.base)
@@ -162,13 +157,7 @@ class WindowedAttention(nn.Module):
         require_maskable(attend)
         self.width, self.attend = width, attend
 
-    def forward(
-        self,
-        q: Float[Tensor, "*batch n d"],
-        k: Float[Tensor, "*batch_k m d"],
-        v: Float[Tensor, "*batch_k m e"],
-        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
-    ) -> Float[Tensor, "*batch n e"]:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
         """What `attend` gives when a query sees width // 2 keys on each side."""
         near = rows_of_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)
         return self.attend(q, k, v, mask=near if mask is None else mask & near)

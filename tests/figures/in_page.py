@@ -94,7 +94,9 @@ HEADS = figures.heads(WEIGHTS, QUERIES, KEYS, alt="Three heads.")
 
 KERNELS = {"blur": [0.25, 0.5, 0.25], "edge": [-1.0, 0.0, 1.0]}
 ALPHAS = [0, 0.5, 2, 8]
-KERNEL = figures.kernel(5, KERNELS, ALPHAS, position=2, start=1, alt="A kernel as heads.")
+KERNEL_AS_HEADS = figures.kernel_as_heads(
+    5, KERNELS, ALPHAS, position=2, start=1, alt="A kernel as heads."
+)
 RECEPTIVE = figures.receptive(9, 3, [3, 5, 1], position=4, alt="What an output sees.")
 
 PATTERNS = figures.patterns(6, 3, alt="Pairs.")

@@ -87,7 +87,7 @@ def heads(head, query):
     }
 
 
-@shows(in_page.KERNEL, kernel=2, alpha=4, query=5)
+@shows(in_page.KERNEL_AS_HEADS, kernel=2, alpha=4, query=5)
 def kernel(kernel, alpha, query):
     taps = torch.tensor(list(in_page.KERNELS.values())[kernel]).double()
     sharpness = float(in_page.ALPHAS[alpha])

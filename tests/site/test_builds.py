@@ -1,15 +1,20 @@
 """What a build makes of a small book: a fork's addresses and formulas, and each fault named."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
+from tests import ROOT
 from tests.books import FILES, NOTEBOOK, build, write
 from tools.execute import BuildError
+from tools.newest import configured
 from tools.site import require_all_pages
 
 ONE = r"""# One
@@ -172,3 +177,19 @@ def test_a_fault_stops_the_build_at_its_line(name, block, said):
 
 def test_nothing_is_said_of_what_is_right(said):
     assert len(re.findall("WARNING|ERROR", said)) == len(FAULTS), said
+
+
+@pytest.mark.parametrize("builder", ["dummy", "linkcheck", "text"])
+def test_sphinx_makes_other_things_than_a_site_of_it(builder, tmp_path):
+    box = (
+        "# One\n\nThe width is $n$.\n\n```{admonition} More\n:class: dropdown\nIt is folded.\n```\n"
+    )
+    book, out = write(tmp_path / "book", {"chapters/one.md": box}), tmp_path / "out"
+    configured(book, tmp_path)
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", builder, "-c", tmp_path, book, out]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    if builder == "text":
+        text = (out / "chapters" / "one.txt").read_text("utf-8")
+        assert "The width is n." in text and "It is folded." in text

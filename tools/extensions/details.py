@@ -22,6 +22,10 @@ def depart(translator, node):
     translator.body.append("</details>\n")
 
 
+def pass_by(translator, node):
+    """Write only the content, in a text or the like, where nothing can be folded."""
+
+
 def fold_dropdowns(app, doctree):
     """Fold the boxes of the class `dropdown`: the theme does it by a script."""
     for box in list(doctree.findall(nodes.Admonition)):
@@ -31,5 +35,5 @@ def fold_dropdowns(app, doctree):
 
 
 def setup(app):
-    app.add_node(folded, html=(visit, depart))
+    app.add_node(folded, html=(visit, depart), text=(pass_by, pass_by))
     app.connect("doctree-read", fold_dropdowns)

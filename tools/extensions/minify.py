@@ -44,7 +44,7 @@ logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
 
 def minify(app, exception):
     """Join the styles and the scripts, and delete what no page asks for."""
-    if exception:
+    if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
     static = out / "_static"

@@ -115,7 +115,9 @@ def facts(app, slug: str, page: str) -> dict:
 
 
 def rendered(app, template: str, **values) -> nodes.raw:
-    """A template of ours, filled in."""
+    """A template of ours, filled in; nothing where no site is made."""
+    if app.builder.format != "html":
+        return nodes.raw()
     html = app.builder.templates.render(template, {"clock": clock, **values})
     return nodes.raw("", html, format="html")
 

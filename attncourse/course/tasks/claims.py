@@ -115,12 +115,12 @@ def order_needs_positions(g):
     words = whole_numbers(g, WORDS, 4, 9)
     rows = {}
     order, lengths = torch.randperm(9, device=g.device, generator=g), torch.full((4,), 9)
-    for name, attend in (("without", attention), ("with", relative())):
+    for name, attend in (("without", lambda: attention), ("with", relative)):
         expected = ROUNDING if name == "without" else above(1e-3)
-        labels = random_model(g, lambda one=attend: tagger(one))
+        labels = random_model(g, lambda one=attend: tagger(one()))
         moved = apart(labels(*of_words(words[:, order])), labels(*of_words(words))[:, order])
         rows[f"{name} positions, the tagger's scores"] = moved, expected
-        label = random_model(g, lambda one=attend: classifier(encoder(one)))
+        label = random_model(g, lambda one=attend: classifier(encoder(one())))
         given = [label(x, lengths.to(g.device)) for x in (words, words[:, order])]
         rows[f"{name} positions, the classifier's scores"] = apart(*given), expected
     return Measured(rows)

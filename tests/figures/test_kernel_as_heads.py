@@ -12,7 +12,7 @@ KERNELS = {"blur": [0.25, 0.5, 0.25], "edge": [-1, 0, 1]}
 
 
 def texts_of(**options):
-    return begins(figures.kernel(5, KERNELS, [1, 8], alt="heads", **options))
+    return begins(figures.kernel_as_heads(5, KERNELS, [1, 8], alt="heads", **options))
 
 
 @pytest.mark.parametrize("position", [0, 2, 4])
@@ -33,4 +33,4 @@ def test_the_kernel_stands_around_the_query_and_is_cut_at_the_end():
 @pytest.mark.parametrize("kernels", [{}, {"four": [1, 2, 3, 4]}])
 def test_kernels_without_three_taps_are_refused(kernels):
     with pytest.raises(ValueError, match="each must have 3 taps"):
-        figures.kernel(5, kernels, [1], alt="heads")
+        figures.kernel_as_heads(5, kernels, [1], alt="heads")

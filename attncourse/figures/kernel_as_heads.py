@@ -1,7 +1,7 @@
 """A kernel of three taps as three heads, each of which looks at one offset from the query.
 
-This figure computes softmax weights of distances: at first here, and in kernel.js whenever a
-control is moved.
+This figure computes softmax weights of distances: at first here, and in kernel_as_heads.js whenever
+a control is moved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from attncourse.figures.interactive import Choice, Interactive, Slider, columns,
 OFFSETS = (-1, 0, 1)
 
 
-def kernel(
+def kernel_as_heads(
     length: int,
     kernels: Mapping[str, Sequence[float]],
     sharpness: Sequence[float],
