@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -17,7 +16,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from attncourse.course.question import chapters, page_data
 from tools.blocks import parse
-from tools.execute import PACKAGE, digest
+from tools.execute import package_digest
 from tools.extensions.formulas import with_commas
 from tools.urls import ROOT
 
@@ -33,12 +32,6 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @cache
-def state() -> str:
-    """One short name for all that the questions depend on: our code, Python and the libraries."""
-    judge, pins = digest(PACKAGE.parent / "judge"), PACKAGE.parent / "requirements.txt"
-    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"))
-
-
 @cache
 def load(chapter: str) -> dict[str, dict[str, Any]]:
     """What the pages show of a chapter's questions, drawn once for each state of our code."""
@@ -46,8 +39,8 @@ def load(chapter: str) -> dict[str, dict[str, Any]]:
         return {}
     path = CACHE / f"{chapter}.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    if stored.get("state") != state():
-        stored = {"state": state(), "questions": page_data(chapter)}
+    if stored.get("state") != (state := package_digest()):
+        stored = {"state": state, "questions": page_data(chapter)}
         path.parent.mkdir(parents=True, exist_ok=True)
         # another process that builds or tests reads the whole file, or none
         part = path.with_suffix(f".{getpid()}")
