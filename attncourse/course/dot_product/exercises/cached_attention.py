@@ -79,7 +79,7 @@ FUTURE = "torch.full((m, m), -torch.inf, dtype=q.dtype, device=q.device).triu(1)
 SCALE, FILL = "q.shape[-1] ** 0.5", "-torch.inf"
 SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(-1)"
 NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # the cache and the new tokens apart
     (MASK, "torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)",
      SOFTMAX, "torch.cat([scores[..., : m - n], scores[..., m - n :] + mask], -1).softmax(-1)"),
@@ -89,7 +89,7 @@ variants.right(exercise, plain,
     ("masked_fill(~mask, -torch.inf)", "where(mask, torch.finfo(q.dtype).min)",
      "softmax(-1)", f"softmax(-1) * mask{NORMED}"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "a query does not see itself: its own position is allowed too": ("m - n", "m - n - 1"),
     "a query sees one position ahead: it sees up to its own position": ("m - n", "m - n + 1"),
     "the diagonal moves the wrong way: the new tokens come after the cache": [

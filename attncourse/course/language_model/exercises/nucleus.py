@@ -138,7 +138,7 @@ KEPT, STAYS = "before < p", "torch.zeros_like(kept).scatter(-1, order, kept)"
 LEFT, RESULT = "scores.masked_fill(~stays, -torch.inf)", "left.softmax(dim=-1)"
 # the probabilities of what stays, as they are in the whole
 WHOLE = "(scores.softmax(dim=-1) * stays)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # all pairs: what is likelier, or as likely and earlier, comes before
     (ORDER, "torch.arange(scores.shape[-1], device=scores.device)",
      LIKELY, "scores.softmax(dim=-1)",
@@ -160,7 +160,7 @@ variants.right(exercise, plain,
      LEFT, "torch.where(stays, scores, torch.finfo(scores.dtype).min)",
      RESULT, "left.softmax(dim=-1) * stays"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "all tokens stay: only the likeliest do, as many as it takes for probabilities that are p in "
     "sum": [(KEPT, "before < 2"), (LIKELY, "scores.log_softmax(dim=-1).gather(-1, order)")],
     "the token that reaches p goes: with it, the probability is at least p, so it stays": [

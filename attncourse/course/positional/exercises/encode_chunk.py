@@ -77,7 +77,7 @@ def filled_up_in_front(x, start):
 
 ALL = ("torch.arange(n,", "torch.arange(start + n,", " + start", "")
 CUT, PAIR, JOIN = "rows[:, :d]", "[angles.sin(), angles.cos()]", ", -1).flatten(-2)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (*ALL, CUT, "rows[start : start + n, :d]"), (*ALL, CUT, "rows[-n:, :d]"),
     # the table turned by start
     (" + start", "", "    rows", "    turn = start * 10000 ** -(even / d)\n    rows",
@@ -85,7 +85,7 @@ variants.right(exercise, plain,
      "angles.cos() * turn.cos() - angles.sin() * turn.sin()]"),
 )  # fmt: skip
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "start is taken away: the positions begin at start, and grow": ("+ start", "- start"),
     "the chunk begins one position too late: its first token stands at start": (
         "+ start", "+ start + 1"),
@@ -137,11 +137,11 @@ variants.wrong(exercise, plain, {
 })  # fmt: skip
 variants.wrong(
     exercise,
-    filled_up_in_front,
     {
         "the whole table comes back: only the rows of the chunk are asked for": (
             "[..., start:, :]",
             "",
         )
     },
+    of=filled_up_in_front,
 )

@@ -82,7 +82,7 @@ def plain(weights, reach):
 
 NEAR, INSIDE = "distance <= reach", "(weights * near).sum((-2, -1))"
 ANY, RESULT = "weights.any(-1)", "inside / attending.clamp(min=1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # every row that attends sums to 1
     ("weights * near", "torch.where(near, weights, 0.0)", NEAR, "distance < reach + 1",
      ANY, "weights", RESULT, "inside / torch.where(attending > 0, attending, 1.0)",
@@ -105,7 +105,7 @@ def leaving(rows):
     return "weights * near", f"weights * near * ({rows})[..., None]"
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "a row counts only where all its weights are above 0: one of them is enough": (
         ANY, "weights.all(-1)"),
     "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),

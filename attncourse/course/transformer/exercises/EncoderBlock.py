@@ -121,7 +121,7 @@ READ = "q, k, v = (split(w(y), self.heads) for w in (self.w_q, self.w_k, self.w_
 SCALE, AXES = "q.shape[-1] ** 0.5", "words[..., None, None, :]"
 ATTENDED = "x = x + self.w_o(join(weights @ v))"
 LAST = "return x + self.down(self.up(self.norm_2(x)).relu())"
-variants.right(exercise, Plain,
+variants.right(exercise,
     (SPLIT, "w(y).unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXES, "words[..., None, :]",
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     ("softmax(scores, mask)", "attention(q, k, v, mask)", JOIN, "join(weights)",
@@ -129,8 +129,8 @@ variants.right(exercise, Plain,
     (LAST, "read = torch.relu(self.norm_2(x) @ self.up.weight.mT + self.up.bias)\n        "
      "return self.down(read).add(x)"),
 )  # fmt: skip
-variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
-variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
+variants.calling(exercise, ("split", "join"), ways.CUTS)
+variants.calling(exercise, "softmax", {way: masked.WAYS[way] for way in (
     masked.by_its_formula, masked.scores_only, masked.softmax_over_queries, masked.unstable,
     masked.mask_after_the_softmax, masked.mask_ignored, masked.mask_inverted,
     masked.mask_is_not_optional, masked.zero_fill, masked.large_fill_and_zeros,
@@ -138,7 +138,7 @@ variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
     masked.nan_gradient_for_an_empty_row, masked.fill_with_minus_billion,
     masked.large_fill_alone, masked.large_number_added,
 )})  # fmt: skip
-variants.wrong(exercise, Plain, {
+variants.wrong(exercise, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
     "one, and there are two norms": [
         (every(", bias=False"), ""),

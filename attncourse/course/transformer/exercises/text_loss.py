@@ -82,7 +82,7 @@ TRIL, SOFTMAX = ".tril()", "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1
 UNSHIFTED = ROWS, "log_p", ASKED, "tokens[..., None]"
 NOT_ITS_OWN = " & ~torch.eye(scores.shape[-1], dtype=torch.bool, device=x.device)"
 LOSS = f"-{ROWS}.gather(-1, asked)[..., 0].mean(dim=-1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # the last token is not even read
     (READ, "x = table[tokens[..., :-1]]", ROWS, "log_p"),
     (ROWS, "log_p", ASKED, "tokens.roll(-1, -1)[..., None]",
@@ -94,7 +94,7 @@ variants.right(exercise, plain,
      TRIL, ".tril() & (torch.arange(tokens.shape[-1], device=x.device) > 0)",
      every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)", ROWS, "log_p[..., 1:, :]"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the shift goes the wrong way: the row at i has read token i, and is asked for token i + 1": (
         ROWS, "log_p[..., 1:, :]", ASKED, "tokens[..., :-1, None]"),
     "rows and tokens are shortened at the same end: each row is still asked for what it has read": [

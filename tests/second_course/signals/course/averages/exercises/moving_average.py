@@ -37,7 +37,7 @@ def of_running_sums(x, width):
     return (sums[..., width:] - sums[..., :-width]) / width
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the windows are summed: divide by their width": ("mean", "sum"),
     "the first window is missing": ("mean(-1)", "mean(-1)[..., 1:]"),
     "the windows do not overlap: the next begins one place further": ("width, 1)", "width, width)"),

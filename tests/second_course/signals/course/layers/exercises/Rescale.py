@@ -40,7 +40,7 @@ class Plain(nn.Module):
         return x * self.scale + self.shift
 
 
-variants.wrong(exercise, Plain, {
+variants.wrong(exercise, {
     "the shift is not added": (" + self.shift", ""),
     "the shift is multiplied, too: add it afterwards": (
         "x * self.scale + self.shift", "(x + self.shift) * self.scale",
