@@ -6,6 +6,7 @@ import dis
 import inspect
 import linecache
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from textwrap import dedent, indent
@@ -58,9 +59,9 @@ def function_in(answer: Callable) -> FunctionType | None:
 
 
 def names_for(answer: Callable) -> dict[str, Any]:
-    """The names that a function, or a class, can use where it stands."""
+    """The names of the module that a function, or a class, is in, and those that it has beside."""
     found = function_in(answer)
-    return vars(inspect.getmodule(answer)) if found is None else found.__globals__
+    return vars(sys.modules[answer.__module__]) | (found.__globals__ if found else {})
 
 
 @cache
@@ -101,14 +102,18 @@ def step(statement: ast.stmt) -> str:
     return ""
 
 
-def steps_of(answer: Callable) -> Iterator[tuple[str, ast.stmt]]:
+@cache
+def steps_of(answer: Callable) -> list[tuple[str, ast.stmt]]:
     """The steps of a function, or of each method of a class, but for those inside of others."""
     node = defined(source_of(answer), answer.__qualname__)
-    assert node is not None
     methods = node.body if isinstance(node, ast.ClassDef) else [node]
-    for one in methods:
-        if isinstance(one, ast.FunctionDef):
-            yield from ((step(statement), statement) for statement in one.body)
+    return [
+        (name, statement)
+        for one in methods
+        if isinstance(one, ast.FunctionDef)
+        for statement in one.body
+        if (name := step(statement))
+    ]
 
 
 def steps_in(answer: Callable, statements: str) -> dict[str, str]:
@@ -117,7 +122,7 @@ def steps_in(answer: Callable, statements: str) -> dict[str, str]:
     A statement that is no step stands before the next one that is. ValueError where none follows,
     and for a step that is there twice.
     """
-    known = [name for name, _ in steps_of(answer) if name]
+    known = [name for name, _ in steps_of(answer)]
     steps: dict[str, str] = {}
     before: list[str] = []
     for statement in ast.parse(statements).body:
@@ -134,7 +139,8 @@ def steps_in(answer: Callable, statements: str) -> dict[str, str]:
 def restated(answer: Callable, steps: Mapping[str, str]) -> str:
     """The text of an answer with these statements in place of its steps."""
     lines = source_of(answer).splitlines(keepends=True)
-    for name, old in reversed([*steps_of(answer)]):
+    # from the end, because what stands before keeps its place
+    for name, old in reversed(steps_of(answer) if steps else []):
         if name in steps:
             new = indent(steps[name], " " * old.col_offset)
             lines[old.lineno - 1 : old.end_lineno] = [f"{new}\n"]
@@ -223,14 +229,19 @@ def worked(exercise: Exercise) -> Callable:
     return exercise.valid(of_text(exercise, "answer"))
 
 
+def stub(exercise: Exercise) -> Callable:
+    """The code of the exercise's text that a learner repairs, which is told apart from wrong."""
+    return exercise.stub(of_text(exercise, "stub"))
+
+
 def of_text(exercise: Exercise, tag: str) -> Callable:
     """What the cell with that tag in the exercise's text defines, where its notebook would run it.
 
     It has the names of the bank as well, for what is made of it.
     """
-    task, bank = exercise.task, inspect.getmodule(exercise.draw_cases)
-    assert task is not None and bank is not None
-    names = dict(vars(bank))
+    task = exercise.task
+    assert task is not None
+    names = dict(vars(sys.modules[exercise.module]))
     exec(task.imports, names)
     return defined_by(task.code(tag) + "\n", exercise.name, tag, names)
 

@@ -15,7 +15,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the first positions: compare places with positions, all at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: one product serves all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

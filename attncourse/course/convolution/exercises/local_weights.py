@@ -14,7 +14,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute the scores of all windows at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

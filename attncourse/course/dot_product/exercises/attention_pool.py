@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions or sequences: compute all scores at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

@@ -8,7 +8,8 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute all distances at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+variants.worked(exercise)
 
 
 @exercise.reference
@@ -52,9 +53,6 @@ def cases(draw):
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
 
 
-variants.worked(exercise)
-
-
 @exercise.valid
 def expanded(q, k, v, mask=None):
     squares = q.square().sum(-1)[..., :, None] + k.square().sum(-1)[..., None, :]
@@ -72,10 +70,8 @@ variants.right(exercise,
 # what is the same for a whole row cancels
 variants.right(exercise, "squares = k.square().sum(-1)[..., None, :]", of=expanded)
 variants.wrong(exercise, {
-    "the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2":
-        "distances = squares + 2 * q @ k.mT",
-    "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2":
-        "distances = squares - q @ k.mT",
+    "the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "+ 2 *"),
+    "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
     "the square of a key counts twice: half the squared distance has |k|^2 / 2": (
         "k.square()", "2 * k.square()"),
     "the squared lengths stand on each other's axis: a row holds that of its query":
@@ -97,23 +93,20 @@ variants.wrong(exercise, {
         "scale = (2 * q.shape[-1]) ** 0.5",
     "a / 2 * b multiplies by b: put 2 * sqrt(d_k) in brackets":
         "scores = -distances / 2 * q.shape[-1] ** 0.5",
-    "the mean over the width divides by d_k once more: take the sum":
-        "distances = difference.square().mean(dim=-1)",
+    "the mean over the width divides by d_k once more: take the sum": (".sum(", ".mean("),
     "the sign is wrong: near keys must weigh more than far ones": "scores = distances / scale",
     "the distance is not squared": [
         "distances = torch.cdist(q, k)", "distances = difference.square().sum(dim=-1).sqrt()"],
     "the root has no gradient where a query equals a key: the score is the square, so take no "
     "root": "distances = difference.square().sum(dim=-1).sqrt() ** 2",
-    "this sums the differences without their signs: square them, then sum":
-        "distances = difference.abs().sum(dim=-1)",
+    "this sums the differences without their signs: square them, then sum": ("square()", "abs()"),
     "the sum comes before the square: square each difference, then sum":
         "distances = difference.sum(dim=-1).square()",
     "the sum runs over the keys: it runs over the width, the last axis":
         "distances = difference.square().sum(dim=-2)",
     "these are dot products: the score is minus the squared distance":
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
-    "the roles are mixed up: queries meet keys, and the mean is of the values":
-        "return weights @ k",
+    "the roles are mixed up: queries meet keys, and the mean is of the values": ("@ v", "@ k"),
     "the queries are compared with themselves: compare them with the keys":
         "difference = q[..., :, None, :] - q[..., None, :, :]",
     "queries and keys have changed places: rows are queries, columns are keys":

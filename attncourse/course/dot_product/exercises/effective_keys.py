@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: treat all rows at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP},
     without={"ties": "rounded to halves, a row of weights would not sum to 1"},

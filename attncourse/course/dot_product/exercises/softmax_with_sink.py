@@ -8,7 +8,7 @@ from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions: treat all rows and keys at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": LOOP,
         "detached": "no gradient reaches the scores: only the number taken away may be detached",

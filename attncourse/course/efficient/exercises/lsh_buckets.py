@@ -9,7 +9,7 @@ from judge.variants import every
 FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
 LOOP = "it loops over tokens or sentences: one product serves them all"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "axes_from_the_front": FRONT},
     without={"ties": "the text leaves open which of two directions counts that fit equally well"},

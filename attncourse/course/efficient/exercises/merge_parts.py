@@ -8,7 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over rows or sentences: the formula holds for all of them at once"
 exercise = Exercise.read(
-    __file__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 
 

@@ -14,7 +14,7 @@ FACTORISATIONS = (
     "lstsq",
 )  # fmt: skip
 exercise = Exercise.read(
-    __file__, forbidden=FACTORISATIONS, usual_hints={"loops_over_a_batch": LOOP}
+    __name__, forbidden=FACTORISATIONS, usual_hints={"loops_over_a_batch": LOOP}
 )
 
 

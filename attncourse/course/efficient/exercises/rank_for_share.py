@@ -10,7 +10,7 @@ LOOP = (
     "cumsum gives every sum at once"
 )
 exercise = Exercise.read(
-    __file__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 
 

@@ -11,7 +11,7 @@ LOGARITHM = (
     "the logarithm of a sum, less a maximum as large, has lost its digits: keep the sum itself"
 )
 exercise = Exercise.read(
-    __file__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 
 

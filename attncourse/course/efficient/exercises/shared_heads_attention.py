@@ -12,7 +12,7 @@ from judge.variants import every
 
 FRONT = "the heads are counted from the front: they are the axis third from the end"
 LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "axes_from_the_front": FRONT})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "axes_from_the_front": FRONT})
 
 
 @exercise.reference

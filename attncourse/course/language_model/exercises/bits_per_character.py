@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: one log_softmax and one gather serve all of them"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": LOOP},
     without={
         "loops_over_a_batch": "one result for all texts: what is stacked has another shape",

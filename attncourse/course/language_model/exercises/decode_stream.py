@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "tokens come one after another, and a loop over them is the task"},

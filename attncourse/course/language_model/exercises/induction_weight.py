@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compare all tokens with all tokens at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

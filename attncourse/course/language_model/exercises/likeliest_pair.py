@@ -13,7 +13,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "counting into dictionaries, token by token, is a good way"},

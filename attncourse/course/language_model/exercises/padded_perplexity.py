@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or positions: one mask of lengths serves all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference

@@ -7,25 +7,12 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "windows are cut from lists, text by text"},
 )
-
-
-@exercise.stub
-def split_by_text(texts, length, held_out):
-    known = {token for _, tokens in texts for token in tokens}
-    windows = []
-    for _, tokens in texts:
-        tokens = [token if token in known else 1 for token in tokens]
-        windows += [tokens[i : i + length] for i in range(0, len(tokens), length)]
-    train, test = [], []
-    for number, window in enumerate(windows):
-        part = test if number % 10 in held_out else train
-        part.append(window)
-    return train, test
+split_by_text = variants.stub(exercise)
 
 
 @exercise.reference

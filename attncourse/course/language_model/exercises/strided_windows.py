@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "windows are cut from lists, one after another"},

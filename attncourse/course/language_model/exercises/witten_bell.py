@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over tokens: three sums over an axis serve all rows at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "a unigram that is rounded to halves is no distribution"},
 )

@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: cumsum adds up one after another by itself"
-exercise = Exercise.read(__file__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
 
 
 exercise.reference(causal_by_hand)

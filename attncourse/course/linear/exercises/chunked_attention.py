@@ -7,7 +7,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
-exercise = Exercise.read(__file__, usual_hints={"loops": TOKENS})
+exercise = Exercise.read(__name__, usual_hints={"loops": TOKENS})
 
 
 @exercise.reference

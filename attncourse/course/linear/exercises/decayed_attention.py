@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     steps_allowed=3.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "rounded to halves, a decay may be 0 or 1"},

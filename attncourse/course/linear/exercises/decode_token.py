@@ -10,7 +10,7 @@ from judge.variants import every
 LOOP = "it loops over the sentences: one product serves all of them"
 CHANGED = "the state that came in changes: whoever keeps it needs it as it was"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "changes_its_input": CHANGED},
 )

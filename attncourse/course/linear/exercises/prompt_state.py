@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the tokens: set padding to 0, then sum over all positions"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over keys or queries: products of matrices take all of them at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

@@ -11,7 +11,7 @@ from judge.variants import every
 
 LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": LOOP,
         "loops_over_a_batch": LOOP,

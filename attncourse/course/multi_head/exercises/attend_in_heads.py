@@ -11,7 +11,7 @@ from judge.exercise import Case, Exercise
 
 FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": "it loops over the heads: they are an axis, and one product serves them all",
         "axes_from_the_front": FROM_THE_FRONT,

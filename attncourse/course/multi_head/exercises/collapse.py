@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 LOOP = "it loops over the matrices: a norm over the last two axes takes all at once"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={
         "loops": LOOP,

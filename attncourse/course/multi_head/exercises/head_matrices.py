@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": "it loops over the heads: they are an axis, and one product serves them all"
     },

@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__, usual_hints={"loops": "it loops over the heads: one product mixes all of them"}
+    __name__, usual_hints={"loops": "it loops over the heads: one product mixes all of them"}
 )
 
 

@@ -14,7 +14,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases

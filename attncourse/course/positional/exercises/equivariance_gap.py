@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": "it loops over the tokens: an index permutes all of them at once"},
 )

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 LOOP = "it loops over the offsets: all matrices can be made at once"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops_over_a_batch": LOOP},
     without={
         "loops": "it goes over rows, and the longer offsets have no more of them",

@@ -12,7 +12,7 @@ DOUBLE = (
     "the result is always float64: rates, even kept from an earlier call, follow positions' dtype"
 )
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"always_float64": DOUBLE, "float32_inside": SINGLE},
     without={"loops": "it goes over rows, and the longer positions have no more of them"},
 )

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": "it loops over the rows: work out the places of all rows at once"},
 )
 

@@ -10,7 +10,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 from judge.variants import every
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases

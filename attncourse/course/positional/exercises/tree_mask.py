@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 NO_BATCH = "it expects a fixed number of axes: heads may have any leading axes, or none"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     steps_allowed=3.0,
     usual_hints={"batch_axis_assumed": NO_BATCH},

@@ -11,7 +11,7 @@ from judge.variants import every
 LOOP = "it loops over the sentences: one step serves them all"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     forbidden=TORCH_RECURRENCE,
     usual_hints={
         "axes_from_the_front": "the thirds are cut from the second axis: cut the last one, "

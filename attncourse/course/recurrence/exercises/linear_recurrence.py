@@ -9,7 +9,7 @@ from judge.variants import every
 
 LOOP = "it loops over the positions: let the reach double, and take all of them at once"
 DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"
-exercise = Exercise.read(__file__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

@@ -11,7 +11,7 @@ LOOP = "it loops over the sentences too: one step serves them all"
 WITHIN = "beside the loop over the tokens there is another: a step is done on whole tensors"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     forbidden=TORCH_RECURRENCE,
     steps_allowed=5.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the positions: a product of matrices serves all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference

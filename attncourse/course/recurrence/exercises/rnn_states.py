@@ -19,7 +19,7 @@ ONCE = (
     "sentences, and n steps are enough"
 )
 exercise = Exercise.read(
-    __file__,
+    __name__,
     forbidden=TORCH_RECURRENCE,
     steps_allowed=5.0,
     usual_hints={"axes_from_the_front": COUNTED, "loops": ONCE},

@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference

@@ -7,7 +7,7 @@ from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or words: one argmax serves all of them"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP},
     without={

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: compare whole tensors, and loop over the groups at most"
 exercise = Exercise.read(
-    __file__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
 
 

@@ -8,7 +8,7 @@ from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts, positions or offsets: one index_add serves all pairs"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP},
     without={

@@ -10,7 +10,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "counting into dictionaries, word by word, is a good way"},

@@ -7,7 +7,7 @@ from judge.exercise import FINITE, Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference

@@ -10,7 +10,7 @@ from judge.exercise import Case, Exercise
 TENS = "there may be more than 10 labels: a pair has the number label * count + prediction"
 LOOP = "it loops over tokens: bincount counts all pairs at once, and only labels may be looped over"
 exercise = Exercise.read(
-    __file__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
 
 

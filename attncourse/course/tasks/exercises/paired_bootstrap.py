@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over samples or examples: index with all samples at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},

@@ -7,18 +7,9 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences or tokens: one comparison serves a whole batch"
 exercise = Exercise.read(
-    __file__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
-
-
-@exercise.stub
-def token_accuracy(batches):
-    shares = []
-    for scores, labels in batches:
-        asked = labels != -100
-        right = scores.argmax(dim=-1)[asked] == labels[asked]
-        shares.append(right.sum().item() / right.numel())
-    return sum(shares) / len(shares)
+token_accuracy = variants.stub(exercise)
 
 
 @exercise.reference

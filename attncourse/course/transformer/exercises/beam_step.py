@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: one topk over all their continuations will do"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={
         "ties": "no two continuations rank alike",

@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 BIASED = "the variance is divided by d - 1: LayerNorm divides by d, so correction=0"
 INSIDE = "1e-5 is added to the variance, under the root"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": "it loops over the tokens: each line serves all of them at once"},
 )
 

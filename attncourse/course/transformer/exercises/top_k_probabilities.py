@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over rows or tokens: topk and masked_fill serve all of them at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference

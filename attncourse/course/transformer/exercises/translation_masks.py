@@ -8,7 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over texts or positions: compare all of them at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},

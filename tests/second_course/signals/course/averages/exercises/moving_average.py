@@ -5,7 +5,7 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-exercise = Exercise.read(__file__)
+exercise = Exercise.read(__name__)
 
 
 @exercise.reference

@@ -6,7 +6,7 @@ from torch import nn
 from judge import variants
 from judge.exercise import Case, Exercise
 
-exercise = Exercise.read(__file__)
+exercise = Exercise.read(__name__)
 
 
 @exercise.reference
