@@ -179,7 +179,8 @@ def globals_of(code: CodeType) -> Iterator[str]:
 def compiled(change: Change, label: str) -> Callable:
     """The answer with that change, where it stands; the label is its name."""
     answer = change.answer
-    return defined_by(change.source, answer.__qualname__, label, names_for(answer) | change.names)
+    names = {**names_for(answer), **change.names}
+    return defined_by(change.source, answer.__qualname__, label, names)
 
 
 def defined_by(source: str, name: str, label: str, names: dict[str, Any]) -> Callable:
@@ -243,11 +244,11 @@ def of_text(exercise: Exercise, tag: str) -> Callable:
     assert task is not None
     names = dict(vars(sys.modules[exercise.module]))
     exec(task.imports, names)
-    return defined_by(task.code(tag) + "\n", exercise.name, tag, names)
+    return defined_by(f"{task.code(tag)}\n", exercise.name, f"{tag} of the text", names)
 
 
 def wrong(
-    exercise: Exercise, table: Mapping[str, Way | list[Way]], of: Callable | None = None
+    exercise: Exercise, table: Mapping[str, Way | list[Way]], *, of: Callable | None = None
 ) -> None:
     """Give the exercise a wrong answer for each way, under the hint that names the mistake.
 
@@ -273,6 +274,7 @@ def calling(
     exercise: Exercise,
     names: str | tuple[str, ...],
     ways: Mapping[Any, str | None],
+    *,
     of: Callable | None = None,
     instead: str = "",
 ) -> None:

@@ -9,13 +9,11 @@ import hashlib
 import io
 import keyword
 import re
-import textwrap
 import token
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from inspect import getsource
 from itertools import combinations
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from judge.course import course
 from judge.grading.pristine import chapters
 from judge.grading.repair import parsed
 from judge.grading.submissions import Submission
+from judge.variants import source_of
 
 # tokens of a run, and runs of a window: what is shorter than both together may be chance
 RUN, WINDOW = 12, 8
@@ -108,9 +107,7 @@ def explanations(chapter: str, name: str) -> set[int]:
     known = [asked.reference_answer, *asked.valid_answers]
     known += [asked.stub_answer] if asked.stub_answer else []
     texts = [chapters()[chapter].stubs[name]]
-    for function in known:
-        with contextlib.suppress(OSError, TypeError):
-            texts.append(textwrap.dedent(getsource(function)))
+    texts += map(source_of, known)
     return set().union(*map(runs, texts))
 
 

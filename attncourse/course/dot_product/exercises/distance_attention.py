@@ -112,6 +112,7 @@ variants.wrong(exercise, {
     "queries and keys have changed places: rows are queries, columns are keys":
         "difference = q[..., None, :, :] - k[..., :, None, :]",
     "it returns the weights: multiply them with the values": "return weights",
+    hints.FRONT: ("sum(dim=-1)", "sum(dim=2)"),
     hints.BATCH: "difference = q.unsqueeze(2) - k.unsqueeze(1)",
     LOOP: [
         "rows = [(x[..., None, :] - k).square().sum(-1) for x in q.unbind(-2)]\n"
