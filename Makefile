@@ -31,8 +31,8 @@ help:
 	@echo "make newest   the same site with the newest Sphinx and theme, compared: weekly in CI"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
-	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium, jq (Debian,"
-	@echo "              Ubuntu); make system ALL=1: also firefox, for make test-all"
+	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu);"
+	@echo "              make system ALL=1: also firefox, for make test-all"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
 	@echo "make requirements  the exact versions, from pyproject.toml, with uv (UPGRADE=1: the newest)"
 	@echo "make exercise NAME=chapter/name, make chapter SLUG=name  begin a new one"
@@ -92,7 +92,7 @@ screenshots: $(ready)
 # the first browser has no windows to draw: it takes half the processor's time
 system:
 	$(root) apt-get update -q
-	-$(root) apt-get install -q -y bubblewrap jq
+	-$(root) apt-get install -q -y bubblewrap
 	$(root) apt-get install -q -y chromium-headless-shell || $(root) apt-get install -q -y chromium
 	$(if $(ALL),$(root) apt-get install -q -y firefox-esr || $(root) apt-get install -q -y firefox)
 

@@ -1,7 +1,6 @@
 """The command `attncourse`: grades what learners hand in, and writes a quiz of the questions."""
 
-from attncourse import quiz
-from attncourse.course import ADDRESS
+from attncourse.course import ADDRESS, quiz
 from judge.grading import cli
 
 cli.app.command("quiz")(quiz.sheet)

@@ -22,7 +22,7 @@ from processes import Cost, measured
 
 from attncourse.course import ADDRESS, exercises
 from judge.course import TOLD
-from judge.grading import nbgrader
+from judge.grading.autograder import nbgrader_source
 from judge.grading.pristine import answer_cells, exercise_files
 from tools.notebooks import solved_notebook
 
@@ -129,7 +129,7 @@ def ours() -> Grader:
 
 def asserted() -> NotebookNode:
     """nbgrader's form of the notebook, with asserts for checks, and without the course's cells."""
-    notebook = nbgrader.assignment(CHAPTER)
+    notebook = nbgrader_source(CHAPTER)
     notebook.cells = [cell for cell in notebook.cells if cell.id not in ("setup", "status")]
     for cell in notebook.cells:
         name = cell.id.removeprefix("check-")

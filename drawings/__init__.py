@@ -1,28 +1,20 @@
-"""The drawings of the course, each a function that returns a sheet; `make release` writes them."""
+"""The drawings of the course, each a function that returns a sheet: the pages show them as SVG."""
 
+from functools import cache
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 
 from drawings.shapes import DRAWINGS
 
-HERE = Path(__file__).parent
 
-
-def write() -> list[Path]:
-    """Write every drawing that is not as its function draws it; gives those that were written."""
-    changed = {
-        path: svg
-        for path, svg in made().items()
-        if not path.exists() or path.read_text("utf-8") != svg
-    }
-    for path, svg in changed.items():
-        path.write_text(svg, "utf-8")
-    return [*changed]
-
-
-def made() -> dict[Path, str]:
-    """The file of every drawing, and what it should hold."""
+@cache
+def svgs() -> dict[str, str]:
+    """Every drawing by name, as the text of an SVG file."""
     for module in iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
-    return {HERE / "svg" / f"{name}.svg": make().svg() for name, make in DRAWINGS.items()}
+    return {name: draw().svg() for name, draw in sorted(DRAWINGS.items())}
+
+
+def module_of(name: str) -> str:
+    """The file in which a drawing's function is written."""
+    return DRAWINGS[name].__code__.co_filename

@@ -171,7 +171,7 @@ class Exercise:
     difficulty: int
     minutes: int
     points: int
-    hints: tuple[str, str, str]
+    hints: tuple[str, ...]
     aims: tuple[str, ...] = ()
     task: Task | None = field(default=None, repr=False)
     module: str = ""

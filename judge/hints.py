@@ -1,7 +1,5 @@
 """What is said of the usual mistakes, known by what they do or by how they end."""
 
-import re
-
 FLOAT32 = "the result is always float32: keep the dtype of the inputs"
 FLOAT64 = "the result is always float64: keep the dtype of the inputs"
 FLOAT32_INSIDE = "the numbers were rounded to float32 on the way: stay in the dtype of the inputs"
@@ -101,12 +99,6 @@ RETURNED = {
 }
 
 TWO = "there are two mistakes. First: {}. Second: {}"
-
-
-def named(hint: str) -> list[str]:
-    """The mistakes that a hint names: its own, and of two at once each by itself, too."""
-    both = re.fullmatch(TWO.format("(.+)", "(.+)"), hint)
-    return [hint, *(both.groups() if both else ())]
 
 
 def leading(wrong: set[int], right: set[int]) -> str:

@@ -10,7 +10,6 @@ ADDED_BY = {
     "names one",
     "Firefox": "`make system ALL=1` adds it on Debian and Ubuntu, ATTNCOURSE_FIREFOX=/path/to/it "
     "names one",
-    "jq": "`make system` adds it on Debian and Ubuntu",
     "nbgrader": "`pip install nbgrader` adds it, in an environment of its own: NBGRADER names its "
     "command",
     "the IPython of Colab": "`make .cache/wheels` fetches it",

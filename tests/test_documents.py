@@ -11,6 +11,7 @@ import attncourse
 from attncourse.course import COURSE, chapters, exercises
 from attncourse.course.claim import claims
 from attncourse.course.question import questions
+from judge.course import CARRY
 from tests import ROOT
 
 SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")

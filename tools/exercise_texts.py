@@ -11,6 +11,11 @@ FOLDER = "attncourse/course/{}/exercises"
 CELL = re.compile(r"^(```\{code-cell\} \w+)$(?=\n:tags: \[(?:answer|stub)\]$)", re.MULTILINE)
 
 
+def chapters(root: Path) -> list[str]:
+    """The chapters that have exercises."""
+    return sorted(path.parts[-3] for path in root.glob(f"{FOLDER.format('*')}/index.md"))
+
+
 def files(root: Path, chapter: str) -> list[Path]:
     """What opens a chapter's exercises, and the text of each, in order."""
     index = root / FOLDER.format(chapter) / "index.md"

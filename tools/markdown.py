@@ -12,10 +12,11 @@ from sphinx.config import Config
 from sphinx.directives.code import LiteralIncludeReader
 
 from attncourse.course.aims import AIMS, bullets
+from drawings import svgs
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.extensions.citations import authors
-from tools.extensions.drawings import FOLDER, words_for
+from tools.extensions.drawings import words_for
 from tools.functions import standing_alone
 from tools.pictures import PICTURES, width_of
 from tools.questions import for_notebook
@@ -131,11 +132,8 @@ class Writer:
 
     def drawing(self, block: Block) -> str:
         """A drawing as a picture that the notebook holds, and its caption."""
-        svg, picture = (
-            self.book.root / self.file(f"../{place}")
-            for place in (f"{FOLDER}/{block.argument}.svg", f"{PICTURES}/{block.argument}.png")
-        )
-        words = escape(words_for(svg.read_text("utf-8")))
+        picture = self.book.root / self.file(f"../{PICTURES}/{block.argument}.png")
+        words = escape(words_for(svgs()[block.argument]))
         data = b64encode(picture.read_bytes()).decode()
         # only HTML can say how wide it is
         image = (

@@ -12,10 +12,11 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from drawings import svgs
 from tools.chromium import FLAGS, MISSING, chromium
 from tools.urls import ROOT
 
-DRAWINGS, PICTURES = "drawings/svg", "drawings/png"
+PICTURES = "drawings/png"
 # for screens whose pixels are small
 SCALE = 2
 # on white, with a margin, for notebooks that are dark
@@ -24,12 +25,12 @@ PAGE = '<body style="margin: 0"><div style="padding: 8px; width: max-content">{}
 
 def stale(root: Path = ROOT) -> dict[Path, str]:
     """The drawings without a picture of what they are now, by where their pictures should be."""
-    found = {}
-    for path in sorted((root / DRAWINGS).glob("*.svg")):
-        picture, svg = root / PICTURES / f"{path.stem}.png", path.read_text("utf-8")
-        if not picture.exists() or drawing_of(picture) != digest(svg):
-            found[picture] = svg
-    return found
+    by_place = {root / PICTURES / f"{name}.png": svg for name, svg in svgs().items()}
+    return {
+        picture: svg
+        for picture, svg in by_place.items()
+        if not picture.exists() or drawing_of(picture) != digest(svg)
+    }
 
 
 def write(root: Path = ROOT) -> list[Path]:

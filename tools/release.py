@@ -1,4 +1,4 @@
-"""Write the drawings, pictures, questions and notebooks that are stale: `make release`."""
+"""Write the pictures, questions and notebooks that are stale: `make release`."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import nbformat
 
-import drawings
 from tools import pictures, questions
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
@@ -47,8 +46,8 @@ def stale(root: Path = ROOT) -> list[Path]:
 def main() -> str | None:
     """Write what is stale; gives the fault that keeps it from being written."""
     try:
-        # the notebooks hold pictures of the drawings
-        paths = drawings.write() + pictures.write() + questions.write() + write()
+        # the notebooks hold the pictures
+        paths = pictures.write() + questions.write() + write()
     except (OSError, ValueError) as error:
         return str(error)
     names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)

@@ -209,8 +209,12 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
         written = decode(answer["value"])
     except (ValueError, KeyError, TypeError, RuntimeError):
         raise NotJudgedError("its result cannot be read") from None
-    fits = isinstance(written, Tensor) and not written.is_floating_point() and written.dim() == 2
-    if not fits or len(written) != shape[0]:
+    if (
+        not isinstance(written, Tensor)
+        or written.is_floating_point()
+        or written.dim() != 2
+        or len(written) != shape[0]
+    ):
         raise NotJudgedError(f"it should return token numbers, (batch, max_tokens) = {shape}")
     missing = max(0, shape[1] - written.shape[1])
     return pad(written, (0, missing), value=-1)[:, : shape[1]].cpu()

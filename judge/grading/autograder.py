@@ -1,14 +1,15 @@
-"""The grader as other platforms run it: Gradescope's zip, GitHub Classroom's workflow."""
+"""What other platforms grade with: Gradescope's zip, nbgrader's notebooks."""
 
 import contextlib
 import importlib.metadata
 import json
-import re
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from nbformat import NotebookNode
 from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
@@ -58,53 +59,16 @@ rm -f results/results.json
 venv/bin/python -m PACKAGE grade submission --gradescope results/results.json
 [ -s results/results.json ]
 """
-WORKFLOW = """\
-# Grades {notebook} at each push, and reports the points to GitHub Classroom.
-name: Autograding Tests
-on: [push, repository_dispatch]
-permissions:
-  checks: write
-  actions: read
-  contents: read
-jobs:
-  run-autograding-tests:
-    runs-on: ubuntu-24.04
-    if: github.actor != 'github-classroom[bot]'
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with:
-          python-version: "3.13"
-      - name: Install the course, and what it grades safely with
-        run: |
-          sudo apt-get install -q -y bubblewrap
-          # from Ubuntu 24.04 on, a program needs leave to make namespaces
-          sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0
-          python -m pip install "{package}[grade] @ git+{repository}@v{version}"
-      - name: Grade
-        run: >-
-          {package} grade {notebook} --json "${{{{ runner.temp }}}}/reports.json" || [ $? -eq 1 ]
-{steps}
-      - name: Autograding Reporter
-        if: always()
-        uses: classroom-resources/autograding-grading-reporter@v1
-        env:
-{results}
-        with:
-          runners: {runners}
+# https://nbgrader.readthedocs.io/en/stable/contributor_guide/metadata.html
+GRADED_TESTS = {
+    "schema_version": 3, "grade": True, "solution": False, "locked": True, "task": False
+}  # fmt: skip
+RAISES = """
+# nbgrader gives points to a cell that raises nothing
+from {notebook} import passed
+
+assert passed("{name}"), "{name} is not passed: the line above says why"\
 """
-STEP = """\
-      - name: {name}
-        id: {name}
-        if: always()
-        uses: classroom-resources/autograding-command-grader@v1
-        with:
-          test-name: {name}
-          command: >-
-            jq -e 'any(.[].exercises[]?; .name == "{name}" and .status == "passed")'
-            "${{{{ runner.temp }}}}/reports.json"
-          timeout: 1
-          max-score: {points}"""
 
 
 def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False) -> None:
@@ -192,30 +156,18 @@ def pins() -> list[str]:
     return [f"{name}=={version}" for name, version in sorted(found.items())]
 
 
-def github_workflow(chapter: str) -> str:
-    """The workflow of an assignment on one chapter, with a score for each of its exercises."""
-    names = chapters()[chapter].facts
-    steps = [STEP.format(name=name, points=one["points"]) for name, one in names.items()]
-    result = '          {}_RESULTS: "${{{{steps.{}.outputs.result}}}}"'
-    return WORKFLOW.format(
-        package=course().package,
-        notebook=f"{chapter}.ipynb",
-        repository=repository(chapter),
-        version=course().version,
-        steps="\n".join(steps),
-        results="\n".join(result.format(name.upper(), name) for name in names),
-        runners=",".join(names),
-    )
+def nbgrader_source(chapter: str) -> NotebookNode:
+    """The notebook of a chapter's exercises for nbgrader's `source`: its checks are graded tests.
 
-
-def repository(chapter: str) -> str:
-    """Where the course lies, as the metadata of its notebooks say; LookupError if they do not."""
-    text = exercise_files()[chapter].read_text(encoding="utf-8")
-    found = re.search(r'"repository": *"([^"\\]+)', text)
-    if not found:
-        raise LookupError(
-            f"{chapter}.ipynb does not say where the course lies: give the notebook's metadata "
-            '"repository": "https://...", from where pip can install the course and its extra '
-            f"[grade] at the tag v{course().version}"
-        )
-    return found[1]
+    Answers are cells like any other, which nbgrader leaves alone: in its own form it would replace
+    the given code by a line of its own.
+    """
+    notebook = deepcopy(chapters()[chapter].notebook)
+    facts = chapters()[chapter].facts
+    for cell in notebook.cells:
+        if "check" in cell.metadata.get("tags", []):
+            name = cell.id.removeprefix("check-")
+            cell.source += "\n" + RAISES.format(name=name, notebook=course().session)
+            marks = {"grade_id": cell.id, "points": facts[name]["points"]}
+            cell.metadata["nbgrader"] = GRADED_TESTS | marks
+    return notebook

@@ -8,26 +8,27 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Annotated, NoReturn
 
+import nbformat
 import typer
 from rich.console import Console
 from typer import Argument, Option
 
 from judge.course import TOLD, course
-from judge.grading import autograder, nbgrader, sandbox
+from judge.grading import autograder, sandbox
 from judge.grading.budget import EXERCISE
 from judge.grading.classroom import Classroom
-from judge.grading.comments import read_comments
 from judge.grading.formats import gradescope
 from judge.grading.grade import grade
-from judge.grading.policy import Policy, read_overrides
-from judge.grading.pristine import exercise_files
+from judge.grading.overrides import read_overrides
+from judge.grading.pristine import chapters, exercise_files
 from judge.grading.report import Report, replace
-from judge.grading.resume import Kept, seed_of
+from judge.grading.resume import ReportCache, seed_of
 from judge.grading.run import CannotGradeError, Reports, grade_all
 from judge.grading.show import (
     progress,
@@ -37,7 +38,7 @@ from judge.grading.show import (
     summarize,
     summarize_class,
 )
-from judge.grading.students import PolicyError, Roster, passed_over, student_of
+from judge.grading.students import Roster, class_folders, student_of
 from judge.grading.submissions import (
     LeftOut,
     Submission,
@@ -45,6 +46,7 @@ from judge.grading.submissions import (
     in_turns,
     within_bounds,
 )
+from judge.grading.tables import TableError
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
 # as the shell says it
@@ -99,9 +101,9 @@ def grade_command(
     roster: Annotated[
         Path | None, Option(help="With --out: the class list, a CSV as a platform exports it.")
     ] = None,
-    policy: Annotated[
-        Path | None,
-        Option(help="With --out: a TOML file: the exercises set, the deadline, the late rules."),
+    exercise: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Count only this exercise; more may be given in the same way."),
     ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
@@ -119,7 +121,8 @@ def grade_command(
     for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
         if file and not file.resolve().parent.is_dir():
             refuse(f"{option}: there is no folder {file.resolve().parent}")
-    room = classroom(paths, out, roster, policy)
+    exercises = exercises_called(exercise or [])
+    room = classroom(paths, out, roster, exercises)
     if room:
         seed = seed_of(room.grades, seed)
     settings = {
@@ -136,9 +139,9 @@ def grade_command(
     others = [one for one in found if isinstance(one, LeftOut)]
     if not files and not any(one.fault for one in others):
         refuse(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}")
-    run = Run(partial(grade_files, settings=settings), files, others, json_out, errors)
+    run = Run(partial(grade_files, settings=settings), files, others, exercises, json_out, errors)
     if room:
-        reports = run.whole_class(room, Kept(room.grades, settings, regrade or []))
+        reports = run.whole_class(room, ReportCache(room.grades, settings, regrade or []))
     else:
         reports = run.one_by_one(paths)
     if gradescope_out:
@@ -178,13 +181,23 @@ def graded(file: Submission, stop: Event, **settings) -> Report:
     return grade(file, stop=stop, **settings)
 
 
+def exercises_called(names: list[str]) -> frozenset[str]:
+    """The exercises that count; ends the command where one is called otherwise."""
+    known = [name for chapter in chapters().values() for name in chapter.facts]
+    for name in names:
+        if name not in known:
+            (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
+            refuse(f"--exercise: no exercise is called {name!r}: the nearest name is {nearest!r}")
+    return frozenset(names)
+
+
 def classroom(
-    paths: list[Path], out: Path | None, roster: Path | None, policy: Path | None
+    paths: list[Path], out: Path | None, roster: Path | None, exercises: frozenset[str]
 ) -> Classroom | None:
     """The class that is to be graded, if there is one; ends the command where it cannot be."""
     if out is None:
-        if roster or policy:
-            refuse("--roster and --policy need --out")
+        if roster:
+            refuse("--roster needs --out")
         return None
     (folder,) = paths if len(paths) == 1 else [None]
     if folder is None or not folder.is_dir():
@@ -193,11 +206,8 @@ def classroom(
         refuse("--out: the grades may not lie among the submissions")
     try:
         students = Roster.read(roster) if roster else None
-        rules = Policy.read(policy) if policy else Policy()
-        overrides = read_overrides(out / "overrides.csv")
-        comments = read_comments(out / "comments.csv")
-        return Classroom(folder, out, students, rules, overrides, comments)
-    except PolicyError as error:
+        return Classroom(folder, out, students, exercises, read_overrides(out / "overrides.csv"))
+    except TableError as error:
         refuse(str(error))
 
 
@@ -219,39 +229,25 @@ def gradescope_command(
     typer.echo(f"written: {out}")
 
 
-@autograders.command("github")
-def github_command(
-    chapter: Annotated[str, Argument(help="The chapter of the assignment, as dot_product.")],
-    out: Annotated[Path, Option(help="The workflow.")] = Path(".github/workflows/classroom.yml"),
-) -> None:
-    """Write the workflow of a GitHub Classroom assignment."""
-    known(chapter)
-    try:
-        workflow = autograder.github_workflow(chapter)
-    except LookupError as why:
-        refuse(str(why))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    replace(out, workflow)
-    typer.echo(f"written: {out}")
-
-
 @autograders.command("nbgrader")
 def nbgrader_command(
-    chapters: Annotated[list[str] | None, Argument(help="By default, all.")] = None,
+    slugs: Annotated[
+        list[str] | None, Argument(metavar="[CHAPTER]...", help="By default, all.")
+    ] = None,
     out: Annotated[Path, Option(help="nbgrader's folder of sources.")] = Path("source"),
 ) -> None:
     """Write the exercises as assignments of nbgrader."""
-    for chapter in chapters or []:
-        known(chapter)
-    for path in nbgrader.write(out, chapters or []):
+    for chapter in slugs or []:
+        if chapter not in exercise_files():
+            if chapter in course().chapters():
+                refuse(f"{chapter}.ipynb is not in {course().notebooks}: write the notebook first")
+            there = ", ".join(exercise_files())
+            refuse(f"no chapter {chapter!r} has exercises; these have: {there}")
+    for chapter in slugs or exercise_files():
+        path = out / chapter / f"{chapter}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(autograder.nbgrader_source(chapter), path)
         typer.echo(f"written: {path}")
-
-
-def known(chapter: str) -> None:
-    if chapter not in exercise_files():
-        if chapter in course().chapters():
-            refuse(f"{chapter}.ipynb is not in {course().notebooks}: write the notebook first")
-        refuse(f"no chapter {chapter!r} has exercises; these have: {', '.join(exercise_files())}")
 
 
 @dataclass
@@ -261,6 +257,7 @@ class Run:
     grade_files: Callable[[list[Submission]], Reports]
     files: list[Submission]
     others: list[LeftOut]
+    exercises: frozenset[str]
     json_out: Path | None
     errors: Console
     console: Console = field(default_factory=Console)
@@ -269,29 +266,28 @@ class Run:
     def one_by_one(self, paths: list[Path]) -> list[Report]:
         """Show a table for each file as it is graded, and one of all."""
         self.share(owners_in(paths, [one.name for one in (*self.files, *self.others)]))
-        reports = self.reports({}, lambda report: show(report, self.console))
+        reports = self.reports({}, lambda one: show(one.only(self.exercises), self.console))
         for left in self.others:
             show_left_out(left, self.console)
         if len(reports) > 1:
             summarize(reports, self.console)
         return reports
 
-    def whole_class(self, room: Classroom, kept: Kept) -> list[Report]:
+    def whole_class(self, room: Classroom, cache: ReportCache) -> list[Report]:
         """Grade what was not graded before, and write everything.
 
         A name is shown only where nobody is called what the teacher has written.
         """
-        for line in room.meet([file.name for file in (*self.files, *self.others)]):
+        for line in room.identify([file.name for file in (*self.files, *self.others)]):
             say(self.console, line, "")
         self.share(room.owners)
-        found = {file.name: kept.find(file, room.owners[file.name]) for file in self.files}
+        found = {file.name: cache.find(file, room.owners[file.name]) for file in self.files}
         before = {name: report for name, report in found.items() if report}
-        # what is kept has all exercises, so that another policy needs no grading
-        reports = [room.policy.counted(one) for one in self.reports(before, kept.keep)]
-        looks = room.write(reports, self.files, self.others, kept)
+        reports = self.reports(before, cache.store)
+        warnings = room.write(reports, self.others, cache)
         summarize_class(reports, len(before), self.others, room.grades, self.console)
-        for look in looks:
-            say(self.console, look, "yellow")
+        for warning in warnings:
+            say(self.console, warning, "yellow")
         return reports
 
     def share(self, owners: Mapping[str, Hashable]) -> None:
@@ -301,14 +297,17 @@ class Run:
         self.turns = in_turns(self.files, owners.__getitem__)
 
     def reports(self, before: dict[str, Report], done: Callable[[Report], None]) -> list[Report]:
-        """The reports on all files, in order; those from before are not graded again."""
-        reports = dict(before)
+        """The reports on all files, in order; those from before are not graded again.
+
+        They have the exercises that count; `done` gets all, so that others need no grading.
+        """
+        reports = {name: report.only(self.exercises) for name, report in before.items()}
         todo = [file for file in self.turns if file.name not in before]
         try:
-            shown = progress(self.errors, len(self.files), len(before))
-            with shown as advance, closing(self.grade_files(todo)) as each:
+            bar = progress(self.errors, len(self.files), len(before))
+            with bar as advance, closing(self.grade_files(todo)) as each:
                 for report in each:
-                    reports[report.file] = report
+                    reports[report.file] = report.only(self.exercises)
                     done(report)
                     advance()
                     self.write(reports.values())
@@ -332,8 +331,8 @@ def owners_in(paths: list[Path], files: list[str]) -> dict[str, Hashable]:
     """Who has handed in each file of a folder, as the names tell; else each has its own owner."""
     if len(paths) > 1 or not paths[0].is_dir():
         return {file: file for file in files}
-    over = passed_over(files, paths[0], None)
-    return {file: student_of(file, paths[0], over).person for file in files}
+    folders = class_folders(files, paths[0], None)
+    return {file: student_of(file, paths[0], folders).person for file in files}
 
 
 def refuse(why: str) -> NoReturn:
@@ -347,9 +346,9 @@ def exit_code(reports: list[Report], others: list[LeftOut]) -> int:
     return ALL_PASSED if all(report.passed for report in reports) else NOT_ALL_PASSED
 
 
-def main(told: str) -> None:
+def main(address: str) -> None:
     """Grade a course, `module:attribute`."""
-    os.environ[TOLD] = told
+    os.environ[TOLD] = address
     for stream in (sys.stdout, sys.stderr):
         # a terminal that lacks a character gets it spelt out
         stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from judge.course import course
-from judge.grading.gradebook import COMMENTED, Entry, Grade, Gradebook, mistakes, number
+from judge.grading.gradebook import Entry, Grade, Gradebook, mistakes, number
 from judge.grading.pristine import HEADING, chapters, heading, own
 from judge.grading.report import cut, line, plain, readable, replace
 from judge.grading.students import Student
@@ -38,8 +38,6 @@ body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: {width}; margin: 2rem a
 table {{ border-collapse: collapse; }}
 th, td {{ border: 1px solid #8888; padding: .2rem .6rem; text-align: left; }}
 pre {{ background: #8882; padding: .8rem; overflow-x: auto; }}
-.comment {{ border-left: .25rem solid #8888; padding-left: .8rem; white-space: pre-wrap;
-  overflow-wrap: anywhere; }}
 .wide {{ overflow-x: auto; }}
 mark {{ white-space: nowrap; }}
 p {{ max-width: 50rem; }}
@@ -104,8 +102,6 @@ def grade_parts(grade: Grade, chapter: str) -> Iterator[str]:
     if grade.override:
         said.append(f"The instructor set the points: {grade.override.comment}")
     yield from (f"<p>{text(remark)}</p>" for remark in said if remark)
-    for comment in grade.comments:
-        yield f'<p class="comment">{COMMENTED}\n{text(comment)}</p>'
     if one.answer:
         yield f"<pre><code>{text(cut(one.answer, MOST_CODE))}</code></pre>"
     if len(one.answer) > MOST_CODE:

@@ -1,27 +1,21 @@
 """The gradebook of a class: who has how many points, in the forms that platforms import."""
 
-import csv
-import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from judge.grading.policy import Override
+from judge.grading.overrides import Override
 from judge.grading.pristine import chapters, heading
-from judge.grading.report import LINES, Report, Result, cut, line, readable, replace
+from judge.grading.report import Report, Result, line
 from judge.grading.students import Roster, Student, squeezed
+from judge.grading.tables import FORMULA, write_table
 
-# where a spreadsheet takes a formula to begin, some of them behind a semicolon, too
-FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠]\s*\S)")
 # where in an answer it happened, behind a hint
 PLACE = re.compile(r" \(line \d+(?:: “[^”]*”)?\)$")
-# what a spreadsheet takes in a cell
-LONGEST_CELL = 32_767
 NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
-COMMENTED = "A comment from the instructor:"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE = (
     "Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade",
@@ -32,12 +26,14 @@ MOODLE = (
 
 @dataclass
 class Grade:
-    """What a student gets for one exercise, and why it is not what the report says."""
+    """What a student gets for one exercise: what the report says, or points set by hand."""
 
     result: Result
-    points: float
     override: Override | None = None
-    comments: list[str] = field(default_factory=list)
+
+    @property
+    def points(self) -> float:
+        return self.override.points if self.override else self.result.points
 
     @property
     def mistake(self) -> str | None:
@@ -65,8 +61,7 @@ class Entry:
     student: Student
     report: Report
     grades: list[Grade]
-    late: str = ""
-    others: int = 0
+    other_files: int = 0
 
     @property
     def points(self) -> float:
@@ -74,17 +69,17 @@ class Entry:
 
     @property
     def remarks(self) -> str:
-        said = [self.report.problem, self.late]
+        said = [self.report.problem]
         if self.report.lacks:
             said.append(f"not installed here: {', '.join(self.report.lacks)}")
         if unproven := [grade.result.name for grade in self.grades if grade.unproven]:
             said.append(f"{len(unproven)} not proven: {', '.join(unproven)}")
-        if self.others:
-            said.append(f"{self.others + 1} files: the one with most points counts")
+        if self.other_files:
+            said.append(f"{self.other_files + 1} files: the one with most points counts")
         return "; ".join(filter(None, said))
 
 
-ByHand = dict[tuple[Student, str], Override]
+Overrides = dict[tuple[Student, str], Override]
 
 
 @dataclass
@@ -92,7 +87,26 @@ class Gradebook:
     """All entries, in the order of the files, and those without any, with the reason."""
 
     entries: list[Entry]
-    missing: dict[Student, str] = field(default_factory=dict)
+    missing: dict[Student, str]
+
+    @classmethod
+    def of(
+        cls,
+        reports: Iterable[tuple[Student, Report]],
+        missing: dict[Student, str],
+        overrides: Overrides,
+    ) -> "Gradebook":
+        """The gradebook of a class; of several files of a chapter, that with most points counts."""
+        best: dict[tuple[Student, str], Entry] = {}
+        for student, report in reports:
+            grades = [Grade(one, overrides.get((student, one.name))) for one in report.exercises]
+            entry, place = Entry(student, report, grades), (student, report.chapter)
+            if rival := best.get(place):
+                entry, other = (entry, rival) if entry.points > rival.points else (rival, entry)
+                entry.other_files += other.other_files + 1
+            best[place] = entry
+        came = {one.student for one in best.values()}
+        return cls([*best.values()], {one: why for one, why in missing.items() if one not in came})
 
     @property
     def chapters(self) -> list[str]:
@@ -108,7 +122,7 @@ class Gradebook:
             found.setdefault(one.student, {})[one.report.chapter] = one
         return found | {student: {} for student in self.missing}
 
-    def looks(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What the instructor should look at: points by hand, and passes that are not proven."""
         for one in (grade for entry in self.entries for grade in entry.grades):
             if one.override and one.points > one.result.max_points:
@@ -130,39 +144,8 @@ class Gradebook:
         ]
 
 
-def gradebook(
-    reports: Iterable[tuple[Student, Report]],
-    missing: dict[Student, str],
-    share: Callable[[Student], tuple[float, str]],
-    by_hand: ByHand,
-    counted: Callable[[Report], Report],
-) -> Gradebook:
-    """The entries of a class; of several files of a chapter, that with most points counts.
-
-    `counted` leaves out of a report the exercises that are not set.
-    """
-    reports = list(reports)
-    best: dict[tuple[Student, str], Entry] = {}
-    for student, whole in [*reports, *unread(reports, by_hand)]:
-        report = counted(whole)
-        kept, late = share(student)
-        grades = []
-        for result in report.exercises:
-            override = by_hand.get((student, result.name))
-            points = override.points if override else round(result.points * kept, 2)
-            grades.append(Grade(result, points, override))
-        entry, place = Entry(student, report, grades, late), (student, report.chapter)
-        if rival := best.get(place):
-            entry, other = (entry, rival) if entry.points > rival.points else (rival, entry)
-            entry.others += other.others + 1
-        best[place] = entry
-    entries = list(best.values())
-    came = {one.student for one in entries}
-    return Gradebook(entries, {one: why for one, why in missing.items() if one not in came})
-
-
 def unread(
-    reports: Iterable[tuple[Student, Report]], by_hand: ByHand
+    reports: Iterable[tuple[Student, Report]], overrides: Overrides
 ) -> Iterator[tuple[Student, Report]]:
     """A report for each chapter of which somebody has points by hand, but no notebook was read."""
     read = {(student, report.chapter) for student, report in reports}
@@ -171,7 +154,7 @@ def unread(
             Result(name, facts["title"], facts["points"], "not found")
             for name, facts in chapter.facts.items()
         ]
-        for student in dict.fromkeys(one for one, name in by_hand if name in chapter.facts):
+        for student in dict.fromkeys(one for one, name in overrides if name in chapter.facts):
             if (student, slug) not in read:
                 yield student, Report("", slug, problem="no notebook was read", exercises=results)
 
@@ -189,15 +172,15 @@ def mistakes(book: Gradebook) -> list[tuple[int, str, str, str]]:
 
 def write(book: Gradebook, folder: Path, roster: Roster | None) -> None:
     """Write every table of a class."""
-    table(folder / "gradebook.csv", grade_rows(book))
-    table(folder / "matrix.csv", matrix_rows(book))
-    table(
+    write_table(folder / "gradebook.csv", grade_rows(book))
+    write_table(folder / "matrix.csv", matrix_rows(book))
+    write_table(
         folder / "mistakes.csv",
         [("students", "exercise", "status", "reason"), *mistakes(book)],
     )
-    table(folder / "canvas.csv", canvas_rows(book, roster))
+    write_table(folder / "canvas.csv", canvas_rows(book, roster))
     for chapter in book.chapters:
-        table(folder / f"moodle-{chapter}.csv", moodle_rows(book, chapter))
+        write_table(folder / f"moodle-{chapter}.csv", moodle_rows(book, chapter))
 
 
 def grade_rows(book: Gradebook) -> Iterable[Iterable]:
@@ -281,24 +264,9 @@ def comment(entry: Entry) -> str:
             f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"
         )
         lines.append(said + (f": {why}" if why else ""))
-        lines += [line for text in one.comments for line in (COMMENTED, *text.splitlines())]
     # in "&lt;=" a formula would begin: a tag that nobody sees is in place of a quote there
     return FORMULA.sub(r"\1<wbr>", "<br>".join(map(escape, lines)))
 
 
 def number(points: float) -> str:
     return f"{points:.2f}".rstrip("0").rstrip(".")
-
-
-def table(path: Path, rows: Iterable[Iterable]) -> None:
-    """A CSV that no spreadsheet takes for formulas."""
-    said = io.StringIO()
-    csv.writer(said).writerows([[guarded(cell) for cell in row] for row in rows])
-    replace(path, said.getvalue())
-
-
-def guarded(cell: object) -> object:
-    """A cell in one line, without what nobody sees, not too long, and no formula."""
-    if not isinstance(cell, str):
-        return cell
-    return cut(FORMULA.sub(r"\1'", readable(LINES.sub(" ", cell))), LONGEST_CELL)

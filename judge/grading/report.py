@@ -1,8 +1,10 @@
 """What grading one file found: written as "not graded" before anything runs, filled as it goes."""
 
+import dataclasses
 import json
 import os
 import re
+from collections.abc import Set
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,14 @@ class Report:
         """Whether every exercise has a verdict, but for those that the machine had no time for."""
         left = [one for one in self.exercises if one.status == "not graded"]
         return not self.problem and bool(left) and all(one.hint == TOO_BUSY for one in left)
+
+    def only(self, exercises: Set[str]) -> "Report":
+        """The report on these exercises, or on all if none is named; it says if it has no such."""
+        own = [one for one in self.exercises if not exercises or one.name in exercises]
+        if own or not self.exercises:
+            return dataclasses.replace(self, exercises=own)
+        problem = f"no exercise of {self.chapter} is set"
+        return dataclasses.replace(self, chapter="", problem=problem, exercises=[])
 
     def as_data(self) -> dict:
         own = asdict(self, dict_factory=without_parts)

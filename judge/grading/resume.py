@@ -15,7 +15,7 @@ from judge.grading.students import Student
 from judge.grading.submissions import NotGradableError, Submission
 
 
-class Kept:
+class ReportCache:
     """A folder of reports. A submission's is found again while nothing that decides has changed.
 
     That is the file, the pristine notebook of its chapter, the sources of the judge and of the
@@ -49,7 +49,7 @@ class Kept:
         # for what the machine was too busy twice, it is again: whoever knows better says --regrade
         return report if holds and (report.graded or report.too_busy) else None
 
-    def keep(self, report: Report) -> None:
+    def store(self, report: Report) -> None:
         key = self.key(report.file, report.submission_sha256)
         report.write(self.folder / f"{key}.json")
 
@@ -64,7 +64,7 @@ class Kept:
         self.regrade |= dict.fromkeys(met, True)
         return bool(met)
 
-    def looks(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What the instructor should look at: names of nothing."""
         return [
             f"--regrade {wanted}: no notebook and nobody is called that"

@@ -1,18 +1,16 @@
 """Whose a submission is: from the folders and names that a platform gives, and from a roster."""
 
-import csv
-import io
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, zip_longest
 from pathlib import Path, PurePosixPath
-from typing import TextIO
 
 from judge.grading.pristine import exercise_files
 from judge.grading.submissions import ENDING, KINDS, WEIGHTS
+from judge.grading.tables import read_table
 
 # 2026_11_23, 23_11_26, 20261123_1200: no numbers of a student and a file
 DATES = (
@@ -59,10 +57,6 @@ COPY = re.compile(r"( ?\(\d+\)| - Copy| copy( \d+)?|-Copy\d+){1,5}$")
 EXACT, JOINED, SQUEEZED, TURNED = range(4)
 # how many folders a class may lie in
 DEEP = 3
-
-
-class PolicyError(ValueError):
-    """A file of the instructor's that cannot be used; its text says why."""
 
 
 @dataclass(frozen=True)
@@ -127,40 +121,40 @@ def distinguished(students: Iterable[Student]) -> Iterator[Student]:
         yield replace(one, key=key)
 
 
-def student_of(file: str, folder: Path, over: Iterable[str] = ()) -> Student:
+def student_of(file: str, folder: Path, above: Iterable[str] = ()) -> Student:
     """The student whose file this is, by the name that it has below the folder.
 
     The first part that names somebody decides: what lies below, they have named themselves.
     """
-    download, parts = divided(file, over)
+    download, parts = split_path(file, above)
     outer = PurePosixPath(download).name or folder.resolve().name
     own, *below = parts
-    if found := evident(outer, own, is_file=not below):
+    if found := student_by_platform(outer, own, is_file=not below):
         return replace(found, download=download)
     # nbgrader: submitted/STUDENT/ASSIGNMENT
     platform = "nbgrader" if outer == "submitted" and len(below) > 1 else ""
-    return replace(named(own, is_file=not below), platform=platform)
+    return replace(student_by_name(own, is_file=not below), platform=platform)
 
 
-def divided(file: str, over: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def split_path(file: str, above: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """The folders of a path that are nobody's, and the parts from the student's on."""
     place, parts = "", PurePosixPath(file).parts
-    while len(parts) > 1 and (longer := f"{place}/{parts[0]}".strip("/")) in over:
+    while len(parts) > 1 and (longer := f"{place}/{parts[0]}".strip("/")) in above:
         place, parts = longer, parts[1:]
     return place, parts
 
 
-def named(name: str, is_file: bool = False) -> Student:
+def student_by_name(name: str, is_file: bool = False) -> Student:
     """The student whose name a folder or file has, as people give them."""
     name = composed(name)
-    key = bare(name, is_file)
+    key = without_ending(name, is_file)
     # jo.doe may be a file without an ending, and jo.odt is not
     ended = is_file and key == name
     also = re.sub(r"\.\w+$", "", name) if ended else COPY.sub("", key)
     return Student(key, called=(name, key, also))
 
 
-def evident(outer: str, inner: str, is_file: bool = False) -> Student | None:
+def student_by_platform(outer: str, inner: str, is_file: bool = False) -> Student | None:
     """The student whom a file or folder names in a platform's way."""
     if not is_file and (found := MOODLE_FOLDER.fullmatch(inner)):
         return Student(found["key"], composed(found["name"]), "moodle")
@@ -171,13 +165,13 @@ def evident(outer: str, inner: str, is_file: bool = False) -> Student | None:
             return None if twice else Student(found["key"], composed(found["name"]), platform)
     # gh classroom clone: ASSIGNMENT-submissions/ASSIGNMENT-USER
     assignment = outer.removesuffix("submissions")
-    user = bare(inner).removeprefix(assignment)
+    user = without_ending(inner).removeprefix(assignment)
     if outer.endswith("-submissions") and inner.startswith(assignment) and user:
         return Student(user, platform="github")
     return None
 
 
-def bare(name: str, is_file: bool = False) -> str:
+def without_ending(name: str, is_file: bool = False) -> str:
     """A name without the ending of a notebook or a zip, and a file's without a usual one."""
     stem = ENDING.sub("", name)
     return FILE.sub("", name) if is_file and stem == name else stem
@@ -196,7 +190,7 @@ def first_parts(paths: Iterable[str]) -> set[str]:
     return {path.partition("/")[0] for path in paths}
 
 
-def passed_over(
+def class_folders(
     files: Iterable[str], folder: Path, roster: "Roster | None", deep: int = DEEP
 ) -> set[str]:
     """The folders and zips that are nobody's, by their paths: the students' names lie in them.
@@ -213,17 +207,17 @@ def passed_over(
     below = first_level(files)
     # a note of the instructor's is no student's
     things = {one for one, paths in below.items() if "" not in paths or ENDING.search(one)}
-    plain = {one for one in things if not evident(here, one, is_file="" in below[one])}
+    plain = {one for one in things if not student_by_platform(here, one, is_file="" in below[one])}
     folders = {one for one in plain if "" not in below[one]}
-    nobody = {one for one in folders if not (roster and roster.match(named(one)))}
+    nobody = {one for one in folders if not (roster and roster.match(student_by_name(one)))}
     inside = {one: first_parts(below[one]) for one in nobody}
-    within = {one: passed_over(below[one], Path(one), roster, deep - 1) for one in nobody}
+    within = {one: class_folders(below[one], Path(one), roster, deep - 1) for one in nobody}
     known = {one for one in nobody if roster and most_known(one, inside[one], roster)}
     for_a_class = {one for one in nobody if named_for_a_class(one, inside[one])}
     like = known | for_a_class
-    like |= {one for one in nobody if of_a_class(inside[one]) or inside[one] <= within[one]}
-    over = like if things == like else for_a_class if plain == for_a_class else known & for_a_class
-    return over | {f"{one}/{inner}" for one in over for inner in within[one]}
+    like |= {one for one in nobody if named_by_platform(inside[one]) or inside[one] <= within[one]}
+    found = like if things == like else for_a_class if plain == for_a_class else known & for_a_class
+    return found | {f"{one}/{inner}" for one in found for inner in within[one]}
 
 
 def most_known(outer: str, names: set[str], roster: "Roster") -> bool:
@@ -239,10 +233,10 @@ def named_for_a_class(outer: str, names: set[str]) -> bool:
     return cloned or outer == "submitted" or outer in exercise_files()
 
 
-def of_a_class(names: set[str]) -> bool:
+def named_by_platform(names: set[str]) -> bool:
     """Whether a platform has named everything in a folder."""
     named = names - {METADATA}
-    return bool(named) and all(evident("", name) for name in named)
+    return bool(named) and all(student_by_platform("", name) for name in named)
 
 
 class People:
@@ -294,7 +288,12 @@ class Roster:
 
     @classmethod
     def read(cls, path: Path) -> "Roster":
-        return cls([row for _, row in lines(path) if not is_no_student(row)])
+        header, *table = [cells for _, cells in read_table(path)] or [[]]
+        pairs = (zip_longest(header, cells[: len(header)], fillvalue="") for cells in table)
+        rows = [{column: cell for column, cell in row if column} for row in pairs]
+        # Canvas has the points possible in a row of its own
+        students = [row for row in rows if next(iter(row.values()), "") != "Points Possible"]
+        return cls([row for row in students if any(row.values())])
 
     def student(self, student: Student) -> Student:
         """The same student as the roster knows them; unchanged where it does not."""
@@ -318,7 +317,7 @@ class Roster:
         lost = {
             one
             for rivals in rows.values()
-            for one in outdone({one: matches[one] for one in rivals})
+            for one in outmatched({one: matches[one] for one in rivals})
         }
         return {one: who if one in lost else self.student(who) for one, who in accounts.items()}
 
@@ -393,7 +392,7 @@ class Match:
         return self.by_name, 0 if self.kind <= JOINED else self.kind
 
 
-def outdone(matches: dict[tuple, Match]) -> set[tuple]:
+def outmatched(matches: dict[tuple, Match]) -> set[tuple]:
     """The accounts that are matched with a row of another's: all of them, where none is surer.
 
     A platform calls nobody in two ways. Names that people write themselves may differ, but beside
@@ -412,44 +411,6 @@ def outdone(matches: dict[tuple, Match]) -> set[tuple]:
             if surer:
                 lost.add(one)
     return lost
-
-
-def text_of(path: Path) -> str:
-    """The text of a file; PolicyError with the line where it is in another encoding than UTF-8."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise PolicyError(f"{path.name}: {error}") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise PolicyError(
-            f"{path.name}, line {line}: it is not in UTF-8: save it as CSV with that encoding"
-        ) from None
-
-
-def lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV with a header, each with its line; PolicyError where it is unreadable."""
-    file = io.StringIO(text_of(path), newline="")
-    rows = csv.DictReader(file, delimiter=delimiter(file))
-    try:
-        for row in rows:
-            cells = ((name, cell) for name, cell in row.items() if name)
-            yield rows.line_num, {name.strip(): (cell or "").strip() for name, cell in cells}
-    except csv.Error as error:
-        raise PolicyError(f"{path.name}, line {rows.line_num + 1}: {error}") from None
-
-
-def delimiter(file: TextIO) -> str:
-    """What stands between the columns of a CSV: a semicolon where commas are in numbers."""
-    header = file.readline()
-    file.seek(0)
-    return max(",;\t", key=header.count)
-
-
-def is_no_student(row: dict[str, str]) -> bool:
-    """Whether a row is empty, or the one in which Canvas has the points possible."""
-    first = next(iter(row.values()), "")
-    return not any(row.values()) or first == "Points Possible"
 
 
 def forms(text: str) -> list[tuple[int, str]]:

@@ -1,7 +1,6 @@
 """A class: its gradebook, its pages, its tables, and that nobody's name is where it may not be."""
 
 import csv
-import dataclasses
 import io
 import json
 import re
@@ -16,12 +15,11 @@ from bs4 import BeautifulSoup
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from judge.course import course
-from judge.grading import gradebook
 from judge.grading.cli import app
 from judge.grading.feedback import page_name, page_of
 from judge.grading.show import progress
 from judge.grading.students import Student
+from judge.grading.tables import write_table
 from tests.grading.classes import JANE, RICK, WORKSHEET, judged, make_class, make_sixty, zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
@@ -155,7 +153,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_cell_is_one_line_without_controls_marks_of_direction_and_formulas(name, tmp_path):
-    gradebook.table(tmp_path / "a.csv", [(name, 1, "-")])
+    write_table(tmp_path / "a.csv", [(name, 1, "-")])
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         assert [*csv.reader(file)] == [[HOSTILE[name], "1", "-"]]
 
@@ -231,21 +229,13 @@ def test_junit_and_gradescope(folder, tmp_path):
     assert {one["status"] for one in results["tests"]} == {"passed", "failed"}
 
 
-def test_points_by_hand_and_being_late_survive_a_regrade(folder):
-    (folder / "times.csv").write_text("who,when\nrick@example.edu,2026-11-02T10:00:00+00:00\n")
-    (folder / "policy.toml").write_text(
-        'time_zone = "UTC"\ndeadline = 2026-11-01 12:00:00\n[late]\npercent_per_day = 20\n'
-        '[times]\nfile = "times.csv"\nstudent = "who"\ntime = "when"\n'
-    )
-    options = ["--roster", str(folder / "roster.csv"), "--policy", str(folder / "policy.toml")]
-    graded(folder, *options)
+def test_points_by_hand_survive_a_regrade(folder):
+    graded(folder)
     overrides = folder / "grades/overrides.csv"
     overrides.write_text("student,exercise,points,comment\n12,prefix_mask,5,=nearly <i>\nx,y,1,\n")
-    done = graded(folder, *options, "--regrade", "*")
-    book = {one["student"]: one for one in rows(folder / "grades/gradebook.csv")}
-    assert float(book["12"]["points"]) == pytest.approx(0.8 * (MAX_POINTS - 10) + 5)
-    assert "late by 22 h: 20 % of the points" in book["12"]["remarks"]
-    assert book["4711"]["remarks"] == "no time of handing in is known"
+    done = graded(folder, "--regrade", "*")
+    book = {one["student"]: one["points"] for one in rows(folder / "grades/gradebook.csv")}
+    assert book["12"] == str(MAX_POINTS - 5)
     assert (
         "The instructor set the points: =nearly <i>"
         in BeautifulSoup((folder / "grades/feedback/12.html").read_text(), "html.parser").get_text()
@@ -255,43 +245,40 @@ def test_points_by_hand_and_being_late_survive_a_regrade(folder):
 
 
 def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder):
-    rules, grades = folder / "policy.toml", folder / "grades"
-    options = ["--roster", str(folder / "roster.csv"), "--policy", str(rules)]
-    set_two = NAMES[0], "prefix_mask"
-    rules.write_text(f"exercises = {[*set_two]}\n")
-    whole = folder / "reports.json"
+    grades, whole = folder / "grades", folder / "reports.json"
+    roster = ["--roster", str(folder / "roster.csv")]
+    two = NAMES[0], "prefix_mask"
+    options = [*roster, *(f"--exercise={name}" for name in two)]
     assert graded(folder, *options, "--json", str(whole)).exit_code == 1
-    assert {len(one["exercises"]) for one in json.loads(whole.read_text())} == {len(NAMES)}
+    assert {len(one["exercises"]) for one in json.loads(whole.read_text())} == {2}
     book = {one["student"]: one for one in rows(grades / "gradebook.csv")}
     (first,) = (one["of"] for one in book.values() if one["student"] == "4711")
     assert 10 < int(first) < MAX_POINTS
     assert [book[who]["exercises"] for who in ("4711", "12")] == ["2", "2"]
     assert book["4711"]["points"] == first and int(book["12"]["points"]) == int(first) - 10
-    assert [one["exercise"] for one in rows(grades / "matrix.csv")] == [*set_two]
+    assert [one["exercise"] for one in rows(grades / "matrix.csv")] == [*two]
     assert rows(grades / "canvas.csv")[0]["dot_product"] == first
     worksheet = {one["Identifier"]: one for one in rows(grades / "moodle-dot_product.csv")}
     assert worksheet["Participant 4711"]["Grade"] == "100.00"
     shown = BeautifulSoup((grades / "feedback/12.html").read_text(), "html.parser").get_text()
     assert f"{book['12']['points']} of {first} points" in shown
     assert len(ElementTree.parse(grades / "junit.xml").findall(".//testcase")) == 3 * 2
-    # another week's rules, and points by hand for what is not set
-    rules.write_text(f"exercises = ['{NAMES[0]}']\n")
+    # another week's exercises, and points by hand for what is not among them
     by_hand = f"student,exercise,points,comment\n12,prefix_mask,5,\n12,{NAMES[0]},1,\n"
     (grades / "overrides.csv").write_text(by_hand)
-    done = graded(folder, *options)
-    assert "overrides.csv, line 2: prefix_mask is not set: see --policy" in done.output
+    done = graded(folder, *roster, "--exercise", NAMES[0])
+    assert "3 of them graded before" in done.output
+    assert "overrides.csv, line 2: prefix_mask is not set: see --exercise" in done.output
     book = {one["student"]: one for one in rows(grades / "gradebook.csv")}
     assert (book["12"]["points"], book["12"]["exercises"]) == ("1", "1")
 
 
 def test_a_notebook_of_a_chapter_that_is_not_set_says_so(folder):
-    rules = folder / "policy.toml"
-    rules.write_text('exercises = ["linear_weights"]\n')
     (folder / "grades").mkdir()
     by_hand = "student,exercise,points,comment\n12,linear_weights,4,seen in class\n"
     (folder / "grades/overrides.csv").write_text(by_hand)
-    options = ["--roster", str(folder / "roster.csv"), "--policy", str(rules)]
-    assert graded(folder, *options).exit_code == 2
+    roster = ["--roster", str(folder / "roster.csv")]
+    assert graded(folder, *roster, "--exercise", "linear_weights").exit_code == 2
     book = {(one["student"], one["chapter"]): one for one in rows(folder / "grades/gradebook.csv")}
     assert book["4711", ""]["remarks"] == "no exercise of dot_product is set"
     assert book["12", "linear"]["points"] == "4" and book["12", "linear"]["exercises"] == "1"
@@ -477,23 +464,16 @@ def test_points_by_hand_for_a_user_name_go_to_no_stranger_who_has_it(tmp_path, a
     (tmp_path / "roster.csv").write_text(
         "Student,ID,SIS Login ID,github_username\nBob Smith,77,bsmith,bob\nBeth,78,beth,bsmith2\n"
     )
-    (tmp_path / "times.csv").write_text("who,when\nBob Smith,2026-11-02 10:00\n")
-    (tmp_path / "policy.toml").write_text(
-        'time_zone = "UTC"\ndeadline = 2026-11-01 12:00:00\n[extensions]\n'
-        "bsmith = 2026-11-05 12:00:00\n"
-        '[times]\nfile = "times.csv"\nstudent = "who"\ntime = "when"\n'
-    )
     (tmp_path / "grades").mkdir()
     head = "student,exercise,points,comment\n"
     (tmp_path / "grades/overrides.csv").write_text(f"{head}bsmith,prefix_mask,8,\n")
-    options = ["--roster", str(tmp_path / "roster.csv"), "--policy", str(tmp_path / "policy.toml")]
-    done = graded(tmp_path, *options)
+    roster = ["--roster", str(tmp_path / "roster.csv")]
+    done = graded(tmp_path, *roster)
     points = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
     assert points == {"77": "0", "bsmith": "0", "Beth": ""}, done.output
     assert "overrides.csv, line 2: one student of the roster and one who is not" in done.output
-    assert "--policy: [extensions]: one student of the roster and one who is not" in done.output
     (tmp_path / "grades/overrides.csv").write_text(f"{head}Bob Smith,prefix_mask,8,\n")
-    graded(tmp_path, *options)
+    graded(tmp_path, *roster)
     points = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
     assert points == {"77": "8", "bsmith": "0", "Beth": ""}
 
@@ -506,14 +486,6 @@ def test_notebooks_of_one_chapter_in_several_folders_of_one_student_are_said(tmp
     assert "1 students have notebooks of one chapter in several folders of theirs" in said
 
 
-def test_an_installed_copy_says_that_answers_were_not_compared(folder, monkeypatch):
-    said = "the answers were not compared with each other"
-    assert said not in graded(folder).output and (folder / "grades/alike.csv").exists()
-    installed = dataclasses.replace(course(), solutions=folder / "nowhere")
-    monkeypatch.setattr("judge.grading.classroom.course", lambda: installed)
-    assert said in graded(folder).output
-
-
 def test_a_copy_of_the_package_without_notebooks_is_named_before_anything_runs(folder, monkeypatch):
     monkeypatch.setattr("judge.grading.cli.exercise_files", dict)
     done = graded(folder)
@@ -522,11 +494,11 @@ def test_a_copy_of_the_package_without_notebooks_is_named_before_anything_runs(f
 
 
 BAD = {
-    "without a class": (["--roster", "x.csv"], "need --out"),
+    "without a class": (["--roster", "x.csv"], "needs --out"),
+    "no exercise": (["--exercise", "prefix_masks"], "the nearest name is 'prefix_mask'"),
     "no roster": (["--out", "grades", "--roster", "no.csv"], "no.csv: "),
     "an endless cell": (["--out", "grades", "--roster", "long.csv"], "long.csv, line 2: "),
     "a roster in Latin-1": (["--out", "grades", "--roster", "latin.csv"], "latin.csv, line 2: "),
-    "no policy": (["--out", "grades", "--policy", "no.toml"], "no.toml: "),
     "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points are 0 or more"),
     "among the submissions": (["--out", "class/grades"], "may not lie among"),
 }

@@ -128,11 +128,6 @@ def folder(tmp_path, monkeypatch, grading) -> Path:
 
     monkeypatch.setattr("judge.grading.grade.judged", judged)
     classes.make_class(tmp_path / "class")
-    (tmp_path / "times.csv").write_text("who,when\n12,2026-11-02T10:00:00+00:00\n")
-    (tmp_path / "policy.toml").write_text(
-        'time_zone = "UTC"\ndeadline = 2026-11-01 12:00:00\n[late]\npercent_per_day = 10\n'
-        '[times]\nfile = "times.csv"\nstudent = "who"\ntime = "when"\n'
-    )
     return tmp_path
 
 
@@ -156,9 +151,8 @@ def test_a_class_gets_parts_of_points_everywhere_or_nowhere(folder):
     assert class_of(folder)["12"] == "105"
 
 
-def test_late_rules_and_points_by_hand_are_for_parts_as_well(folder):
-    policy = ("--partial", "--policy", str(folder / "policy.toml"))
-    assert class_of(folder, *policy)["12"] == "101.25"
+def test_points_by_hand_are_instead_of_parts(folder):
+    (folder / "out").mkdir()
     overrides = folder / "out/overrides.csv"
     overrides.write_text("student,exercise,points,comment\n12,prefix_mask,8,nearly\n")
-    assert class_of(folder, *policy)["12"] == "102.5"
+    assert class_of(folder, "--partial")["12"] == "113"

@@ -14,13 +14,11 @@ from judge.grading.grade import grade
 from judge.grading.notebook import GradedNotebook, Judged
 from judge.grading.repair import LONGEST, definitions, with_helpers
 from judge.grading.report import Report, Result
-from judge.grading.similar import alike
 from judge.grading.submissions import LeftOut, Submission, handed_in
 from judge.grading.submitted_cells import MAX_OBJECTS
 from judge.reach import Reached
 from judge.scan import around, forbidden_in
 from judge.verdict import Verdict
-from tests import ROOT
 from tests.counting import calls
 from tests.grading.classes import zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
@@ -79,12 +77,6 @@ def test_a_file_of_blank_lines_is_read_once(tmp_path):
     with at_most(60):
         found = list(handed_in([tmp_path]))
     assert len(found) == 3 and not any(isinstance(one, Submission) or one.fault for one in found)
-
-
-@pytest.mark.parametrize("text", ["'" + r"\'" * 45_000, "x = (" * 19_000])
-def test_a_text_that_does_not_end_is_not_compared(text):
-    with at_most(20):
-        assert not list(alike([(NAMES[0], student, text) for student in "ab"], ROOT / "solutions"))
 
 
 def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):

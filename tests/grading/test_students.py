@@ -10,8 +10,8 @@ from judge.grading.students import (
     People,
     Roster,
     Student,
+    class_folders,
     owners,
-    passed_over,
     student_of,
 )
 
@@ -103,19 +103,19 @@ def test_the_first_part_that_names_somebody_says_whose_a_file_is(folder, file):
     # beside what another has handed in, but for what lies alone
     files = [file] if file in ALONE else [file, "other/x.ipynb"]
     key, name, platform = FOLDERS[folder, file]
-    over = passed_over(files, Path(folder), None)
+    over = class_folders(files, Path(folder), None)
     assert student_of(file, Path(folder), over) == Student(key, name, platform)
 
 
 def test_a_download_beside_others_or_of_a_known_student_is_one_student_s():
     file, roster = "mallory.zip/bob_77_9988_x.ipynb", Roster([{"login": "mallory"}])
-    assert passed_over([file], Path("class"), None) == {"mallory.zip"}
-    assert not passed_over([file], Path("class"), roster)
-    assert not passed_over([file, "bob/x.ipynb"], Path("class"), None)
-    assert not passed_over([file, "mallory.zip/x.ipynb"], Path("class"), None)
+    assert class_folders([file], Path("class"), None) == {"mallory.zip"}
+    assert not class_folders([file], Path("class"), roster)
+    assert not class_folders([file, "bob/x.ipynb"], Path("class"), None)
+    assert not class_folders([file, "mallory.zip/x.ipynb"], Path("class"), None)
     # a zip for each assignment
     two = [file, "mallory (1).zip/bob_77_9999_y.ipynb"]
-    assert passed_over(two, Path("class"), None) == {"mallory.zip", "mallory (1).zip"}
+    assert class_folders(two, Path("class"), None) == {"mallory.zip", "mallory (1).zip"}
 
 
 def test_one_person_is_one_student_and_no_two_have_one_key():
@@ -214,14 +214,14 @@ def test_two_that_may_be_meant_are_nobody():
 def met(files: list[str], roster: list[dict[str, str]] | None = None) -> Classroom:
     """A class of which these files have come."""
     room = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
-    list(room.meet(files))
+    list(room.identify(files))
     return room
 
 
 def lines(files: list[str], roster: list[dict[str, str]] | None = None) -> str:
     """What is printed of a class of which these files have come."""
     room = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
-    return "\n".join(room.meet(files))
+    return "\n".join(room.identify(files))
 
 
 def rows_of(room: Classroom) -> list[tuple[str, bool]]:

@@ -17,9 +17,10 @@ from judge.grading.cli import app
 from judge.grading.feedback import MOST_CODE
 from judge.grading.formats import gradescope, junit
 from judge.grading.grade import grade
-from judge.grading.gradebook import LONGEST_CELL, Grade, guarded
+from judge.grading.gradebook import Grade
 from judge.grading.report import LONGEST, SCHEMA, Report, Result, readable
 from judge.grading.show import show, summarize
+from judge.grading.tables import LONGEST_CELL, guarded
 from judge.quotation import code, named, quoted
 from judge.wording import unfit
 from tests.grading import classes
@@ -127,7 +128,7 @@ def test_no_answer_speaks_in_the_grader_s_place(spoken, who):
 def test_a_mistake_is_the_same_wherever_in_an_answer_it_happened():
     for place in (" (line 3: “return n”)", " (line 12)"):
         hint = "it raises ValueError: “x (line 3: y)”"
-        assert Grade(Result("x", "X", 1, "error", hint + place), 0).mistake == hint
+        assert Grade(Result("x", "X", 1, "error", hint + place)).mistake == hint
 
 
 def graded(folder: Path, *options: str) -> Done:

@@ -49,24 +49,20 @@ PAGE = {
     r"A formula that nobody can read: $\nosuchcommand$.": r"wrong TeX: Unsupported function name",
     r"$$\frac{1}{$$": "wrong TeX: Unexpected end of input",
 }
-ANSWER = "```{{code-cell}} python3\n:tags: [answer]\n# exercise: {}\n```"
-SOLUTIONS = {
-    "# Exercises: what is wrong": "",
-    "## Nobody knows it": "",
-    ANSWER.format("nobody"): "exercise nobody is not one of",
-    "## Nothing to take out": "",
-    ANSWER.format("softmax_with_sink"): "this answer makes no stub",
-    "## Nothing to mend": "",
-    ANSWER.format("cached_attention"): "is to be fixed: a cell tagged stub, with its code, is "
-    "missing",
-    "## Two at once": "",
-    ANSWER.format("prefix_mask\ndef prefix_mask():\n    return 1"): "",
-    ANSWER.format(
-        "decoder_mask\ndef decoder_mask():\n    return 1"
-    ): "an exercise needs a heading of its own",
+# the settings, the title, and what else Task wants
+TASK = "---\nkind: debug\n---\n\n# Attend with a cache\n\n{}\n\n## Hints\n"
+EXERCISE = {
+    "Source: {cite:t}`nobody-else`.": 'could not find bibtex key "nobody-else"',
+    "```{code-cell} python3\n:tags: [answer]\ndef cached_attention(): ...\n```": "is to be fixed: "
+    "a cell tagged stub, with its code, is missing",
 }
-FAULTY = {"chapters/one.md": PAGE, "solutions/dot_product.md": SOLUTIONS}
-TEXTS = {name: NOTEBOOK + "\n\n".join(blocks) + "\n" for name, blocks in FAULTY.items()}
+EXERCISES = "attncourse/course/dot_product/exercises"
+FAULTY = {"chapters/one.md": PAGE, f"{EXERCISES}/cached_attention.md": EXERCISE}
+TEXTS = {
+    "chapters/one.md": NOTEBOOK + "\n\n".join(PAGE) + "\n",
+    f"{EXERCISES}/cached_attention.md": TASK.format("\n\n".join(EXERCISE)),
+    f"{EXERCISES}/index.md": "# Exercises: what is wrong\n\n- cached_attention\n",
+}
 FAULTS = [(name, block) for name, blocks in FAULTY.items() for block in blocks if blocks[block]]
 INDEX = '# Book\n\nA book, as <a href="attncourse.zip">one file</a>.\n'
 HOME = "https://someone.github.io/fork/"
@@ -99,7 +95,6 @@ def said(tmp_path_factory) -> str:
     toc = FILES["_toc.yml"].replace("one}", "one}, {file: exercises/dot_product}")
     others = {
         "_toc.yml": toc,
-        "exercises/dot_product.md": "```{include} ../solutions/dot_product.md\n```\n",
         "attncourse/one.py": "def shown(): ...\n",
     }
     done = build(write(tmp_path_factory.mktemp("bad"), others | TEXTS))

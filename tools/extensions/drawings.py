@@ -1,6 +1,5 @@
 """`{drawing}`: a drawing of the course inside the page, with a number and a caption."""
 
-from pathlib import Path
 from typing import ClassVar
 from xml.etree import ElementTree
 
@@ -8,7 +7,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-FOLDER = "drawings/svg"
+from drawings import module_of, svgs
 
 
 def words_for(svg: str) -> str:
@@ -24,11 +23,9 @@ class Drawing(SphinxDirective):
     option_spec: ClassVar = {"name": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        path = Path(self.env.srcdir, FOLDER, f"{self.arguments[0]}.svg")
-        try:
-            svg = path.read_text("utf-8")
-        except OSError as error:
-            raise self.error(f"no drawing is called {self.arguments[0]}: {error}") from error
+        if (svg := svgs().get(self.arguments[0])) is None:
+            raise self.error(f"no drawing is called {self.arguments[0]}")
+        self.env.note_dependency(module_of(self.arguments[0]))
         # it scrolls where the page is narrow, so it takes the keyboard's focus, and has a name
         name = self.arguments[0].replace("_", " ")
         wide = ElementTree.fromstring(svg).get("width")

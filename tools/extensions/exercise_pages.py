@@ -10,11 +10,9 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from attncourse.course import COURSE
-from tools.exercise_texts import files, shown
+from tools.exercise_texts import chapters, files, shown
 from tools.notebooks import SAID, about_group, card_facts
 from tools.urls import colab_url
 
@@ -28,7 +26,6 @@ SOLVED = (
 )
 # of a hint: its code has quotes and primes of its own
 APOSTROPHE = re.compile(r"(?<=[a-z])'(?=[a-z])|(?<=s)'(?= [a-z])")
-logger = logging.getLogger(__name__)
 
 
 class exercise(nodes.admonition):
@@ -85,10 +82,7 @@ class ExerciseCell(SphinxDirective):
         # imported here: the checks need torch, and most builds read no exercise page
         from attncourse.course import exercises
 
-        known = exercises(self.env.docname.removeprefix(PAGES))
-        if name not in known:
-            raise self.error(f"exercise {name} is not one of {', '.join(known)}")
-        return known[name]
+        return exercises(self.env.docname.removeprefix(PAGES))[name]
 
     def group(self, card) -> Iterator[group]:
         """The heading and the words of the group that an exercise is the first of, if any."""
@@ -126,10 +120,12 @@ def code(source: str) -> nodes.literal_block:
 
 def write_pages(app, config):
     """Write each page: what it includes."""
-    for chapter in COURSE.chapters():
-        page = Path(app.srcdir, PAGES, f"{chapter}.md")
-        places = (path.relative_to(app.srcdir) for path in files(Path(app.srcdir), chapter))
-        text = "\n".join(f"```{{include}} ../{one.as_posix()}\n```" for one in places) + "\n"
+    root = Path(app.srcdir)
+    for chapter in chapters(root):
+        places = (path.relative_to(root).as_posix() for path in files(root, chapter))
+        text = "\n".join(f"```{{include}} ../{place}\n```" for place in places) + "\n"
+        page = root / PAGES / f"{chapter}.md"
+        page.parent.mkdir(exist_ok=True)
         if not page.exists() or page.read_text("utf-8") != text:
             page.write_text(text, "utf-8")
 
@@ -156,8 +152,6 @@ def fill_boxes(app, doctree):
     for box in boxes:
         around = box.parent
         asked = around[1 : around.index(box)]
-        if not isinstance(around[0], nodes.title) or any(one in boxes for one in asked):
-            logger.warning("an exercise needs a heading of its own", location=box)
         box.extend(asked)
         del around[1 : around.index(box)]
     about = doctree.next_node(nodes.title).astext().partition(": ")[2]
