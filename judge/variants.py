@@ -203,36 +203,36 @@ def changed(change: Change, label: str) -> Callable:
     return variant
 
 
-def edited(answer: Callable, *edits: str) -> Callable:
-    """The answer with pieces of its text replaced: `edited(answer, old, new, old, new)`."""
-    label = "; ".join(
-        f"{old.strip()} -> {new.strip()}" for old, new in zip(edits[::2], edits[1::2], strict=False)
-    )
-    return changed(Change(answer, edits=edits), label)
-
-
-def made(answer: Callable, way: Way) -> Callable:
-    """The answer edited in that way; an answer that is another program is itself."""
+def made(answer: Callable, way: Way, **names: Callable) -> Callable:
+    """The answer edited in that way, with functions behind names; another program is itself."""
     if callable(way):
         return way
     if isinstance(way, str):
-        return changed(Change(answer, steps_in(answer, way)), way)
+        return changed(Change(answer, steps_in(answer, way), names=names), way)
     if not (isinstance(way, tuple) and all(isinstance(piece, str) for piece in way)):
         raise ValueError(
             f"{full_name(answer)}: an edit is a statement, or (old, new, old, new, ...), "
             f"not {way!r}"
         )
-    return edited(answer, *way)
+    label = "; ".join(
+        f"{old.strip()} -> {new.strip()}" for old, new in zip(way[::2], way[1::2], strict=False)
+    )
+    return changed(Change(answer, edits=way, names=names), label)
+
+
+def edited(answer: Callable, *edits: str) -> Callable:
+    """The answer with pieces of its text replaced: `edited(answer, old, new, old, new)`."""
+    return made(answer, edits)
 
 
 def worked(exercise: Exercise) -> Callable:
-    """The worked answer of the exercise's text, which is a valid one of it."""
-    return exercise.valid(of_text(exercise, "answer"))
+    """The worked answer of the exercise's text."""
+    return of_text(exercise, "answer")
 
 
 def stub(exercise: Exercise) -> Callable:
-    """The code of the exercise's text that a learner repairs, which is told apart from wrong."""
-    return exercise.stub(of_text(exercise, "stub"))
+    """The code to repair in the exercise's text."""
+    return of_text(exercise, "stub")
 
 
 def of_text(exercise: Exercise, tag: str) -> Callable:

@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask serves all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
-variants.stub(exercise)
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference

@@ -12,7 +12,7 @@ exercise = Exercise.read(
     floating=False,
     without={"loops": "windows are cut from lists, text by text"},
 )
-split_by_text = variants.stub(exercise)
+split_by_text = exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference

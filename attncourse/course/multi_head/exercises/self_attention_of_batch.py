@@ -11,7 +11,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
-variants.stub(exercise)
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference

@@ -18,7 +18,7 @@ exercise = Exercise.read(
         "loops": "it loops over the tokens: one table serves all of them",
     },
 )
-variants.stub(exercise)
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: the skew moves all rows at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
-variants.stub(exercise)
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference

@@ -12,7 +12,7 @@ exercise = Exercise.read(
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "no two scores of a row are equal"},
 )
-variants.stub(exercise)
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference

@@ -79,6 +79,12 @@ class InALoop(HeadByHead):
     """The weights of torch's linear layers cut by hand, head by head."""
 
 
+# the page's attention says in its own words which shapes do not fit
+exercise.valid(variants.made(
+    Worked, "scores = q @ k.mT / q.shape[-1] ** 0.5\nout = softmax(scores, mask) @ v",
+    softmax=masked.softmax,
+))  # fmt: skip
+exercise.valid(Worked)
 variants.right(exercise,
     "q, k, v = (w(y).unflatten(-1, (self.heads, -1)).movedim(-2, 0) for w in (\n"
     "    self.w_q, self.w_k, self.w_v))\n"
@@ -99,7 +105,7 @@ variants.calling(exercise, "softmax", {way: masked.WAYS[way] for way in (
     masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
     masked.nan_gradient_for_an_empty_row, masked.fill_with_minus_billion,
     masked.large_fill_alone, masked.large_number_added,
-)}, instead="out = softmax(q @ k.mT / q.shape[-1] ** 0.5, mask) @ v")  # fmt: skip
+)})  # fmt: skip
 variants.wrong(exercise, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
     "one, and there are two norms": [
@@ -136,8 +142,8 @@ variants.wrong(exercise, {
     "the relu comes last: it belongs between up and down":
         "return x + self.down(self.up(self.norm_2(x))).relu()",
     "the attention is causal: in an encoder, words attend to later ones as well":
-        "causal = torch.ones(x.shape[-2], x.shape[-2], device=x.device).tril() > 0\n"
-        "mask = causal if words is None else causal & words[..., None, None, :]",
+        "causal = torch.ones_like(scores, dtype=torch.bool).tril()\n"
+        "out = softmax(scores, causal if mask is None else causal & mask) @ v",
     "the norm has another epsilon: leave nn.LayerNorm its own, 1e-5": [
         (every("nn.LayerNorm(d_model)"), f"nn.LayerNorm(d_model, eps={epsilon})")
         for epsilon in ("1e-6", "1e-8", "1e-12", "1e-3")],
@@ -155,9 +161,8 @@ variants.wrong(exercise, {
     "w_k and w_v are exchanged: keys meet the queries, values are averaged": (
         "(self.w_q, self.w_k, self.w_v)", "(self.w_q, self.w_v, self.w_k)"),
     "the scale is that of the whole width: a head's score has d_model / heads terms":
-        "out = attention(q / self.heads**0.5, k, v, mask)",
-    "the scores are not scaled: divide by the root of a head's width":
-        "out = attention(q * q.shape[-1] ** 0.5, k, v, mask)",
+        "scores = q @ k.mT / x.shape[-1] ** 0.5",
+    "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
     "padded queries are masked instead of keys: no query may attend to padding": (
         "None, None, :]", "None, :, None]"),
     "padded queries are masked as well: only keys are, what padding gets is nobody's business": (
@@ -165,13 +170,13 @@ variants.wrong(exercise, {
     "the words meet the heads instead of the batch: give them an axis for heads and queries": [
         "mask = words", ("None, None, :]", "None, :]")],
     "padding is set to 0 at the end: leave it, nobody reads it":
-        "x = x + self.down(self.up(self.norm_2(x)).relu())\n"
-        "return x if words is None else x * words[..., None]",
+        "last = x + self.down(self.up(self.norm_2(x)).relu())\n"
+        "return last if words is None else last * words[..., None]",
     "there is one head only: split q, k and v before the scores are taken": (
         "(self.heads, -1)", "(1, -1)"),
     "numbers are dropped: the block has no dropout, in training neither": [
-        *(("self.down(self.up(self.norm_2(x)).relu())",
-           f"nn.functional.dropout(self.down(self.up(self.norm_2(x)).relu()), {rate})")
+        *("return nn.functional.dropout("
+          f"x + self.down(self.up(self.norm_2(x)).relu()), {rate})"
           for rate in ("0.5", "0.1, training=self.training")),
         "self.drop = nn.Dropout(0.1)\nself.heads = heads\n"
         "return x + self.drop(self.down(self.up(self.norm_2(x)).relu()))"],

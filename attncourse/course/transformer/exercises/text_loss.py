@@ -9,7 +9,7 @@ from judge.variants import every
 
 LOOP = "it loops over positions or texts: one shift serves all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
-variants.stub(exercise)
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference

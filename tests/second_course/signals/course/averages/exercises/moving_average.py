@@ -6,7 +6,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(__name__)
-variants.worked(exercise)
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
