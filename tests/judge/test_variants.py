@@ -187,6 +187,10 @@ def test_a_stub_is_read_from_the_text():
     assert variants.source_of(one.stub_answer) in one.task.text
 
 
+def test_another_function_stands_behind_a_name_of_an_edited_answer():
+    assert variants.made(plain, ("+ 0", "+ 1"), doubled=halved)(8) == 3
+
+
 def test_a_name_that_is_not_called_is_named():
     with pytest.raises(ValueError, match="plain calls no 'tripled'"):
         variants.calling(twice(), "tripled", {halved: "it halves"})
