@@ -347,7 +347,7 @@ def texts(exercise_name: str, hint: str) -> dict[str, str]:
     """The text of such a mutant, and that of the right answer that it was made of."""
     made_of = mutant(exercise_name, hint).made_by  # pyright: ignore
     return {
-        "mutant": variants.replaced(made_of.answer, *made_of.edits),
+        "mutant": made_of.source,
         "plain": variants.source_of(made_of.answer),
     }
 

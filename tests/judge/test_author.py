@@ -41,7 +41,7 @@ def toy(reference=doubled, **answers) -> Exercise:
     one.reference(reference)
     one.cases(lambda draw: iter([Case("a vector", (draw.normal(4),))]))
     one.valid(doubled)
-    variants.wrong(one, doubled, {"it is tripled: double it": ("2 * x", "3 * x")} | answers)
+    variants.wrong(one, {"it is tripled: double it": ("2 * x", "3 * x")} | answers)
     return one
 
 
@@ -433,4 +433,5 @@ def test_the_page_for_authors_has_a_row_for_all_that_may_be_said(kind):
         *CARD,
         "aims",
         "task",
+        "module",
     }
