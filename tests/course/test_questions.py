@@ -58,7 +58,7 @@ def test_what_a_page_shows_is_drawn_once_for_a_state_of_the_course(monkeypatch, 
     monkeypatch.setattr(pages, "page_data", lambda chapter: drawn.append(chapter) or {"one": {}})
     load = pages.load.__wrapped__
     assert load("linear") == load("linear") == {"one": {}} and drawn == ["linear"]
-    monkeypatch.setattr(pages, "state", lambda: "edited")
+    monkeypatch.setattr(pages, "package_digest", lambda: "edited")
     assert load("linear") == {"one": {}} and drawn == ["linear"] * 2
     assert load("cooking") == {}
 
