@@ -32,7 +32,6 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @cache
-@cache
 def load(chapter: str) -> dict[str, dict[str, Any]]:
     """What the pages show of a chapter's questions, drawn once for each state of our code."""
     if chapter not in chapters():
