@@ -252,7 +252,8 @@ def wrong(
 ) -> None:
     """Give the exercise a wrong answer for each way, under the hint that names the mistake.
 
-    What is edited is its first right answer, or another one that is named.
+    What is edited is its first right answer, or another one that is named. A way that is one text
+    holds statements, each of which takes the place of the step that it is (see `steps_in`).
     """
     answer = of or exercise.valid_answers[0]
     for hint, ways in table.items():

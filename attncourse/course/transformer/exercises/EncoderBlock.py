@@ -79,8 +79,8 @@ class InALoop(HeadByHead):
     """The weights of torch's linear layers cut by hand, head by head."""
 
 
-# the page's attention says in its own words which shapes do not fit
-exercise.valid(variants.made(
+# the right answer that is edited: the page's attention has its own words for shapes that do not fit
+WrittenOut = exercise.valid(variants.made(
     Worked, "scores = q @ k.mT / q.shape[-1] ** 0.5\nout = softmax(scores, mask) @ v",
     softmax=masked.softmax,
 ))  # fmt: skip
