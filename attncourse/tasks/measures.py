@@ -1,4 +1,4 @@
-"""What is counted: which labels are taken for which, and which sequences are right throughout."""
+"""Confusion matrix, and exact matches of sequences."""
 
 from jaxtyping import Bool, Int
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""The three models: each makes something else of the rows of its encoder."""
+"""Three models on an encoder: a tagger, a classifier and a translator."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn

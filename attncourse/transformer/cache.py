@@ -1,4 +1,4 @@
-"""What a block keeps of the tokens so far, so that a new one need not look at them again."""
+"""Caches of a block for decoding token by token."""
 
 from collections.abc import Callable
 
