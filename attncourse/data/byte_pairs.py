@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import inf
 from pathlib import Path
 
-STORED = Path(__file__).with_name("byte_pairs.txt")
+PAIRS_FILE = Path(__file__).with_name("byte_pairs.txt")
 BYTES = 256
 # letters, digits or signs, with the space before them; then what is left of the white space
 PIECE = re.compile(r" ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
@@ -67,12 +67,12 @@ class BytePairs:
         self.bytes = [bytes([byte]) for byte in range(BYTES)]
         for first, second in pairs:
             self.bytes.append(self.bytes[first] + self.bytes[second])
-        self.of_piece = cache(self.of_piece)
+        self.piece_tokens = cache(self.piece_tokens)
 
     def __len__(self) -> int:
         return len(self.bytes)
 
-    def merged(self, piece: str) -> Iterator[list[int]]:
+    def merge_steps(self, piece: str) -> Iterator[list[int]]:
         """A piece that is looked at alone, such as a word, as its bytes and after each merge."""
         tokens = list(piece.encode())
         yield tokens
@@ -83,14 +83,14 @@ class BytePairs:
             tokens = merge(tokens, pair, self.merges[pair])
             yield tokens
 
-    def of_piece(self, piece: str) -> list[int]:
+    def piece_tokens(self, piece: str) -> list[int]:
         """The tokens of such a piece."""
-        *_, tokens = self.merged(piece)
+        *_, tokens = self.merge_steps(piece)
         return tokens
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text."""
-        return [token for piece in PIECE.findall(text) for token in self.of_piece(piece)]
+        return [token for piece in PIECE.findall(text) for token in self.piece_tokens(piece)]
 
     def decode(self, tokens: Iterable[int]) -> str:
         """The text of these tokens; bytes that are no character become U+FFFD."""
@@ -99,5 +99,5 @@ class BytePairs:
 
 def stored_pairs() -> BytePairs:
     """The 1,792 pairs that were learned from the training addresses, 2,048 tokens in all."""
-    lines = STORED.read_text("utf-8").splitlines()
+    lines = PAIRS_FILE.read_text("utf-8").splitlines()
     return BytePairs([(int(first), int(second)) for first, second in map(str.split, lines)])

@@ -4,7 +4,16 @@ import random
 
 import pytest
 
-from attncourse.data.numbers import END, GERMAN, LENGTHS, START, Words, draw, name, numbers
+from attncourse.data.numbers import (
+    END,
+    GERMAN_PART,
+    LENGTHS,
+    START,
+    Words,
+    draw_number,
+    name,
+    numbers,
+)
 
 pytest.importorskip("num2words", reason="the names of numbers need num2words")
 
@@ -28,9 +37,9 @@ def test_no_letter_of_a_german_name_is_lost():
     from num2words import num2words
 
     rng = random.Random(0)
-    for number in [*range(1, 100), *(draw(rng) for _ in range(300))]:
+    for number in [*range(1, 100), *(draw_number(rng) for _ in range(300))]:
         whole = num2words(number, lang="de").lower().replace(" ", "")
-        assert "".join(GERMAN.findall(num2words(number, lang="de").lower())) == whole
+        assert "".join(GERMAN_PART.findall(num2words(number, lang="de").lower())) == whole
 
 
 def test_an_unknown_language_is_named():
@@ -41,7 +50,9 @@ def test_an_unknown_language_is_named():
 def test_half_of_the_groups_of_a_drawn_number_are_empty():
     rng = random.Random(0)
     groups = [
-        number // 1000**i % 1000 for number in (draw(rng) for _ in range(500)) for i in range(4)
+        number // 1000**i % 1000
+        for number in (draw_number(rng) for _ in range(500))
+        for i in range(4)
     ]
     assert 0.45 < groups.count(0) / len(groups) < 0.55 and max(groups) < 1000
 
