@@ -19,10 +19,12 @@ Function = TypeVar("Function", bound=Callable)
 
 
 def is_boolean(x: Tensor) -> bool:
+    """Whether x has the dtype torch.bool."""
     return x.dtype == torch.bool
 
 
 def is_integer(x: Tensor) -> bool:
+    """Whether x has an integer dtype other than torch.bool."""
     return not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
 
 

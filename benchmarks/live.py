@@ -78,8 +78,8 @@ def translated(model: Translator, pairs: TranslationBatch) -> tuple[Tensor, Tens
 
 def recorded(model: Translator, words: Words, number: int) -> dict:
     """A number, its English name and the parts that the model writes, with its attention."""
-    written, weights = translated(model, words.pairs([number]))
-    parts = words.spelt(written[0].tolist()).split()
+    written, weights = translated(model, words.batch([number]))
+    parts = words.decode(written[0].tolist()).split()
     return {
         "number": number,
         "english": [*name(number, "english")],
@@ -93,7 +93,7 @@ def measured(model: Translator, words: Words, tested: dict[str, list[int]]) -> d
     """The share of exact matches, by length."""
     shares = {}
     for length, found in tested.items():
-        pairs = words.pairs(found)
+        pairs = words.batch(found)
         written, _ = translated(model, pairs)
         shares[length] = exact_matches(written, pairs.labels).float().mean().item()
     return shares

@@ -128,7 +128,7 @@ def of_translator(seed: int) -> list[float]:
         writes = Decoder([block], nn.LayerNorm(WIDTH))
         model = Translator(source, encoder(0.0), target, writes)
         train("translator", model, lambda g: pairs.batches(learned, 32, g), 5, 4e-3, g)
-    batch, part = pairs.pairs(SHAPE), model.eval().decoder.blocks[0].cross_attention.part
+    batch, part = pairs.batch(SHAPE), model.eval().decoder.blocks[0].cross_attention.part
     w = attention_weights(*queries_and_keys(part, lambda: model(*batch.inputs))).mean(0)
     return [w[:, query, key].max().item() for query, key in ASKED.values()]
 

@@ -95,7 +95,7 @@ class Words:
             for language in self.languages
         )
 
-    def pairs(
+    def batch(
         self, examples: Sequence[int], device: torch.device | str | None = None
     ) -> TranslationBatch:
         """One batch with the names of these numbers; ValueError for a word not in training."""
@@ -120,9 +120,9 @@ class Words:
         """Batches of all numbers, similar lengths together; a generator shuffles them."""
         lengths = [len(name(number, self.languages[0])) for number in examples]
         for indices in length_buckets(lengths, size, g):
-            yield self.pairs([examples[i] for i in indices], device)
+            yield self.batch([examples[i] for i in indices], device)
 
-    def spelt(self, tokens: Sequence[int]) -> str:
+    def decode(self, tokens: Sequence[int]) -> str:
         """The words of a translation as text, up to the end token."""
         words = {i: word for word, i in self.target.items()}
         translated = tokens[: list(tokens).index(END)] if END in tokens else tokens

@@ -40,7 +40,7 @@ class BackOff:
                     self.followed[tuple(row[i - length : i])][row[i]] += 1
 
     def after(self, context: tuple[int, ...]) -> Float[Tensor, "{self.vocabulary}"]:
-        """The probability of each token after these."""
+        """The probability of each token after this context."""
         if context:
             fewer = self.after_fewer(context[1:])
         else:

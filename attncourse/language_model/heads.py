@@ -90,7 +90,7 @@ def attention_layers(model: LanguageModel) -> list[GroupedAttention]:
 
 @shaped
 def offset_score(weights: Float[Tensor, "*batch n n"], offset: int = 1) -> Float[Tensor, "*batch"]:
-    """The mean weight on the token that stands so many places before."""
+    """Mean weight on the token `offset` positions before."""
     n = weights.shape[-1]
     if not 0 <= offset < n:
         raise ValueError(f"offset={offset} is not from 0 to {n - 1}, for {n} tokens")
@@ -99,7 +99,7 @@ def offset_score(weights: Float[Tensor, "*batch n n"], offset: int = 1) -> Float
 
 @shaped
 def induction_score(weights: Float[Tensor, "*batch n n"], period: int) -> Float[Tensor, "*batch"]:
-    """In a text that repeats its first `period` tokens: the mean weight on what followed before.
+    """Mean weight on the token after the previous copy, if the first `period` tokens are repeated.
 
     Source: Olsson et al. (2022), "prefix matching".
     """

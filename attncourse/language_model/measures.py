@@ -33,7 +33,7 @@ def perplexity(
     labels: Int[Tensor, "*batch n"],
     ignore: int = -100,
 ) -> float:
-    """2 to the mean surprisal: among so many equally likely tokens one would be as surprised.
+    """2 to the mean surprisal: the number of equally likely tokens with the same surprisal.
 
     Source: Jelinek et al. (1977).
     """

@@ -62,7 +62,7 @@ class CausalLinearAttention(nn.Module):
         v: Float[Tensor, "*batch_k n e"],
         mask: Bool[Tensor, "*#batch 1 n"] | None = None,
     ) -> Output:
-        """For each query, the weighted mean of the values so far."""
+        """Causal linear attention."""
         return linear_attention(q, k, v, causal=True, mask=mask)
 
 

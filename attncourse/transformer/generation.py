@@ -17,7 +17,7 @@ def generate(
     stop: int | None = None,
     choose: Callable[[Tensor], Tensor] | None = None,
 ) -> Int[Tensor, "batch tokens"]:
-    """What follows the prompt, at most `max_tokens` tokens; after `stop`, only `stop`.
+    """The continuation of the prompt, at most `max_tokens` tokens; after `stop`, only `stop`.
 
     `choose` takes the scores of the next token, (batch, vocabulary), and gives a token
     for each row: `greedy` by default.

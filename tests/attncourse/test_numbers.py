@@ -71,17 +71,17 @@ def test_what_is_tested_was_not_trained_and_has_its_length():
 
 def test_labels_are_the_target_one_word_further():
     words = Words(range(1, 100), "english", "german")
-    pairs = words.pairs([21, 7])
+    pairs = words.batch([21, 7])
     assert pairs.lengths.tolist() == [2, 1]
     assert pairs.target[:, 0].tolist() == [START, START]
     assert pairs.labels[0].tolist() == [*pairs.target[0, 1:].tolist(), END]
     assert pairs.labels[1].tolist() == [words.target["sieben"], END, -100, -100]
-    assert words.spelt(pairs.labels[0].tolist()) == "ein und zwanzig"
+    assert words.decode(pairs.labels[0].tolist()) == "ein und zwanzig"
 
 
 def test_a_word_that_training_lacks_is_named():
     with pytest.raises(ValueError, match="'hundred' is not one of the 27 words of training"):
-        Words(range(1, 100), "english", "german").pairs([100])
+        Words(range(1, 100), "english", "german").batch([100])
 
 
 def test_an_epoch_has_every_number_once(g):
