@@ -11,7 +11,7 @@ from attncourse.figures.interactive import Interactive, Slider, columns, number,
 
 
 def clipping(length: int, max_distance: int, *, alt: str) -> Interactive:
-    """The row numbers for `length` words, clipped at `max_distance`; a slider for each.
+    """Figure: the table row of each pair of `length` words, with sliders for both arguments.
 
     The background of a cell is the stronger, the larger its row number.
     """

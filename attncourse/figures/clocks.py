@@ -14,9 +14,9 @@ RADIUS, SPACING, CURVE_WIDTH, CURVE_HEIGHT = 38, 92, 356, 70
 
 
 def clocks(n: int, d: int, *, alt: str, positions: tuple[int, int] = (8, 10)) -> Interactive:
-    """The d/2 hands of two of n positions, a clock each, and their dot product as a share of d/2.
+    """Figure: two of n positions as hands of d/2 clocks, and their dot product divided by d/2.
 
-    The curve has that share for the first position and every other one. `positions` are shown
+    The curve is that quotient for the first position and all others. `positions` are shown
     first.
     """
     if d < 2 or d % 2:

@@ -21,7 +21,7 @@ TICKS = 4
 def distances(
     gradients: Mapping[str, Tensor], steps: Mapping[str, Tensor], *, alt: str
 ) -> Interactive:
-    """Curves of gradients or path lengths over the distance, with a cursor and its numbers below.
+    """Figure: gradients or path lengths over the distance, with a cursor and its numbers below.
 
     For each layer, `gradients` and `steps` (path lengths, -1 where there is no path) start at
     distance 0. Gradients are divided by that at distance 1, on a log axis.

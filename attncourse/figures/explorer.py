@@ -29,7 +29,7 @@ def explorer(
     masks: Mapping[str, Tensor],
     query: int = 0,
 ) -> Interactive:
-    """From a query to its output: pick the query, the mask, the width and the temperature.
+    """Figure: the steps from a query to its output, with choices of query, mask and temperature.
 
     `values` names the columns of v. At a width d, one of `widths`, the queries and the keys are the
     first d numbers of each row of q and k. The first width, the first mask and `query` are shown

@@ -21,11 +21,12 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 def growing(
     phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], *, chunk: int, alt: str
 ) -> Interactive:
-    """Features (n, f) of queries and keys, and values (n, e): pick a token, and a chunk's length.
+    """Figure: linear attention in three forms, with choices of the token and the chunk's length.
 
-    The last token is shown first. A row for each token: its weights in the causal matrix, what it
-    adds to the state, and its pairs within its chunk. Below them the state, and the chosen token's
-    output, in each form. A button shuffles the tokens before it.
+    Features of queries and keys are (n, f), values (n, e). The last token is shown first. A row for
+    each token has its weights in the causal matrix, its addition to the state, and its pairs within
+    its chunk; below are the state and the chosen token's output, in each form. A button shuffles
+    the tokens before it.
     """
     require_consistent(phi_q, phi_k, v, words, chunk)
     n = len(words)

@@ -22,7 +22,7 @@ def heads(
     head: int = 0,
     query: int = 0,
 ) -> Interactive:
-    """Weights of shape (heads, n, m): pick a head to see, and a query to follow to its keys.
+    """Figure: weights (heads, n, m) as arcs and as a table, with choices of the head and the query.
 
     An arc from a query to a key is as thick as the weight. `head` and `query` are shown first.
     """

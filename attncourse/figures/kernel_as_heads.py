@@ -22,7 +22,7 @@ def kernel_as_heads(
     position: int = 0,
     start: int = 0,
 ) -> Interactive:
-    """Weights of the three heads for one query, their sum times the taps, and the kernel itself.
+    """Figure: weights of three heads for one query, their sum times the taps, and the kernel.
 
     `kernels` have three taps each. The reader chooses the kernel, the query's position, and alpha
     from `sharpness`, at first the one of index `start`.

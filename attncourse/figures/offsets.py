@@ -20,10 +20,10 @@ MAX_LINES, MAX_INTERVALS = 6, 6
 def offsets(
     scores: Mapping[str, Tensor], *, alt: str, at: tuple[int, int] = (0, 0), start: int = 0
 ) -> Interactive:
-    """For each method its n by n scores, less that at offset 0, over the offset j - i.
+    """Figure: n by n scores of several methods, minus that at offset 0, over the offset j - i.
 
-    Pick a method, and the positions of a query and a key, which are first those `at`: the dots are
-    the scores of that query. The method of number `start` is marked first.
+    The reader picks a method, first that of index `start`, and the positions of a query and a key,
+    first those `at`; dots mark the scores of that query.
     """
     if not 0 < len(scores) <= MAX_LINES:
         raise ValueError(f"{len(scores)} methods, but 1 to {MAX_LINES} lines can be told apart")

@@ -19,7 +19,7 @@ def orders(
     *,
     alt: str,
 ) -> Interactive:
-    """(Φ_Q Φ_Kᵀ) V beside Φ_Q (Φ_Kᵀ V), for a length and a width, at first the last ones.
+    """Figure: (Φ_Q Φ_Kᵀ) V beside Φ_Q (Φ_Kᵀ V), for a length and a width, at first the last ones.
 
     The costs of an order have a row for each width, and a column for each length.
     """

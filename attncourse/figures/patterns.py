@@ -15,7 +15,7 @@ RANDOM_KEYS = 2
 
 
 def patterns(length: int, width: int, *, alt: str) -> Interactive:
-    """A table with a dot for each allowed pair of `length` tokens, at first Longformer's.
+    """Figure: a dot for each allowed pair of `length` tokens, at first Longformer's mask.
 
     Token 0 is the global one; the random keys of BigBird are drawn once, from a fixed seed.
     """

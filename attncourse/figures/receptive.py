@@ -23,7 +23,7 @@ def receptive(
     position: int = 0,
     start: int = 0,
 ) -> Interactive:
-    """Positions of each layer that lead to one output; the darker, the more paths go through one.
+    """Figure: the positions of each layer that lead to an output, darker for more paths.
 
     The reader chooses the kind of layer, the width, at first that of index `start`, and the output.
     In layer l = 0, 1, ... of dilated kernels, the taps are 2^l apart.

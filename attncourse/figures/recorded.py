@@ -24,7 +24,7 @@ def recorded(
     alt: str,
     start: int = 0,
 ) -> Interactive:
-    """Bars of the numbers `measured`, (cases, rows, columns), all at least 0.
+    """Figure: bars of the numbers `measured`, (cases, rows, columns), all at least 0.
 
     Numeric cases are chosen by a slider, others by a choice. All cases have the same scale.
     `corner` is the heading of the rows.

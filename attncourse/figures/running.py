@@ -12,7 +12,7 @@ from attncourse.figures.numbers import require_finite
 
 
 def running(scores: Tensor, values: Tensor, block: int, *, alt: str) -> Interactive:
-    """Scores and values of one query's keys, and the exponentials and weights after each block."""
+    """Figure: one query's scores and values, and the exponentials and weights after each block."""
     if scores.dim() != 1 or scores.shape != values.shape or not 1 <= block <= len(scores):
         raise ValueError(
             f"scores={tuple(scores.shape)}, values={tuple(values.shape)}, block={block}: "

@@ -12,7 +12,7 @@ STEPS = ("table", "pad", "drop", "reshape", "cut")
 
 
 def skewing(length: int, *, alt: str) -> Interactive:
-    """The entries of `length` queries as cells that slide, named by their offset.
+    """Figure: the entries of `length` queries as sliding cells, labelled by their offset.
 
     The background of a cell is the stronger, the later its query.
     """

@@ -24,7 +24,7 @@ def turning(
     at: tuple[int, int] = (1, 2),
     start: int = len(DEGREES) - 1,
 ) -> Interactive:
-    """RoPE in two dimensions: move the query, the key, or both; choose the angle per position.
+    """Figure: RoPE in the plane, with sliders for both positions and the angle per position.
 
     `at` has the first positions of the two, below `positions`; `start` is the index of the first
     angle. Source: Su et al. (2021), equation 12.

@@ -18,7 +18,7 @@ COLUMNS = 4
 def waves(
     n: int, widths: Sequence[int], *, alt: str, position: int = 0, start: int = 0
 ) -> Interactive:
-    """The first numbers of positions 0 to n - 1: pick a position, and the width d of all.
+    """Figure: the first numbers of each encoding, with choices of a position and the width d.
 
     The last column is the dot product of each position with the one picked, over all d numbers,
     as a share of d / 2. The width of number `start` and `position` are shown first.

@@ -110,7 +110,7 @@ def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
     assert all(
         END not in one[:-1] and (one[-1] == END or len(one) == MOST_PARTS) for one in written
     )
-    pairs = words.pairs(numbers)
+    pairs = words.batch(numbers)
     made, cross = translated(model, pairs)
     part = model.decoder.blocks[0].attention.part
     part.attend = watched = Watched(part.attend)

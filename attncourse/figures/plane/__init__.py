@@ -34,7 +34,7 @@ def plane(
     alt: str,
     query: int = 0,
 ) -> Interactive:
-    """Queries and keys on the left, values and the output on the right.
+    """Figure: queries and keys on the left, values and the output on the right.
 
     `x` has a row of two numbers for each word. Queries, keys and values are the rows themselves
     or, if the reader chooses so, their products with W_Q, W_K and W_V, given as `separate`.

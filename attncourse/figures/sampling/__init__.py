@@ -19,7 +19,7 @@ BARS_HEADING = '<b class="chance">probability</b><b class="share">share drawn</b
 
 
 def sampling(scores: Tensor, tokens: Sequence[str], *, alt: str) -> Interactive:
-    """The scores of a few tokens and their probabilities; a slider for temperature and for k.
+    """Figure: scores and probabilities of tokens, with sliders for the temperature and k.
 
     Two buttons draw one token and a hundred, and a tally says how often each has been drawn.
     """
