@@ -50,8 +50,8 @@ const written = ([begun, decade], i) => {
     tokens = [...tokens, own.draw(own.runOf({ decade, tokens }), random).token];
   }
   // the last word may not be whole
-  const to = own.cut.words(tokens).at(-1);
-  return { decade, begun, text: `${own.cut.decode(tokens.slice(from, to)).trim()} …` };
+  const to = own.tokenizer.words(tokens).at(-1);
+  return { decade, begun, text: `${own.tokenizer.decode(tokens.slice(from, to)).trim()} …` };
 };
 const opening = {
   text, decades, sides: decades.map(sideOf),

@@ -287,10 +287,10 @@ def test_what_is_refused_is_neither_shown_nor_drawn():
     # a list of its own: the likeliest word, in whatever letters
     script = """const of = { decade: 1900, tokens: own.tokensOf("We must") };
       const best = (some) => some.best(some.runOf(of), 6, false).map(({ tokens }) => tokens[0]);
-      const word = best(own).find((token) => own.cut.decode([token]).startsWith(" "));
-      const listed = own.cut.decode([word]).trim().toUpperCase();
+      const word = best(own).find((token) => own.tokenizer.decode([token]).startsWith(" "));
+      const listed = own.tokenizer.decode([word]).trim().toUpperCase();
       const strict = session(held, [listed], model, pieces);
-      const p = own.chances(own.runOf(of)).slice(0, own.cut.count);
+      const p = own.chances(own.runOf(of)).slice(0, own.tokenizer.count);
       const sum = (some) => some.reduce((a, b) => a + b, 0);
       const aimed = () => (sum(p.slice(0, word)) + p[word] / 2) / sum(p);
       const drawn = [own, strict].map((some) => some.draw(some.runOf(of), aimed));
