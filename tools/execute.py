@@ -30,7 +30,8 @@ def source_files(folder: Path, without: tuple[str, ...] = ()) -> Iterator[Path]:
     passed = (*NOT_READ, *without)
     for parent, inner, names in os.walk(folder):
         inner[:] = sorted(name for name in inner if name not in passed and name[0] != ".")
-        for path in (Path(parent, name) for name in sorted(names) if name[0] != "."):
+        own = (name for name in sorted(names) if name not in passed and name[0] != ".")
+        for path in (Path(parent, name) for name in own):
             # a file may have been removed since it was listed
             if path.is_file():
                 yield path
@@ -45,13 +46,10 @@ def digest(folder: Path, *more: str, without: tuple[str, ...] = ()) -> str:
     return total.hexdigest()[:16]
 
 
-def package_digest() -> str:
-    """The state of the package and the judge, of Python and of the libraries.
-
-    Questions are left out: no cell asks one, and what the pages show of them lies in the book.
-    """
+def package_digest(without: tuple[str, ...] = ()) -> str:
+    """The state of the package, but for files of these names, the judge, Python and libraries."""
     judge, pins = digest(PACKAGE.parent / "judge"), PACKAGE.parent / "requirements.txt"
-    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"), without=("questions",))
+    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"), without=without)
 
 
 def notebooks(book: Path) -> dict:
@@ -72,7 +70,8 @@ def kept_outputs(book: Path):
     """The cache of the outputs that were made with the package as it is now, and no others."""
     from jupyter_cache import get_cache
 
-    state, folder = package_digest(), book / OUTPUTS
+    # no cell asks a question
+    state, folder = package_digest(without=("questions.py",)), book / OUTPUTS
     stamp = folder / "made_with"
     if not stamp.is_file() or stamp.read_text("utf-8") != state:
         shutil.rmtree(folder, ignore_errors=True)

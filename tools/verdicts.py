@@ -52,7 +52,7 @@ def recording(one: Exercise) -> bytes:
     answers = {f"{place} {each.__name__}": each for place, each in enumerate(functions)}
     files = {code.co_filename for each in functions for code in codes(each)}
     texts = {file: linecache.getlines(file) for file in files}
-    banks = [name for name in sys.modules if name.startswith(f"{COURSE.checks}.")]
+    banks = [name for name in sys.modules if name.startswith(f"{COURSE.content}.")]
     for name in [*banks, usual.__name__]:
         cloudpickle.register_pickle_by_value(sys.modules[name])
     # what an answer was made of is more of the bank, and no part of it

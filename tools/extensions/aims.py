@@ -8,18 +8,18 @@ from sphinx.util.docutils import SphinxDirective
 from attncourse.course import COURSE
 from attncourse.course.aims import AIMS, bullets
 from judge.exercise import Exercise
-from tools.questions import box_id
+from tools.questions import box_id, sections
 
 from .questions import page_of
 
 HEAD = "| You can | Sections | Questions | Exercises |\n| --- | --- | --- | --- |"
 
 
-def tested_by(root: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
+def tested_by() -> dict[str, dict[str, list[tuple[str, str]]]]:
     """For each aim, `chapter.aim`, what tests it: chapter and name of exercises and questions."""
     found: dict = {f"{slug}.{aim}": {} for slug in AIMS for aim in AIMS[slug]}
     for slug in AIMS:
-        for name, one in page_of(slug, root).known.items():
+        for name, one in page_of(slug).known.items():
             found[f"{slug}.{one['aim']}"].setdefault("questions", []).append((slug, name))
         for name, one in COURSE.exercises(slug).items():
             for aim in aims_of(one):
@@ -44,26 +44,24 @@ class AimsTable(SphinxDirective):
     """A table for each chapter."""
 
     def run(self) -> list[nodes.Node]:
-        root = Path(self.env.srcdir)
-        tested = tested_by(root)
-        parts = []
+        tested, parts = tested_by(), []
         for slug, aims in AIMS.items():
             names = {f"{slug}.{aim}": text for aim, text in aims.items()}
+            page = Path(self.env.srcdir, "chapters", f"{slug}.md").read_text("utf-8")
+            place = sections(page)
             rows = [
-                self.row(root, tested[name], f"{text}<br>`{name}`") for name, text in names.items()
+                self.row(place, tested[name], f"{text}<br>`{name}`") for name, text in names.items()
             ]
-            page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
             title = next(line for line in page.split("\n") if line.startswith("# "))
             parts.append("\n".join([f"#{title}\n", HEAD, *rows]))
         slug = self.env.docname.removeprefix("chapters/")
         return self.parse_text_to_nodes("\n\n".join(parts), allow_section_headings=True)
 
-    def row(self, root: Path, tests: dict, text: str) -> str:
+    def row(self, place: dict[str, str], tests: dict, text: str) -> str:
         questions, exercises = tests.get("questions", []), tests.get("exercises", [])
-        sections = [page_of(slug, root).known[name]["section"] for slug, name in questions]
         cells = (
             text,
-            "; ".join(dict.fromkeys(sections)),
+            "; ".join(dict.fromkeys(place[name] for _, name in questions)),
             ", ".join(link(f"chapters/{slug}", box_id(name), name) for slug, name in questions),
             ", ".join(link(f"exercises/{slug}", name, name) for slug, name in exercises),
         )

@@ -6,7 +6,6 @@ front page lists the chapters with the same facts.
 
 import re
 from functools import partial
-from pathlib import Path
 
 from docutils import nodes
 from docutils.utils import new_document
@@ -144,11 +143,11 @@ def add_head(app, doctree, docname):
         page.append(rendered(app, "mark_read.html", slug=slug))
 
 
-def practice(root: Path, chapters: list[dict]) -> list[dict]:
+def practice(chapters: list[dict]) -> list[dict]:
     """What is asked of each chapter on a page of its own, and what it does not ask about."""
     asked = []
     for one in chapters:
-        page = page_of(one["slug"], root)
+        page = page_of(one["slug"])
         if page.known:
             names = [name for name, it in page.known.items() if it["placement"]]
             aims = {page.known[name]["aim"] for name in names}
@@ -168,7 +167,7 @@ def show_chapters(app, doctree, docname):
         pages = app.env.toctree_includes.get(app.config.root_doc, [])
         slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
         listed = [facts(app, slug, docname) for slug in slugs]
-        asked = partial(practice, Path(app.srcdir), listed)
+        asked = partial(practice, listed)
         template = place.details["template"]
         place.replace_self(rendered(app, template, chapters=listed, practice=asked))
 

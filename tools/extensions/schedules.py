@@ -9,7 +9,6 @@ them tests.
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import yaml
 from docutils import nodes
@@ -87,7 +86,7 @@ class Weeks:
         tested = {aim for name in names for aim in aims_of(exercise(name))}
         for one in reads:
             slug = one["chapter"]["slug"]
-            page = page_of(slug, Path(self.app.srcdir))
+            page = page_of(slug)
             asked = {page.known[name]["aim"] for name in one["questions"]}
             for aim, text in AIMS[slug].items():
                 # as far as a path goes, what its questions ask for

@@ -43,7 +43,7 @@ def known():
 
 
 exercise = Capstone.read(
-    __file__,
+    __name__,
     forbidden=("num2words", "attncourse.data.numbers"),
     examples=(*range(1, 100), 100, 101, 10**3, 10**6, 2 * 10**6, 10**9, 2 * 10**9),
     languages=("english", "german"),
