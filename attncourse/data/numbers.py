@@ -81,7 +81,7 @@ class TranslationBatch:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The arguments of the model: source, target and source lengths."""
+        """Source, target and source lengths, the arguments of a model."""
         return self.source, self.target, self.lengths
 
 

@@ -147,7 +147,7 @@ class Batch:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The arguments of the model: words and lengths."""
+        """Words and lengths, the arguments of a model."""
         return self.words, self.lengths
 
 

@@ -133,7 +133,7 @@ class Batch:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The arguments of the model: words, suffixes, lengths and parents."""
+        """Words, suffixes, lengths and parents, the arguments of a model."""
         return self.words, self.suffixes, self.lengths, self.parents
 
 

@@ -26,7 +26,7 @@ class WindowBatch(NamedTuple):
     def inputs(self) -> tuple[Tensor, ...]:
         return (self.tokens,)
 
-    def to(self, device: torch.device | str | None) -> "Windows":
+    def to(self, device: torch.device | str | None) -> "WindowBatch":
         """This batch on another device."""
         return WindowBatch(self.tokens.to(device), self.labels.to(device))
 
