@@ -65,7 +65,7 @@ def shares(translator: Given, seed: int) -> list[float]:
     _, tested = numbers(99, TESTED, seed + 1000)
     known, found = {*learned}, []
     for some in tested.values():
-        pairs = exercise.words.pairs([one for one in some if one not in known])
+        pairs = exercise.words.batch([one for one in some if one not in known])
         written = translator(pairs.source, pairs.lengths, pairs.labels.shape[1])
         found.append(exact_matches(written, pairs.labels).float().mean().item())
     return found

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 import torch
 
-from attncourse.data.windows import Windows
+from attncourse.data.windows import WindowBatch
 from attncourse.language_model import language_model
-from attncourse.stored import HERE, write
+from attncourse.stored import FOLDER, write_weights
 from attncourse.train import fit, muon, seeded
 
 TOKENS, WIDTH, HEADS, STEPS, BATCH, RATE, SEED = 32, 32, 4, 2000, 32, 1e-2, 0
 
 
-def said_twice(g: torch.Generator, steps: int) -> Iterator[Windows]:
+def said_twice(g: torch.Generator, steps: int) -> Iterator[WindowBatch]:
     """Batches of 8 to 16 random tokens, each said twice; asked is the second time."""
     for n in torch.randint(8, 17, (steps,), generator=g).tolist():
         text = torch.randint(TOKENS, (BATCH, n), generator=g).repeat(1, 2)
         labels = text[:, 1:].clone()
         # the first time nobody can know what comes
         labels[:, :n] = -100
-        yield Windows(text[:, :-1], labels)
+        yield WindowBatch(text[:, :-1], labels)
 
 
 def main() -> None:
@@ -31,8 +31,11 @@ def main() -> None:
         with seeded(SEED) as g:
             model = language_model(TOKENS, WIDTH, HEADS, depth)
             losses = fit(model, lambda: said_twice(g, STEPS // 10), 10, RATE, optimizer=muon)
-        write(
-            HERE / f"copier_{depth}.js", f"attncourseCopier{depth}", model.state_dict(), heads=HEADS
+        write_weights(
+            FOLDER / f"copier_{depth}.js",
+            f"attncourseCopier{depth}",
+            model.state_dict(),
+            heads=HEADS,
         )
         print(depth, *(f"{loss:.2f}" for loss in losses), flush=True)
 

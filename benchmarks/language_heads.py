@@ -20,7 +20,7 @@ from torch import Tensor
 
 from attncourse import english
 from attncourse.data import stored_pairs
-from attncourse.data.windows import Windowed, batch, batched
+from attncourse.data.windows import Windower, make_batch, window_batches
 from attncourse.language_model import (
     bits_by_window,
     head_weights,
@@ -28,8 +28,8 @@ from attncourse.language_model import (
     language_model,
     load_language_model,
 )
-from attncourse.language_model.heads import attention_layers, removed
-from attncourse.stored import stored
+from attncourse.language_model.heads import attention_layers, temporary_hooks
+from attncourse.stored import load_weights
 from attncourse.train import seeded
 from attncourse.transformer import LanguageModel
 
@@ -59,7 +59,7 @@ def start_says_nothing(model: LanguageModel, block: int, head: int) -> Iterator[
         v[..., head, 0, :] = 0
         return (q, k, v), named
 
-    with removed([layer.attend.register_forward_pre_hook(silence, with_kwargs=True)]):
+    with temporary_hooks([layer.attend.register_forward_pre_hook(silence, with_kwargs=True)]):
         yield
 
 
@@ -68,7 +68,7 @@ def moved(looks: Tensor, others: Tensor) -> Tensor:
     return ((looks - others).abs().sum(-1) / 2).mean((1, 3))
 
 
-def twice(windowed: Windowed) -> Tensor:
+def twice(windowed: Windower) -> Tensor:
     """Random tokens, said two times after the prefix."""
     g = torch.Generator().manual_seed(0)
     said = torch.randint(256, len(windowed.pairs), (TEXTS, PERIOD), generator=g)
@@ -76,7 +76,7 @@ def twice(windowed: Windowed) -> Tensor:
     return torch.cat([prefix, said, said], dim=1)
 
 
-def of_the_other_century(tokens: Tensor, windowed: Windowed) -> Tensor:
+def of_the_other_century(tokens: Tensor, windowed: Windower) -> Tensor:
     """The same windows, which say a decade a hundred years away."""
     first, count = windowed.start + 2, windowed.vocabulary - windowed.start - 2
     decades = tokens[:, 1] - first
@@ -84,10 +84,10 @@ def of_the_other_century(tokens: Tensor, windowed: Windowed) -> Tensor:
     return torch.cat([tokens[:, :1], first + away[:, None], tokens[:, 2:]], dim=1)
 
 
-def scores(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
+def scores(model: LanguageModel, windowed: Windower) -> dict[str, Tensor]:
     """Each measurement, by block and head."""
-    rows = english.windows().tolist()[::3]
-    some, tokens = [*batched(rows, 64)], batch(rows[::3]).tokens
+    rows = english.held_out_windows().tolist()[::3]
+    some, tokens = [*window_batches(rows, 64)], make_batch(rows[::3]).tokens
     characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
     whole = bits_by_window(model, some).sum()
     looks = head_weights(model, tokens)
@@ -107,10 +107,10 @@ def scores(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
     return dict(zip(MEASURED, found, strict=True))
 
 
-def models(windowed: Windowed) -> Iterator[tuple[str, LanguageModel]]:
+def models(windowed: Windower) -> Iterator[tuple[str, LanguageModel]]:
     """The one that comes with the course, those of the other seeds, and one that is untrained."""
     sized = SIZES[SIZE]
-    weights, held = stored("english")
+    weights, held = load_weights("english")
     yield f"seed {SEED}", load_language_model(weights, held["heads"])
     for seed in range(SEED + 1, sized.seeds[GPT]):
         weights = torch.load(kept(SIZE, GPT, seed, "after-20"), weights_only=True)
@@ -121,7 +121,7 @@ def models(windowed: Windowed) -> Iterator[tuple[str, LanguageModel]]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    windowed, lines = Windowed(stored_pairs()), []
+    windowed, lines = Windower(stored_pairs()), []
     for name, model in models(windowed):
         found = scores(model, windowed)
         said = (

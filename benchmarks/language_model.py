@@ -27,13 +27,13 @@ from torch import nn
 from attncourse.data.addresses import Addresses, addresses
 from attncourse.data.archives import cache_folder
 from attncourse.data.byte_pairs import stored_pairs
-from attncourse.data.windows import Windowed, batched
+from attncourse.data.windows import Windower, window_batches
 from attncourse.efficient import grouped_query_attention
 from attncourse.language_model import (
     BackOff,
     LSTMLanguageModel,
     bits_by_window,
-    interval,
+    bootstrap_interval,
     language_model,
 )
 from attncourse.relative import RelativeAttention
@@ -116,7 +116,7 @@ def kept(size: str, name: str, seed: int, end: str) -> Path:
 
 
 def bits_of_texts(
-    model, windowed: Windowed, texts: tuple, device: str
+    model, windowed: Windower, texts: tuple, device: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """For each text the bits that it costs, and its characters."""
     batches = (one.to(device) for one in windowed.batches(texts, 64))
@@ -126,17 +126,17 @@ def bits_of_texts(
     return totals, torch.tensor([len(text.text) for text in texts], dtype=torch.float64)
 
 
-def measured(model, windowed: Windowed, found: Addresses, device: str = "cpu") -> list[float]:
+def measured(model, windowed: Windower, found: Addresses, device: str = "cpu") -> list[float]:
     """Bits a character of the test texts, between which they lie, and of the validation's."""
     bits, characters = bits_of_texts(model, windowed, found.test, device)
-    low, high = interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP))
+    low, high = bootstrap_interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP))
     others = [x.sum() for x in bits_of_texts(model, windowed, found.validation, device)]
     return [(bits.sum() / characters.sum()).item(), low, high, (others[0] / others[1]).item()]
 
 
 def counted(found: Addresses, size: str, name: str, seed: int) -> list[float]:
     """What a model measures that counts what followed what."""
-    windowed, began = Windowed(stored_pairs()), time.process_time()
+    windowed, began = Windower(stored_pairs()), time.process_time()
     model = BackOff(COUNTED.index(name), windowed.vocabulary)
     model.learn((row for text in found.train for row in windowed.rows(text)), first=2)
     seconds = time.process_time() - began
@@ -146,7 +146,7 @@ def counted(found: Addresses, size: str, name: str, seed: int) -> list[float]:
 def trained(found: Addresses, device: str, size: str, name: str, seed: int) -> list[float]:
     """What a model measures that is trained from one seed; its curve and weights are kept."""
     sized = SIZES[size]
-    windowed = Windowed(stored_pairs(), dated=name != UNDATED)
+    windowed = Windower(stored_pairs(), dated=name != UNDATED)
     with seeded(seed) as g:
         model = built(name, sized, windowed.vocabulary).to(device)
         each = sized.steps // PARTS
@@ -154,7 +154,9 @@ def trained(found: Addresses, device: str, size: str, name: str, seed: int) -> l
         watch = Watch(model, windowed, found, (size, name, seed), each, device)
         fit(
             model,
-            lambda: (one.to(device) for one in windowed.drawn(found.train, BATCH, each, g)),
+            lambda: (
+                one.to(device) for one in windowed.random_batches(found.train, BATCH, each, g)
+            ),
             PARTS,
             rate,
             optimizer=optimizer,
@@ -174,7 +176,7 @@ class Watch:
     def __init__(
         self,
         model,
-        windowed: Windowed,
+        windowed: Windower,
         found: Addresses,
         key: tuple[str, str, int],
         each: int,
@@ -183,7 +185,7 @@ class Watch:
         self.model, self.key, self.each, self.seconds = model, key, each, 0.0
         every = [row for text in found.validation for row in windowed.rows(text)]
         rows = every[:: max(1, len(every) // 256)]
-        self.rows = [one.to(device) for one in batched(rows, 64)]
+        self.rows = [one.to(device) for one in window_batches(rows, 64)]
         self.characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
 
     def __call__(self, epochs: range) -> Iterator[int]:

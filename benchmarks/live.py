@@ -17,10 +17,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from attncourse.data.numbers import END, LENGTHS, START, Pairs, Words, name, numbers
+from attncourse.data.numbers import END, LENGTHS, START, TranslationBatch, Words, name, numbers
 from attncourse.dot_product import attention_weights
 from attncourse.relative import RelativeAttention
-from attncourse.stored import assigned, halves
+from attncourse.stored import read_script, unpack_half
 from attncourse.tasks import Translator, exact_matches
 from attncourse.train import fit, seeded
 from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Encoder, EncoderBlock
@@ -48,9 +48,9 @@ def translator(source: int, target: int) -> Translator:
 
 def shipped() -> tuple[Translator, Words, dict]:
     """The model with the weights that the pages load, its words, and all that the script holds."""
-    held = assigned(WEIGHTS)
+    held = read_script(WEIGHTS)
     model = translator(len(held["source"]), len(held["target"]))
-    model.load_state_dict(halves(held))
+    model.load_state_dict(unpack_half(held))
     words = Words([], "english", "german")
     words.source, words.target = (
         {word: i for i, word in enumerate(held[side]) if word not in SPECIAL}
@@ -60,7 +60,7 @@ def shipped() -> tuple[Translator, Words, dict]:
 
 
 @torch.no_grad()
-def translated(model: Translator, pairs: Pairs) -> tuple[Tensor, Tensor]:
+def translated(model: Translator, pairs: TranslationBatch) -> tuple[Tensor, Tensor]:
     """What the model writes, and the weights of its cross-attention for each part it writes."""
     seen: list[Tensor] = []
     cross = model.decoder.blocks[0].cross_attention.part
@@ -78,8 +78,8 @@ def translated(model: Translator, pairs: Pairs) -> tuple[Tensor, Tensor]:
 
 def recorded(model: Translator, words: Words, number: int) -> dict:
     """A number, its English name and the parts that the model writes, with its attention."""
-    written, weights = translated(model, words.pairs([number]))
-    parts = words.spelt(written[0].tolist()).split()
+    written, weights = translated(model, words.batch([number]))
+    parts = words.decode(written[0].tolist()).split()
     return {
         "number": number,
         "english": [*name(number, "english")],
@@ -93,7 +93,7 @@ def measured(model: Translator, words: Words, tested: dict[str, list[int]]) -> d
     """The share of exact matches, by length."""
     shares = {}
     for length, found in tested.items():
-        pairs = words.pairs(found)
+        pairs = words.batch(found)
         written, _ = translated(model, pairs)
         shares[length] = exact_matches(written, pairs.labels).float().mean().item()
     return shares

@@ -16,7 +16,7 @@ from attncourse.language_model import load_language_model
 from attncourse.transformer import LanguageModel
 
 SIZE = "full"
-WORDS = (english.PROMISE, english.CONTROL)
+WORDS = (english.CUE, english.CONTROL)
 MEASURED = ("cost", *WORDS, "block", "head", "weight")
 RUNS = Runs("sentence", ("model",), MEASURED)
 
@@ -31,13 +31,13 @@ def model_of(seed: int) -> LanguageModel:
 
 def measured(name: str, seed: int) -> list[float]:
     """What the csv has of the model of one training."""
-    model, read, after = model_of(seed), english.tokens(), english.place(english.KEPT)
+    model, read, after = model_of(seed), english.tokens(), english.token_index(english.TARGET)
     hidden = english.costs_of_hiding(model, read)[:, after]
-    asks, promise = (1 + after, 2 + english.place(english.PROMISE))
+    asks, promise = (1 + after, 2 + english.token_index(english.CUE))
     looks = english.head_weights(model, read)[:, 0, :, asks, promise]
     block, head = divmod(int(looks.argmax()), SIZES[SIZE].heads)
     cost = english.surprisals(model, read)[0, after].item()
-    without = [hidden[english.place(one)].item() for one in WORDS]
+    without = [hidden[english.token_index(one)].item() for one in WORDS]
     return [cost, *without, block, head, looks.max().item()]
 
 

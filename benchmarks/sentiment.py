@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from attncourse.data.sentiment import Rated, Ratings, Vocabulary, ratings, tokens
+from attncourse.data.sentiment import RatedText, Ratings, Vocabulary, ratings, tokenize
 from attncourse.train import accuracy, fit, seeded
 
 FOLDS, BATCH, LEAST = 5, 32, 2
@@ -34,15 +34,15 @@ RUNS = Runs("sentiment", ("texts", "model"), ("accuracy",))
 CHOICES = Runs("sentiment_choices", ("model", "rate", "epochs"), ("accuracy",))
 
 
-def majority(train: list[Rated], test: list[Rated]) -> float:
+def majority(train: list[RatedText], test: list[RatedText]) -> float:
     """The share of the test that has the commonest label of training."""
     positive = 2 * sum(one.positive for one in train) > len(train)
     return sum(one.positive == positive for one in test) / len(test)
 
 
-def regression(kind: type[CountVectorizer], train: list[Rated], test: list[Rated]) -> float:
+def regression(kind: type[CountVectorizer], train: list[RatedText], test: list[RatedText]) -> float:
     """Logistic regression on tokens, tuned by cross-validation inside the training texts."""
-    vectors = kind(tokenizer=tokens, lowercase=False, token_pattern=None)
+    vectors = kind(tokenizer=tokenize, lowercase=False, token_pattern=None)
     search = GridSearchCV(
         make_pipeline(vectors, LogisticRegression(solver="liblinear")),
         {
@@ -57,7 +57,7 @@ def regression(kind: type[CountVectorizer], train: list[Rated], test: list[Rated
 
 
 def network(
-    name: str, rate: float, epochs: int, seed: int, train: list[Rated], test: list[Rated]
+    name: str, rate: float, epochs: int, seed: int, train: list[RatedText], test: list[RatedText]
 ) -> float:
     """Train one network; its vocabulary is that of the training texts."""
     vocabulary = Vocabulary(train, LEAST)

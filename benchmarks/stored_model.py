@@ -23,7 +23,7 @@ from torch import Tensor
 from writer import complete
 
 from attncourse.data import Addresses, BytePairs, addresses, excerpts, stored_pairs
-from attncourse.data.windows import DECADES, Windowed, batched
+from attncourse.data.windows import DECADES, Windower, window_batches
 from attncourse.language_model import (
     bits_by_window,
     bits_per_character,
@@ -33,7 +33,7 @@ from attncourse.language_model import (
     offset_score,
     without,
 )
-from attncourse.stored import HERE, packed, unpacked, write
+from attncourse.stored import FOLDER, pack, unpack, write_weights
 from attncourse.train import seeded
 
 SIZE, SEED, NAME = "full", 0, "attncourseEnglish"
@@ -59,16 +59,16 @@ PLACES = {
 }
 
 
-def bits(model, windowed: Windowed, texts: tuple) -> float:
+def bits(model, windowed: Windower, texts: tuple) -> float:
     """Bits a character of all these texts."""
     characters = sum(len(text.text) for text in texts)
     return bits_per_character(model, windowed.batches(texts, 64), characters)
 
 
-def roles(model, windowed: Windowed) -> Iterator[dict]:
+def roles(model, windowed: Windower) -> Iterator[dict]:
     """The heads that look at one place, and matter."""
     rows = [row for text in excerpts() for row in windowed.rows(text) if len(row) == 128]
-    some = [*batched(rows, 64)]
+    some = [*window_batches(rows, 64)]
     weights, costs = head_weights(model, some[0].tokens), losses(model, some)
     depth, heads = costs.shape
     untrained = []
@@ -119,9 +119,9 @@ def guessed(pairs: BytePairs) -> Iterator[dict]:
                 break
 
 
-def held_of(found: Addresses, windowed: Windowed, heads: int) -> dict:
+def held_of(found: Addresses, windowed: Windower, heads: int) -> dict:
     """What the page needs beside the weights, and what does not depend on them."""
-    counts = Counter(one for text in found.train for one in windowed.encoded(text.text))
+    counts = Counter(one for text in found.train for one in windowed.encode(text.text))
     return {
         "pairs": [*windowed.pairs.merges],
         "decades": [*DECADES],
@@ -134,9 +134,9 @@ def held_of(found: Addresses, windowed: Windowed, heads: int) -> dict:
 def write_small() -> None:
     """The small models, for the chapters before this one; a page does not load them."""
     for name, (size, what) in SMALL.items():
-        path = HERE / f"{name}.js"
+        path = FOLDER / f"{name}.js"
         weights = torch.load(kept(size, what, SEED, f"after-{PARTS}"), weights_only=True)
-        write(path, "attncourseSmall", weights, heads=SIZES[size].heads)
+        write_weights(path, "attncourseSmall", weights, heads=SIZES[size].heads)
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
@@ -147,25 +147,25 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.small:
         return write_small()
-    found, windowed, sized = addresses(), Windowed(stored_pairs()), SIZES[SIZE]
-    held, path = held_of(found, windowed, sized.heads), HERE / "english.js"
+    found, windowed, sized = addresses(), Windower(stored_pairs()), SIZES[SIZE]
+    held, path = held_of(found, windowed, sized.heads), FOLDER / "english.js"
 
     def state(part: int) -> dict[str, Tensor]:
         return torch.load(kept(SIZE, GPT, SEED, f"after-{part}"), weights_only=True)
 
     trained = state(asked.part)
-    rounded = load_language_model(unpacked(*packed(trained), path.name), sized.heads)
+    rounded = load_language_model(unpack(*pack(trained), path.name), sized.heads)
     held |= {
         "roles": [*roles(rounded, windowed)],
         "bits": round(bits(rounded, windowed, found.test), 4),
         "bits_excerpts": round(bits(rounded, windowed, excerpts()), 4),
     }
-    write(path, NAME, trained, **held)
+    write_weights(path, NAME, trained, **held)
     each = sized.steps // PARTS
     with tempfile.TemporaryDirectory() as folder:
         earlier = {part * each: Path(folder) / f"{part}.js" for part in EARLIER}
         for part, file in zip(EARLIER, earlier.values(), strict=True):
-            write(file, NAME, state(part), **held)
+            write_weights(file, NAME, state(part), **held)
         complete(path, earlier, asked.part * each)
     before = bits(load_language_model(trained, sized.heads), windowed, found.test)
     print(f"{held['bits']} bits a character, {before:.4f} before rounding")

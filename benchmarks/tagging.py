@@ -19,8 +19,8 @@ from timing import in_turn
 from torch import Tensor
 
 from attncourse.data import Treebank, Vocabulary, treebank
-from attncourse.data.treebanks import small_letters
-from attncourse.train import Labelled, accuracy, fit, seeded, step
+from attncourse.data.treebanks import lower_turkish
+from attncourse.train import LabelledBatch, accuracy, fit, seeded, train_step
 
 SEEDS, EPOCHS, BATCH, RATE, FORGET = 3, 8, 32, 4e-3, 0.1
 LABELS = {"functions": "44 functions", "upos": "14 parts of speech"}
@@ -66,11 +66,11 @@ def speeds(bank: Treebank, seconds: float = 300) -> dict[str, float]:
     return {name: took[PLAIN] / took[name] for name in NAMES}
 
 
-def one_step(vocabulary: Vocabulary, name: str, batch: Labelled) -> Callable[[], Tensor]:
+def one_step(vocabulary: Vocabulary, name: str, batch: LabelledBatch) -> Callable[[], Tensor]:
     model = tagger(vocabulary, *MODELS[name]())
     optimizer = torch.optim.AdamW(model.parameters(), RATE, fused=True)
     rate = torch.optim.lr_scheduler.ConstantLR(optimizer)
-    return lambda: torch.tensor(step(model, batch, optimizer, rate))
+    return lambda: torch.tensor(train_step(model, batch, optimizer, rate))
 
 
 def baselines(bank: Treebank, label: str) -> dict[str, float]:
@@ -88,7 +88,7 @@ def baselines(bank: Treebank, label: str) -> dict[str, float]:
 
 
 def keys(form: str) -> tuple[str, str, str]:
-    lower = small_letters(form)
+    lower = lower_turkish(form)
     return lower, lower[-3:], ""
 
 

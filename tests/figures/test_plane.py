@@ -5,7 +5,7 @@ import torch
 
 from attncourse import figures
 from attncourse.dot_product import attention
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 from tests.figures.elements import Elements, begins
 
 from .in_page import PHONE, PLACES, PLANE, SEPARATE, figure_in, page_of
@@ -15,7 +15,7 @@ WORDS = ["the", "river", "bank"]
 
 def test_the_figure_begins_with_the_attention_of_the_words():
     texts, x = begins(PLANE), PLACES.double()
-    assert texts["output"] == [shown(float(one)) for one in attention(x, x, x)[2]]
+    assert texts["output"] == [format_number(float(one)) for one in attention(x, x, x)[2]]
 
 
 def test_what_is_drawn_at_first_is_what_the_script_draws(tab):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attncourse import figures
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 from tests.figures.elements import begins
 
 from .in_page import NEXT, SAMPLING, figure_in, held, page_of, read, visit
@@ -13,8 +13,8 @@ from .in_page import NEXT, SAMPLING, figure_in, held, page_of, read, visit
 def test_the_figure_begins_with_the_softmax_of_all_scores():
     scores = torch.tensor([2.0, 1.0, -1.0])
     texts = begins(figures.sampling(scores, ["a", "b", "c"], alt="three tokens"))
-    assert texts["chance"] == [shown(x) for x in scores.double().softmax(0).tolist()]
-    assert texts["score"] == [shown(x) for x in scores.tolist()]
+    assert texts["chance"] == [format_number(x) for x in scores.double().softmax(0).tolist()]
+    assert texts["score"] == [format_number(x) for x in scores.tolist()]
     assert texts["count"] == ["0"] * 3 and texts["share"] == [""] * 3
 
 
@@ -51,7 +51,9 @@ def test_the_tally_comes_to_the_probabilities(tab):
         assert held(cells["count"]).sum() == draws
         # three standard deviations; the seed is fixed, so that this holds always or never
         assert (gap < 3 * (wide * (1 - wide) / draws).sqrt()).all()
-        assert cells["said"][0][0].endswith(f"its probability is {shown(gap.max().item())}.")
+        assert cells["said"][0][0].endswith(
+            f"its probability is {format_number(gap.max().item())}."
+        )
 
 
 def test_what_cannot_be_drawn_never_is_and_other_probabilities_clear_the_tally(tab):

@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 from torch import nn
 
 from attncourse import figures
-from attncourse.data.batches import padded
-from attncourse.data.numbers import END, START, draw, name
+from attncourse.data.batches import pad_rows
+from attncourse.data.numbers import END, START, draw_number, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
 from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, shipped, translated
@@ -43,7 +43,7 @@ def of_all_lengths(count: int, seed: int) -> list[int]:
     """Numbers with all counts of digits, half of them as they are in training."""
     rng = random.Random(seed)
     digits = (10 ** rng.randrange(12) for _ in range(count))
-    return [rng.choice((draw(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
+    return [rng.choice((draw_number(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
 
 
 def test_the_page_names_numbers_and_reads_their_names():
@@ -110,11 +110,11 @@ def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
     assert all(
         END not in one[:-1] and (one[-1] == END or len(one) == MOST_PARTS) for one in written
     )
-    pairs = words.pairs(numbers)
+    pairs = words.batch(numbers)
     made, cross = translated(model, pairs)
     part = model.decoder.blocks[0].attention.part
     part.attend = watched = Watched(part.attend)
-    target = padded([[START, *one[:-1]] for one in written], END)
+    target = pad_rows([[START, *one[:-1]] for one in written], END)
     every = model(pairs.source, target, pairs.lengths)
     for b, steps in enumerate(got):
         n, m = len(steps), pairs.lengths[b]

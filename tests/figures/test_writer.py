@@ -14,11 +14,11 @@ from playwright.sync_api import expect
 from attncourse import figures
 from attncourse.data.addresses import SAMPLE
 from attncourse.data.byte_pairs import PIECE, BytePairs, stored_pairs
-from attncourse.data.windows import DECADES, Windowed
-from attncourse.figures.numbers import shown
+from attncourse.data.windows import DECADES, Windower
+from attncourse.figures.numbers import format_number
 from attncourse.figures.writer import HERE, WEIGHTS
 from attncourse.language_model import head_weights, language_model, without
-from attncourse.stored import opened
+from attncourse.stored import read_weights
 from attncourse.transformer import generate, sample
 from benchmarks.writer import NODE, recorded
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
@@ -45,7 +45,7 @@ def run(script: str, *parts: str):
 
 def shipped():
     """The model with the weights that the page loads, and what is said of them."""
-    weights, held = opened(WEIGHTS)
+    weights, held = read_weights(WEIGHTS)
     model = language_model(len(weights["embedding.table.weight"])).eval()
     model.load_state_dict(weights)
     return model, held
@@ -98,8 +98,8 @@ def test_the_words_of_the_page_are_the_pieces_of_python():
 
 def drawn(count: int, seed: int):
     """Prompts of 1 to 128 tokens, each with keys that are hidden and heads that are off."""
-    rng, windowed = random.Random(seed), Windowed(stored_pairs())
-    texts = [windowed.encoded(text.partition("\n")[2]) for text in TEXTS]
+    rng, windowed = random.Random(seed), Windower(stored_pairs())
+    texts = [windowed.encode(text.partition("\n")[2]) for text in TEXTS]
     joined = [token for text in texts for token in text]
     for i in range(count):
         length = rng.choice((1, 2, OF_TEXT, rng.randrange(1, OF_TEXT + 1)))
@@ -203,7 +203,7 @@ def bits_apart(before: torch.Tensor, after: torch.Tensor) -> float:
 
 @torch.no_grad()
 def test_what_covering_a_word_changes_is_the_divergence_that_torch_finds():
-    model, windowed, decade = shipped()[0], Windowed(stored_pairs()), 1860
+    model, windowed, decade = shipped()[0], Windower(stored_pairs()), 1860
     tokens, places = stored_pairs().encode(LINE), places_of(LINE)
     for covered, off in (([], []), ([2, 5], []), ([0], [3, 9])):
         of = {"decade": decade, "tokens": tokens, "covered": covered, "off": off}
@@ -261,7 +261,7 @@ def test_no_draw_ends_in_a_word_of_the_list_and_the_next_candidate_is_taken():
 @pytest.mark.slow
 def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
     model, _ = shipped()
-    pairs, windowed = stored_pairs(), Windowed(stored_pairs())
+    pairs, windowed = stored_pairs(), Windower(stored_pairs())
     words = re.compile(rf"(?<![^\W\d_])({'|'.join(UNSAID)})(?![^\W\d_])")
     rows, wanted = [], []
     for decade in DECADES:
@@ -287,10 +287,10 @@ def test_what_is_refused_is_neither_shown_nor_drawn():
     # a list of its own: the likeliest word, in whatever letters
     script = """const of = { decade: 1900, tokens: own.tokensOf("We must") };
       const best = (some) => some.best(some.runOf(of), 6, false).map(({ tokens }) => tokens[0]);
-      const word = best(own).find((token) => own.cut.decode([token]).startsWith(" "));
-      const listed = own.cut.decode([word]).trim().toUpperCase();
+      const word = best(own).find((token) => own.tokenizer.decode([token]).startsWith(" "));
+      const listed = own.tokenizer.decode([word]).trim().toUpperCase();
       const strict = session(held, [listed], model, pieces);
-      const p = own.chances(own.runOf(of)).slice(0, own.cut.count);
+      const p = own.chances(own.runOf(of)).slice(0, own.tokenizer.count);
       const sum = (some) => some.reduce((a, b) => a + b, 0);
       const aimed = () => (sum(p.slice(0, word)) + p[word] / 2) / sum(p);
       const drawn = [own, strict].map((some) => some.draw(some.runOf(of), aimed));
@@ -333,7 +333,7 @@ def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
     assert again["opening"] == held["opening"] and again["examples"] == held["examples"]
     steps = [one["step"] for one in held["training"]]
     assert steps == sorted({*steps}) and held["training"][-1]["next"] == again["next"]
-    pairs, windowed, opening = stored_pairs(), Windowed(stored_pairs()), held["opening"]
+    pairs, windowed, opening = stored_pairs(), Windower(stored_pairs()), held["opening"]
     for decade, side in zip(opening["decades"], opening["sides"], strict=True):
         tokens = [*windowed.prefix(decade), *pairs.encode(opening["text"])]
         p = model(torch.tensor([tokens]))[0, -1].softmax(-1)
@@ -391,7 +391,7 @@ def written(tab, text: str):
 
 
 def torch_next(decade: int, tokens: list[int]) -> torch.Tensor:
-    prefix = Windowed(stored_pairs()).prefix(decade)
+    prefix = Windower(stored_pairs()).prefix(decade)
     with torch.no_grad():
         return shipped()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
 
@@ -403,7 +403,7 @@ def shares(tab) -> list[list[str]]:
 
 def best(decade: int, text: str) -> list[str]:
     p = torch_next(decade, stored_pairs().encode(text))[:2048]
-    return [shown(one) for one in p.topk(6).values.tolist()]
+    return [format_number(one) for one in p.topk(6).values.tolist()]
 
 
 def about(got: list[str], want: list[str]) -> None:
@@ -486,13 +486,14 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
     tokens = stored_pairs().encode(LINE)
     apart = []
     for side, decade in enumerate((1860, 2010)):
-        whole = [*Windowed(stored_pairs()).prefix(decade), *tokens]
+        whole = [*Windower(stored_pairs()).prefix(decade), *tokens]
         with torch.no_grad():
             open_, hidden = (
                 of_torch(shipped()[0], whole, keys, [])[-1] for keys in ([], places[2])
             )
         about(
-            shares(tab)[side], [shown(p) for p in hidden.softmax(-1)[:2048].topk(6).values.tolist()]
+            shares(tab)[side],
+            [format_number(p) for p in hidden.softmax(-1)[:2048].topk(6).values.tolist()],
         )
         apart.append(bits_apart(open_.double(), hidden.double()))
     found = re.search(
@@ -529,7 +530,7 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
     written(tab, LINE)
     tab.get_by_text("Look into its heads").click()
     tab.get_by_text("no one target").click()
-    tokens = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
+    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
     weights, places = (
         head_weights(shipped()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
         places_of(LINE),
@@ -562,7 +563,7 @@ def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
     # one head looks at the piece before, which is in the same word, and one at the piece itself
     loaded(tab)
     tab.get_by_text("Look into its heads").click()
-    tokens = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
+    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
     weights = head_weights(shipped()[0], torch.tensor([tokens]))[:, 0]
     for block, head in ((1, 0), (0, 3)):
         tab.locator(f"input[name=head][value='{4 * block + head}']").check()
@@ -580,10 +581,10 @@ def test_a_head_that_is_off_adds_nothing(tab):
     tab.get_by_text("Look into its heads").click()
     first = shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
-    whole = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
+    whole = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
     with torch.no_grad():
         p = of_torch(shipped()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
-    about(shares(tab)[0], [shown(one) for one in p[:2048].topk(6).values.tolist()])
+    about(shares(tab)[0], [format_number(one) for one in p[:2048].topk(6).values.tolist()])
     expect(said(tab)).to_contain_text("Switching off 1 head changes what comes next by")
 
 
@@ -731,7 +732,7 @@ def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
     for i, one in enumerate(training):
         slider.evaluate(MOVE, i)
         assert slider.get_attribute("aria-valuetext") == f"{one['step']}"
-        want = [shown(each["p"]) for side in one["next"] for each in side]
+        want = [format_number(each["p"]) for side in one["next"] for each in side]
         assert tab.locator("[data-show=chance]").all_inner_texts() == want
 
 

@@ -12,7 +12,7 @@ from attncourse.data.numbers import END, START, name
 from attncourse.dot_product import attention, padding_mask
 from attncourse.positional import SinusoidalEncoding
 from attncourse.relative import RelativeAttention
-from attncourse.stored import assigned, halves
+from attncourse.stored import read_script, unpack_half
 from attncourse.train import seeded
 from attncourse.transformer import (
     Causal,
@@ -39,7 +39,7 @@ def trained():
 @cache
 def known():
     """The weights that whoever has the course has: those above, and those of a page's figure."""
-    return trained(), halves(assigned(PACKAGE / "figures/translator/weights.js"))
+    return trained(), unpack_half(read_script(PACKAGE / "figures/translator/weights.js"))
 
 
 exercise = Capstone.read(
