@@ -177,12 +177,12 @@ def tap_offsets(
 
 
 def grid(axes: Iterable[Int[Tensor, " length"]]) -> Int[Tensor, "places axes"]:
-    """Every place of a grid, with a column for each axis; the last axis runs fastest."""
+    """All coordinates of a grid, a row for each point; the last axis runs fastest."""
     return torch.stack(torch.meshgrid(*axes, indexing="ij"), -1).flatten(0, -2)
 
 
 def sides(width: int, causal: bool = False) -> tuple[int, int]:
-    """How many positions before and after its query a window holds."""
+    """Number of positions before and after the query in a window."""
     if width < 1:
         raise ValueError(f"width={width}: a window holds at least the position of its query")
     if causal:

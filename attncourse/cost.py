@@ -13,105 +13,105 @@ from torch.utils.flop_counter import FlopCounterMode
 from judge.torch_internals import TorchDispatchMode, is_view, leaves
 
 aten = torch.ops.aten
-# its schema does not say so, and yet its result is a view
-VIEW = aten._unsafe_view.default
-# what autograd calls the matrix products
-PRODUCT = re.compile(r"[Mm]mBackward|MvBackward|ConvolutionBackward")
+# a view, although its schema does not declare one
+UNSAFE_VIEW = aten._unsafe_view.default
+# the names of autograd's nodes for matrix products
+MATMUL_NODE = re.compile(r"[Mm]mBackward|MvBackward|ConvolutionBackward")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations in matrix products alone; elements of the largest new tensor, not the peak."""
+    """FLOPs of matrix products, and the number of elements of the largest new tensor."""
 
     flops: int
     largest: int
 
 
 def count(f: Callable, *args, **kwargs) -> Cost:
-    """The operations of f's matrix products, and its largest tensor.
+    """FLOPs of the matrix products in `f(*args, **kwargs)`, and its largest new tensor.
 
-    Inputs on the meta device have shapes but no numbers: the cost is counted without computing.
+    With inputs on the meta device, nothing is computed.
     """
-    new = NewTensors()
-    # torch's table of operations lacks these
-    missing = {
+    recorder = NewTensors()
+    # torch's FLOP counter lacks these
+    extra_flops = {
         aten.mv: matrix_vector_flops,
         aten.addmm_: added_product_flops,
         aten.baddbmm_: added_product_flops,
     }
-    counter = FlopCounterMode(display=False, custom_mapping=missing)
-    with new, counter:
+    counter = FlopCounterMode(display=False, custom_mapping=extra_flops)
+    with recorder, counter:
         f(*args, **kwargs)
-    return Cost(counter.get_total_flops(), max((size for _, size in new.made), default=0))
+    return Cost(counter.get_total_flops(), max((size for _, size in recorder.records), default=0))
 
 
-def elements_made(f: Callable, *args, **kwargs) -> Counter[str]:
-    """The elements of all new tensors on the way, by the operation of torch that makes them."""
+def elements_by_operation(f: Callable, *args, **kwargs) -> Counter[str]:
+    """Number of elements of all new tensors in a call, by the torch operation that makes them."""
     with NewTensors() as new:
         f(*args, **kwargs)
     total: Counter[str] = Counter()
-    for operation, size in new.made:
+    for operation, size in new.records:
         total[operation] += size
     return total
 
 
 def matrix_vector_flops(matrix_shape, vector_shape, *args, **kwargs) -> int:
-    """One multiplication and one addition for each entry of the matrix."""
+    """FLOPs of matrix @ vector: a multiplication and an addition for each entry of the matrix."""
     rows, columns = matrix_shape
     return 2 * rows * columns
 
 
 def added_product_flops(total_shape, first_shape, second_shape, *args, **kwargs) -> int:
-    """One multiplication and one addition for each term of each entry of the total."""
+    """FLOPs of total + first @ second: a multiplication and an addition for each term."""
     return 2 * prod(total_shape) * first_shape[-1]
 
 
 class NewTensors(TorchDispatchMode):
-    """Remembers each new tensor that is made while it is on: the operation, and its elements."""
+    """Records the operation and the number of elements of each tensor made while it is active."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.made: list[tuple[str, int]] = []
+        self.records: list[tuple[str, int]] = []
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
         # a view, such as a transpose, is no new tensor
-        if not is_view(function) and function is not VIEW:
+        if not is_view(function) and function is not UNSAFE_VIEW:
             name = function.overloadpacket.__name__
-            self.made += [(name, x.numel()) for x in leaves(out) if isinstance(x, Tensor)]
+            self.records += [(name, x.numel()) for x in leaves(out) if isinstance(x, Tensor)]
         return out
 
 
 def longest_chain(out: Tensor) -> int:
-    """The most matrix products on a path to `out` of which each waits for the one before."""
-    done: dict = {}
+    """Largest number of matrix products on one path of the autograd graph that leads to `out`."""
+    depths: dict = {}
     todo: list = [out.grad_fn]
     while todo:
         node = todo[-1]
-        before = [one for one, _ in node.next_functions if one is not None]
-        waiting = [one for one in before if one not in done]
-        if not waiting:
-            longest = max((done[one] for one in before), default=0)
-            done[node] = longest + bool(PRODUCT.search(node.name()))
+        inputs = [parent for parent, _ in node.next_functions if parent is not None]
+        pending = [parent for parent in inputs if parent not in depths]
+        if not pending:
+            longest = max((depths[parent] for parent in inputs), default=0)
+            depths[node] = longest + bool(MATMUL_NODE.search(node.name()))
             todo.pop()
-        todo += waiting
-    return done[out.grad_fn]
+        todo += pending
+    return depths[out.grad_fn]
 
 
-def kept(layer: Callable[[Tensor], Tensor], x: Tensor, weights: Iterable[Tensor]) -> int:
-    """How many numbers autograd keeps for the backward pass, besides tokens and weights."""
-    inputs = [one.requires_grad_() for one in (x, *weights)]
-    given = {one.untyped_storage().data_ptr() for one in inputs}
-    held = {}
+def saved_elements(layer: Callable[[Tensor], Tensor], x: Tensor, weights: Iterable[Tensor]) -> int:
+    """Number of elements that autograd saves for backward, without those of x and the weights."""
+    inputs = [tensor.requires_grad_() for tensor in (x, *weights)]
+    input_storages = {tensor.untyped_storage().data_ptr() for tensor in inputs}
+    saved = {}
 
-    def pack(one: Tensor) -> Tensor:
-        storage = one.untyped_storage()
-        held[storage.data_ptr()] = storage.nbytes() // one.element_size()
-        return one
+    def pack(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        saved[storage.data_ptr()] = storage.nbytes() // tensor.element_size()
+        return tensor
 
-    # the output must live while they are counted, or a place in memory may be used twice
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one):
+    # keep the output alive while counting, or an address could be reused
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         out = layer(x)
-    total = sum(numbers for place, numbers in held.items() if place not in given)
+    total = sum(size for address, size in saved.items() if address not in input_storages)
     del out
     return total

@@ -1,4 +1,4 @@
-"""The one place that chooses a device, for chapters, claims and tests."""
+"""The default device of chapters, claims and tests."""
 
 import os
 

@@ -231,7 +231,7 @@ def delta_write(
 
 
 def broadcast_batch(*tensors: Tensor) -> Iterator[Tensor]:
-    """The tensors with the leading axes that they have together."""
+    """The tensors, with their leading axes broadcast together."""
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))
     return (x.expand(*batch, *x.shape[-2:]) for x in tensors)
 

@@ -141,7 +141,7 @@ def tree_distance(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]
 
 
 def require_parents(parents: Int[Tensor, "*batch n"]) -> None:
-    """Raise ValueError, with the place, where a parent is neither -1 nor one of the tokens."""
+    """Raise ValueError, with the index, where a parent is neither -1 nor one of the tokens."""
     n = parents.shape[-1]
     # a tensor without numbers has no parent that could be wrong
     outside = [] if parents.is_meta else ((parents < -1) | (parents >= n)).nonzero().tolist()
@@ -154,7 +154,7 @@ def require_parents(parents: Int[Tensor, "*batch n"]) -> None:
 
 
 def require_roots(parents: Int[Tensor, "*batch n"], above: Bool[Tensor, "*batch n n"]) -> None:
-    """Raise ValueError, with the place, where the chain of parents contains a cycle."""
+    """Raise ValueError, with the token, where the chain of parents contains a cycle."""
     has_root = (above & (parents < 0)[..., None, :]).any(-1)
     rootless = [] if parents.is_meta else (~has_root).nonzero().tolist()
     if rootless:

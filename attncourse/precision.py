@@ -1,4 +1,4 @@
-"""Sums in float32 at least, whatever the inputs: in 16 bits, a long sum soon stops growing."""
+"""`upcast` computes in float32 at least: in 16 bits, a long sum soon stops growing."""
 
 import functools
 import inspect
@@ -12,16 +12,16 @@ Function = TypeVar("Function", bound=Callable)
 
 
 def upcast(function: Function) -> Function:
-    """The function, in float32 at least and outside torch.autocast; its output is like `v`.
+    """Decorator that runs the function in float32 at least, without torch.autocast.
 
-    Its tensors get one dtype, the widest of theirs and float32. An output alone or after a state
-    gets the dtype of the values `v` again; a state, which is a tuple, keeps its digits.
+    All tensors are cast to the widest of their dtypes and float32. The output is cast back to the
+    dtype of `v`; a returned state, which is a tuple, stays in the wide dtype.
     """
-    place = [*inspect.signature(function).parameters].index("v")
+    v_index = [*inspect.signature(function).parameters].index("v")
 
     @functools.wraps(function)
     def upcast_function(*args, **kwargs):
-        v = args[place] if place < len(args) else kwargs["v"]
+        v = args[v_index] if v_index < len(args) else kwargs["v"]
         floating = [x for x in (*args, *kwargs.values()) if is_floating(x)]
         dtype = functools.reduce(torch.promote_types, (x.dtype for x in floating), torch.float32)
         args = (x.to(dtype) if is_floating(x) else x for x in args)
@@ -39,10 +39,11 @@ def upcast(function: Function) -> Function:
 
 
 def is_floating(x: Any) -> bool:
+    """Whether x is a tensor of a floating-point dtype."""
     return isinstance(x, Tensor) and x.is_floating_point()
 
 
 def no_autocast(x: Tensor) -> torch.autocast:
-    """A place without torch.autocast, which would take matrix products in 16 bits."""
+    """Context without torch.autocast, which would compute matrix products in 16 bits."""
     known = torch.amp.is_autocast_available(x.device.type)
     return torch.autocast(x.device.type if known else "cpu", enabled=False)

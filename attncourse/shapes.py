@@ -1,8 +1,8 @@
-"""Shapes and dtypes stand once, in a signature: `shaped` makes errors of what does not fit it.
+"""`shaped` checks the tensors of a call against the shapes and dtypes in the signature.
 
-A named axis has one size in a whole call; `#n` may also be 1; `1` and `{self.d_model}` are that
-number; a dimension, whose name begins with d, is at least 1. The leading axes `*batch` of several
-arguments broadcast, as in torch, and `*#batch` must broadcast to what those make.
+A named axis has the same size in all arguments of a call; `#n` may also be 1; `1` and
+`{self.d_model}` are that number; an axis whose name begins with d has at least size 1. The leading
+axes `*batch` of several arguments broadcast, as in torch; `*#batch` must broadcast to their shape.
 """
 
 import functools
@@ -19,48 +19,55 @@ Function = TypeVar("Function", bound=Callable)
 
 
 def is_boolean(x: Tensor) -> bool:
+    """Whether x has the dtype torch.bool."""
     return x.dtype == torch.bool
 
 
-def is_whole(x: Tensor) -> bool:
+def is_integer(x: Tensor) -> bool:
+    """Whether x has an integer dtype other than torch.bool."""
     return not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
 
 
 KINDS = {
     Float: ("floating point", Tensor.is_floating_point),
     Bool: ("boolean, True = may attend", is_boolean),
-    Int: ("integers", is_whole),
+    Int: ("integers", is_integer),
 }
 
 
 def shaped(function: Function) -> Function:
-    """The function, which compares its tensors with their annotations at each call.
+    """Decorator that checks the function's tensors against their jaxtyping annotations.
 
-    It raises ValueError for a shape, TypeError for a dtype, with the names and the numbers.
+    A call with a wrong shape raises ValueError, one with a wrong dtype TypeError; the message has
+    the names and sizes.
     """
     parameters = [*inspect.signature(function).parameters.values()]
-    annotated = [
-        (place, one.name, part, expected)
-        for place, one in enumerate(parameters)
-        for part, expected in expected_of(one.name, one.annotation)
+    tensors = [
+        (i, parameter.name, item, spec)
+        for i, parameter in enumerate(parameters)
+        for item, spec in tensor_specs(parameter.name, parameter.annotation)
     ]
-    flags = [(place, one.name) for place, one in enumerate(parameters) if one.annotation is bool]
+    flags = [
+        (i, parameter.name)
+        for i, parameter in enumerate(parameters)
+        if parameter.annotation is bool
+    ]
 
-    def fit(args: tuple, kwargs: dict) -> None:
-        for place, name in flags:
-            require_no_tensor(name, args[place] if place < len(args) else kwargs.get(name))
+    def check_arguments(args: tuple, kwargs: dict) -> None:
+        for i, name in flags:
+            require_no_tensor(name, args[i] if i < len(args) else kwargs.get(name))
         sizes, batches = {}, {}
-        for place, name, part, expected in annotated:
-            if place < len(args) or name in kwargs:
-                x = args[place] if place < len(args) else kwargs[name]
-                x = x if part is None or x is None else x[part]
-                if x is not None or not expected.optional:
-                    expected.compare(x, sizes, batches, args)
+        for i, name, item, spec in tensors:
+            if i < len(args) or name in kwargs:
+                x = args[i] if i < len(args) else kwargs[name]
+                x = x if item is None or x is None else x[item]
+                if x is not None or not spec.optional:
+                    spec.check(x, sizes, batches, args)
 
     @functools.wraps(function)
     def shaped_function(*args, **kwargs):
         try:
-            fit(args, kwargs)
+            check_arguments(args, kwargs)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{function.__qualname__}: {error}") from None
         return function(*args, **kwargs)
@@ -68,97 +75,101 @@ def shaped(function: Function) -> Function:
     return shaped_function  # pyright: ignore[reportReturnType]
 
 
-def expected_of(name: str, annotation: Any, optional: bool = False) -> Iterator[tuple]:
-    """Each tensor that an annotation describes, after its place in a tuple, None if in none."""
+def tensor_specs(name: str, annotation: Any, optional: bool = False) -> Iterator[tuple]:
+    """Index and spec of each tensor in an annotation; the index is None outside a tuple."""
     options = get_args(annotation)
     if get_origin(annotation) is tuple:
         for i, option in enumerate(options):
-            yield from ((i, one) for _, one in expected_of(f"{name}[{i}]", option, optional))
+            yield from ((i, spec) for _, spec in tensor_specs(f"{name}[{i}]", option, optional))
     elif type(None) in options:
         (option,) = (option for option in options if option is not type(None))
-        yield from expected_of(name, option, optional=True)
+        yield from tensor_specs(name, option, optional=True)
     elif getattr(annotation, "dtype", None) in KINDS:
-        yield None, Expected(name, annotation, optional)
+        yield None, TensorSpec(name, annotation, optional)
 
 
-class Expected:
-    """What a signature says of one tensor."""
+class TensorSpec:
+    """The dtype and axes that a signature demands of one tensor."""
 
     def __init__(self, name: str, annotation: Any, optional: bool):
         self.name, self.optional = name, optional
         self.kind, self.is_kind = KINDS[annotation.dtype]
-        self.axes, self.fixed, self.leading, words = [], [], None, []
+        self.axes, self.fixed, self.leading, shape = [], [], None, []
         for i, text in enumerate(texts := annotation.dim_str.split()):
-            axis, differs = text.lstrip("*#").strip("{}"), "#" in text
-            # behind the leading axes, a place counts from the end
-            place = i if self.leading is None else i - len(texts)
-            words.append(f"{axis} or 1" if differs else axis)
+            axis, broadcasts = text.lstrip("*#").strip("{}"), "#" in text
+            # after the leading axes, an index counts from the end
+            index = i if self.leading is None else i - len(texts)
+            shape.append(f"{axis} or 1" if broadcasts else axis)
             if text.startswith("*"):
-                self.leading = axis, differs, slice(i, i + 1 - len(texts) or None)
-                words[-1] = "..."
+                self.leading = axis, broadcasts, slice(i, i + 1 - len(texts) or None)
+                shape[-1] = "..."
             elif axis.isdigit() or "." in axis:
-                self.fixed.append((place, axis))
+                self.fixed.append((index, axis))
             else:
-                self.axes.append((place, axis, differs))
-        self.least, self.text = len(self.axes) + len(self.fixed), f"({', '.join(words)})"
+                self.axes.append((index, axis, broadcasts))
+        self.min_axes, self.text = len(self.axes) + len(self.fixed), f"({', '.join(shape)})"
 
-    def compare(self, x: Any, sizes: dict, batches: dict, args: tuple) -> None:
-        """Raise ValueError or TypeError where x is not this, or does not go with what came before.
+    def check(self, x: Any, sizes: dict, batches: dict, args: tuple) -> None:
+        """Raise ValueError or TypeError where x contradicts the spec or an earlier argument.
 
-        `sizes` and `batches` are what the call's tensors have given the names so far.
+        `sizes` and `batches` map axis names to the sizes in this call's earlier arguments.
         """
         if not isinstance(x, Tensor):
             raise TypeError(f"{self.name} is a {type(x).__name__}, not a tensor")
         if not self.is_kind(x):
             raise TypeError(f"{self.name} must be {self.kind}, not {x.dtype}")
-        if len(x.shape) < self.least or (self.leading is None and len(x.shape) > self.least):
+        if len(x.shape) < self.min_axes or (self.leading is None and len(x.shape) > self.min_axes):
             raise ValueError(f"{self.name}={tuple(x.shape)} should be {self.text}")
-        for place, axis, may_be_1 in self.axes:
-            size = x.shape[place]
+        for index, axis, may_be_1 in self.axes:
+            size = x.shape[index]
             if size == 1 and may_be_1:
                 continue
             known, other, y = sizes.setdefault(axis, (size, self, x))
             if size != known:
                 raise ValueError(
                     f"{self.name} has {axis}={size}, but {other.name} has {axis}={known}: "
-                    f"{other.said(y)}, {self.said(x)}"
+                    f"{other.describe(y)}, {self.describe(x)}"
                 )
             if size == 0 and axis.startswith("d"):
-                raise ValueError(f"{axis}=0, but a dimension is at least 1: {self.said(x)}")
-        for place, axis in self.fixed:
+                raise ValueError(f"{axis}=0, but a dimension is at least 1: {self.describe(x)}")
+        for index, axis in self.fixed:
             size = int(axis) if axis.isdigit() else attrgetter(axis.partition(".")[2])(args[0])
-            if x.shape[place] != size:
-                wanted = axis if axis.isdigit() else f"{axis}={size}"
-                raise ValueError(f"{x.shape[place]} stands where {wanted} should: {self.said(x)}")
+            if x.shape[index] != size:
+                expected = axis if axis.isdigit() else f"{axis}={size}"
+                raise ValueError(
+                    f"{x.shape[index]} stands where {expected} should: {self.describe(x)}"
+                )
         if self.leading is not None:
-            self.compare_leading(x, batches, *self.leading)
+            self.check_leading(x, batches, *self.leading)
 
-    def compare_leading(
-        self, x: Tensor, batches: dict, name: str, adds_none: bool, where: slice
+    def check_leading(
+        self, x: Tensor, batches: dict, name: str, adds_none: bool, axes: slice
     ) -> None:
-        """Raise ValueError where the leading axes do not go with those that came before."""
-        mine = x.shape[where]
-        batch, other, y = batches.setdefault(name, (mine, self, x))
+        """Raise ValueError where the leading axes do not broadcast with earlier arguments."""
+        batch_shape = x.shape[axes]
+        batch, other, y = batches.setdefault(name, (batch_shape, self, x))
         # no leading axes go with any
-        if mine == batch or not mine:
+        if batch_shape == batch or not batch_shape:
             return
         try:
-            joint = torch.broadcast_shapes(batch, mine)
+            joint = torch.broadcast_shapes(batch, batch_shape)
         except RuntimeError:
             joint = None
         if joint is None or (adds_none and joint != batch):
             raise ValueError(
-                f"the leading axes of {self.name}, {tuple(mine)}, do not broadcast "
-                f"{'to' if adds_none else 'with'} {tuple(batch)}: {other.said(y)}, {self.said(x)}"
+                f"the leading axes of {self.name}, {tuple(batch_shape)}, do not broadcast "
+                f"{'to' if adds_none else 'with'} {tuple(batch)}: "
+                f"{other.describe(y)}, {self.describe(x)}"
             )
         batches[name] = joint, self, x
 
-    def said(self, x: Tensor) -> str:
+    def describe(self, x: Tensor) -> str:
+        """The shape of x beside the expected one, for messages."""
         return f"{self.name}={tuple(x.shape)} is {self.text}"
 
 
 def require_no_tensor(name: str, value: object) -> None:
-    """Raise TypeError, with the shape, where a flag is a tensor: it was meant for a mask."""
+    """Raise TypeError, with the shape, if a flag is a tensor, such as a mask by position."""
     if isinstance(value, Tensor):
         raise TypeError(f"{name} is a tensor, {tuple(value.shape)}: give a mask by name, mask=")
 

@@ -1,4 +1,4 @@
-"""Train a model on batches, and measure its accuracy; it knows no model and no data."""
+"""Training loop, checkpoints and accuracy, for any model and any batches."""
 
 import hashlib
 import os
@@ -17,8 +17,8 @@ from torch.nn import functional as F
 from attncourse.data.archives import cache_folder
 
 
-class Labelled(Protocol):
-    """A batch: what a model reads, and the labels it should give, -100 where there is none."""
+class LabelledBatch(Protocol):
+    """A batch: the inputs of a model, and its labels, -100 where a position has none."""
 
     @property
     def inputs(self) -> tuple[Tensor, ...]: ...
@@ -29,36 +29,38 @@ class Labelled(Protocol):
 
 @contextmanager
 def seeded(seed: int) -> Iterator[torch.Generator]:
-    """Initial weights and dropout follow this seed; afterwards torch's own generator is as before.
+    """Context in which torch's global generator has this seed; its state is restored afterwards.
 
-    Gives a generator of the same seed, for whatever takes one.
+    Yields another generator with the same seed.
     """
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         yield torch.Generator().manual_seed(seed)
 
 
-class Together(torch.optim.Optimizer):
-    """Several optimizers, each with parameters of its own, as one."""
+class CombinedOptimizer(torch.optim.Optimizer):
+    """Several optimizers with disjoint parameters, stepped as one."""
 
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer]):
-        self.parts = optimizers
-        # torch keeps the groups themselves, so that a schedule changes the parts' rates
-        super().__init__([group for one in optimizers for group in one.param_groups], {})
+        self.optimizers = optimizers
+        # the groups are shared, so that a scheduler changes the rates of the optimizers
+        super().__init__(
+            [group for optimizer in optimizers for group in optimizer.param_groups], {}
+        )
 
     def step(self, closure: None = None) -> None:  # pyright: ignore
-        for one in self.parts:
-            one.step()
+        for optimizer in self.optimizers:
+            optimizer.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """The states of all of them, by their places."""
-        return {str(i): one.state_dict() for i, one in enumerate(self.parts)}
+        """The state of each optimizer, by its index."""
+        return {str(i): optimizer.state_dict() for i, optimizer in enumerate(self.optimizers)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up what `state_dict()` gave."""
-        for i, one in enumerate(self.parts):
-            one.load_state_dict(state_dict[str(i)])
-        self.param_groups = [group for one in self.parts for group in one.param_groups]
+        """Load the states that `state_dict` returned."""
+        for i, optimizer in enumerate(self.optimizers):
+            optimizer.load_state_dict(state_dict[str(i)])
+        self.param_groups = [group for part in self.optimizers for group in part.param_groups]
 
 
 def adamw(model: nn.Module, lr: float) -> torch.optim.Optimizer:
@@ -69,22 +71,24 @@ def adamw(model: nn.Module, lr: float) -> torch.optim.Optimizer:
 def muon(model: nn.Module, lr: float) -> torch.optim.Optimizer:
     """Muon for the matrices of linear layers, AdamW for all else, both without weight decay.
 
-    Source: Jordan et al. (2024). Its steps are scaled to be as large as AdamW's, so that one rate
-    does for both.
+    Source: Jordan et al. (2024). Its steps are scaled to be as large as AdamW's, so that both
+    share one learning rate.
     """
-    linear = [one.weight for one in model.modules() if isinstance(one, nn.Linear)]
-    theirs = set(map(id, linear))
-    others = [one for one in model.parameters() if id(one) not in theirs]
+    linear = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
+    linear_ids = set(map(id, linear))
+    others = [weight for weight in model.parameters() if id(weight) not in linear_ids]
     parts = (
         (linear, partial(torch.optim.Muon, adjust_lr_fn="match_rms_adamw")),
         (others, partial(torch.optim.AdamW, fused=True)),
     )
-    return Together([kind(own, lr=lr, weight_decay=0.0) for own, kind in parts if own])
+    return CombinedOptimizer(
+        [make(parameters, lr=lr, weight_decay=0.0) for parameters, make in parts if parameters]
+    )
 
 
 def fit(
     model: nn.Module,
-    batches: Callable[[], Iterable[Labelled]],
+    batches: Callable[[], Iterable[LabelledBatch]],
     epochs: int,
     lr: float = 3e-3,
     *,
@@ -95,44 +99,51 @@ def fit(
     generator: torch.Generator | None = None,
     track: Callable[[range], Iterable[int]] = iter,
 ) -> list[float]:
-    """Train at a rate that falls to zero, with AdamW or another optimizer; each epoch's mean loss.
+    """Train with a learning rate that falls linearly to zero; returns each epoch's mean loss.
 
     `batches` gives the batches of one epoch, as many each time, and `model(*batch.inputs)` a score
     for each possible label. Training ends early after `max_steps`. With a `precision`, such as
-    torch.bfloat16, the model runs under torch.autocast; it may be what torch.compile made.
-    A `checkpoint` is a file that is written after each epoch: where it is there, training goes on
-    from it and ends as it would have without the break, if the `generator` from which `batches`
-    draws is given too. `track` is wrapped around the epochs, as tqdm is, to show progress.
+    torch.bfloat16, the model runs under torch.autocast; it may be compiled.
+    The file `checkpoint` is written after each epoch; if it exists, training resumes from it, with
+    the same result as without the interruption, if the `generator` from which `batches` draws is
+    given too. `track` wraps the epochs, as tqdm does, to show progress.
     """
     was_training = model.training
-    optimized = optimizer(model, lr)
-    # its length comes with the first epoch's batches
-    rate = torch.optim.lr_scheduler.PolynomialLR(optimized, total_iters=1)
-    parts = {"model": model, "optimizer": optimized, "rate": rate}
-    history = restore(checkpoint, parts, generator)
+    optim = optimizer(model, lr)
+    # total_iters is set when the first epoch has its number of batches
+    scheduler = torch.optim.lr_scheduler.PolynomialLR(optim, total_iters=1)
+    parts = {"model": model, "optimizer": optim, "rate": scheduler}
+    history = load_checkpoint(checkpoint, parts, generator)
     model.train()
     for epoch in track(range(len(history), epochs)):
-        work = list(batches())
-        rate.total_iters = epochs * len(work)
-        left = len(work) if max_steps is None else max(0, max_steps - epoch * len(work))
-        losses = [step(model, batch, optimized, rate, precision) for batch in work[:left]]
+        epoch_batches = list(batches())
+        scheduler.total_iters = epochs * len(epoch_batches)
+        remaining = (
+            len(epoch_batches)
+            if max_steps is None
+            else max(0, max_steps - epoch * len(epoch_batches))
+        )
+        losses = [
+            train_step(model, batch, optim, scheduler, precision)
+            for batch in epoch_batches[:remaining]
+        ]
         if not losses:
             break
         history.append(sum(losses) / len(losses))
-        if checkpoint is not None and len(losses) == len(work):
-            keep(checkpoint, parts, generator, history)
+        if checkpoint is not None and len(losses) == len(epoch_batches):
+            save_checkpoint(checkpoint, parts, generator, history)
     model.train(was_training)
     return history
 
 
-def step(
+def train_step(
     model: nn.Module,
-    batch: Labelled,
+    batch: LabelledBatch,
     optimizer: torch.optim.Optimizer,
-    rate: torch.optim.lr_scheduler.LRScheduler,
+    scheduler: torch.optim.lr_scheduler.LRScheduler,
     precision: torch.dtype | None = None,
 ) -> float:
-    """One step of training; the loss before it."""
+    """One optimizer step on a batch; returns the loss before it."""
     optimizer.zero_grad()
     device = batch.labels.device.type
     with torch.autocast(device, precision, enabled=precision is not None):
@@ -140,33 +151,33 @@ def step(
     loss = F.cross_entropy(scores.float(), batch.labels.flatten())
     loss.backward()
     optimizer.step()
-    rate.step()
+    scheduler.step()
     return loss.item()
 
 
-def keep(
+def save_checkpoint(
     checkpoint: Path,
     parts: dict[str, Any],
     generator: torch.Generator | None,
     history: list[float],
 ) -> None:
-    """Write all that the next epoch depends on; the file is whole at every moment."""
+    """Write the training state and the random states to a file, atomically."""
     state = {name: part.state_dict() for name, part in parts.items()}
     state |= {"history": history, "random": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["random_cuda"] = torch.cuda.get_rng_state_all()
     if generator is not None:
         state["generator"] = generator.get_state()
-    # two programs may train the same model at the same time
+    # a name of its own: two processes may train the same model at the same time
     part = checkpoint.with_name(f"{checkpoint.name}.{os.getpid()}.part")
     torch.save(state, part)
     part.replace(checkpoint)
 
 
-def restore(
+def load_checkpoint(
     checkpoint: Path | None, parts: dict[str, Any], generator: torch.Generator | None
 ) -> list[float]:
-    """Take up what a file kept, if it is there; the mean losses of its epochs."""
+    """Restore the training state from a file; returns its mean losses, none without a file."""
     if checkpoint is None or not checkpoint.is_file():
         return []
     try:
@@ -186,30 +197,31 @@ def restore(
 
 
 @torch.no_grad()
-def kept(name: str, model: nn.Module, batches: Iterable[Labelled], *recipe: object) -> Path | None:
-    """The checkpoint of a model that is trained in this way, beside the archives of data.
+def checkpoint_path(
+    name: str, model: nn.Module, batches: Iterable[LabelledBatch], *recipe: object
+) -> Path | None:
+    """Path of a model's checkpoint in the cache folder; None where no file can be written.
 
-    Whatever changes the result makes another file: torch's version, the model and its initial
-    weights, what it computes, the batches of an epoch, and the recipe. None where no file can be
-    written.
+    Its name has a hash of all that decides the result: torch's version, the model, its initial
+    weights, its outputs, the batches of an epoch, and the recipe.
     """
-    work, was_training = list(batches), model.training
-    scores = model.eval()(*work[0].inputs)
+    epoch_batches, was_training = list(batches), model.training
+    scores = model.eval()(*epoch_batches[0].inputs)
     model.train(was_training)
-    told = hashlib.sha256(repr((torch.__version__, model, recipe)).encode())
-    seen = (x for batch in work for x in (*batch.inputs, batch.labels))
-    for x in (scores, *model.state_dict().values(), *seen):
-        told.update(x.cpu().numpy().tobytes())
+    digest = hashlib.sha256(repr((torch.__version__, model, recipe)).encode())
+    tensors = (x for batch in epoch_batches for x in (*batch.inputs, batch.labels))
+    for x in (scores, *model.state_dict().values(), *tensors):
+        digest.update(x.cpu().numpy().tobytes())
     folder = cache_folder() / "models"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
-    return folder / f"{name}-{told.hexdigest()[:16]}.pt" if os.access(folder, os.W_OK) else None
+    return folder / f"{name}-{digest.hexdigest()[:16]}.pt" if os.access(folder, os.W_OK) else None
 
 
-class Progress:
-    """How many epochs are done, as a bar."""
+class ProgressBar:
+    """Text bar of the epochs done."""
 
     def __init__(self, done: int, epochs: int):
         self.done, self.epochs = done, epochs
@@ -220,20 +232,20 @@ class Progress:
 
 
 def progress(epochs: range) -> Iterator[int]:
-    """Show in a notebook, in one line that is written over, how many epochs are done."""
-    # imported here: whoever asks for this has a notebook
+    """Iterate over the epochs with a progress bar in the notebook; for the `track` of `fit`."""
+    # imported here: only notebooks have IPython
     from IPython.display import display
 
-    line = display(Progress(epochs.start, epochs.stop), display_id=True)
+    line = display(ProgressBar(epochs.start, epochs.stop), display_id=True)
     for epoch in epochs:
         yield epoch
         if line is not None:
-            line.update(Progress(epoch + 1, epochs.stop))
+            line.update(ProgressBar(epoch + 1, epochs.stop))
 
 
 @torch.no_grad()
-def accuracy(model: nn.Module, batches: Iterable[Labelled]) -> float:
-    """The share of the labels that get the highest score, without dropout."""
+def accuracy(model: nn.Module, batches: Iterable[LabelledBatch]) -> float:
+    """Share of labels that have the highest score, in eval mode."""
     was_training = model.training
     model.eval()
     correct = total = 0

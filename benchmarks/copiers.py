@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import torch
 
-from attncourse.data.windows import Windows
+from attncourse.data.windows import WindowBatch
 from attncourse.language_model import language_model
-from attncourse.stored import HERE, write
+from attncourse.stored import FOLDER, write_weights
 from attncourse.train import fit, muon, seeded
 
 TOKENS, WIDTH, HEADS, STEPS, BATCH, RATE, SEED = 32, 32, 4, 2000, 32, 1e-2, 0
@@ -22,7 +22,7 @@ def repeated_sequences(g: torch.Generator, steps: int) -> Iterator[Windows]:
         labels = text[:, 1:].clone()
         # the first occurrence cannot be predicted
         labels[:, :n] = -100
-        yield Windows(text[:, :-1], labels)
+        yield WindowBatch(text[:, :-1], labels)
 
 
 def main() -> None:

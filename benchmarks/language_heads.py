@@ -20,7 +20,7 @@ from torch import Tensor
 
 from attncourse import english
 from attncourse.data import stored_pairs
-from attncourse.data.windows import Windowed, batch, batched
+from attncourse.data.windows import Windower, make_batch, window_batches
 from attncourse.language_model import (
     bits_by_window,
     head_weights,
@@ -28,8 +28,8 @@ from attncourse.language_model import (
     language_model,
     load_language_model,
 )
-from attncourse.language_model.heads import attention_layers, removed
-from attncourse.stored import stored
+from attncourse.language_model.heads import attention_layers, temporary_hooks
+from attncourse.stored import load_weights
 from attncourse.train import seeded
 from attncourse.transformer import LanguageModel
 

@@ -27,13 +27,13 @@ from torch import nn
 from attncourse.data.addresses import Addresses, addresses
 from attncourse.data.archives import cache_folder
 from attncourse.data.byte_pairs import stored_pairs
-from attncourse.data.windows import Windowed, batched
+from attncourse.data.windows import Windower, window_batches
 from attncourse.efficient import grouped_query_attention
 from attncourse.language_model import (
     BackOff,
     LSTMLanguageModel,
     bits_by_window,
-    interval,
+    bootstrap_interval,
     language_model,
 )
 from attncourse.relative import RelativeAttention
@@ -119,7 +119,7 @@ def run_path(size: str, name: str, seed: int, end: str) -> Path:
 
 
 def bits_of_texts(
-    model, windowed: Windowed, texts: tuple, device: str
+    model, windowed: Windower, texts: tuple, device: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Bits and number of characters of each text."""
     batches = (batch.to(device) for batch in windowed.batches(texts, 64))

@@ -21,10 +21,10 @@ from timing import RESULTS
 from attncourse.course.language_model.claims import counted
 from attncourse.data.addresses import addresses
 from attncourse.data.byte_pairs import stored_pairs
-from attncourse.data.windows import DECADES, Windowed
-from attncourse.figures.writer import TRIES
+from attncourse.data.windows import DECADES, Windower
+from attncourse.figures.writer import SUGGESTIONS
 from attncourse.language_model import load_language_model
-from attncourse.stored import stored
+from attncourse.stored import load_weights
 from attncourse.transformer import sample
 
 SEEDS, LENGTH, TEMPERATURE = 40, 40, 0.8
@@ -51,7 +51,7 @@ def draw_texts() -> Iterator[Text]:
     for by, model in (("GPT", gpt), ("trigram", trigram)):
         for seed in range(SEEDS):
             # five steps along a ring of 24 reach every decade
-            decade, begun = DECADES[5 * seed % len(DECADES)], TRIES[seed % len(TRIES)]
+            decade, begun = DECADES[5 * seed % len(DECADES)], SUGGESTIONS[seed % len(SUGGESTIONS)]
             g = torch.Generator().manual_seed(seed)
             row = windowed.prefix(decade) + windowed.pairs.encode(begun)
             start = len(row)

@@ -17,10 +17,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from attncourse.data.numbers import END, LENGTHS, START, Pairs, Words, name, numbers
+from attncourse.data.numbers import END, LENGTHS, START, TranslationBatch, Words, name, numbers
 from attncourse.dot_product import attention_weights
 from attncourse.relative import RelativeAttention
-from attncourse.stored import assigned, halves
+from attncourse.stored import read_script, unpack_half
 from attncourse.tasks import Translator, exact_matches
 from attncourse.train import fit, seeded
 from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Encoder, EncoderBlock

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from attncourse.data.sentiment import Rated, Ratings, Vocabulary, ratings, tokens
+from attncourse.data.sentiment import RatedText, Ratings, Vocabulary, ratings, tokenize
 from attncourse.train import accuracy, fit, seeded
 
 FOLDS, BATCH, MIN_COUNT = 5, 32, 2

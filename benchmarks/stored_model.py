@@ -23,7 +23,7 @@ from torch import Tensor
 from writer import add_records
 
 from attncourse.data import Addresses, BytePairs, addresses, excerpts, stored_pairs
-from attncourse.data.windows import DECADES, Windowed, batched
+from attncourse.data.windows import DECADES, Windower, window_batches
 from attncourse.language_model import (
     bits_by_window,
     bits_per_character,
@@ -33,7 +33,7 @@ from attncourse.language_model import (
     offset_score,
     without,
 )
-from attncourse.stored import HERE, packed, unpacked, write
+from attncourse.stored import FOLDER, pack, unpack, write_weights
 from attncourse.train import seeded
 
 SIZE, SEED, NAME = "full", 0, "attncourseEnglish"

@@ -30,8 +30,8 @@ from timing import time_interleaved
 from torch import Tensor
 
 from attncourse.data import Treebank, Vocabulary, treebank
-from attncourse.data.treebanks import small_letters
-from attncourse.train import Labelled, accuracy, fit, seeded, step
+from attncourse.data.treebanks import lower_turkish
+from attncourse.train import LabelledBatch, accuracy, fit, seeded, train_step
 
 SEEDS, EPOCHS, BATCH, RATE, UNKNOWN_SHARE = 3, 8, 32, 4e-3, 0.1
 LABELS = {"functions": "44 functions", "upos": "14 parts of speech"}
@@ -87,7 +87,7 @@ def training_step(vocabulary: Vocabulary, name: str, batch: Labelled) -> Callabl
     model = build_tagger(vocabulary, *MODELS[name]())
     optimizer = torch.optim.AdamW(model.parameters(), RATE, fused=True)
     rate = torch.optim.lr_scheduler.ConstantLR(optimizer)
-    return lambda: torch.tensor(step(model, batch, optimizer, rate))
+    return lambda: torch.tensor(train_step(model, batch, optimizer, rate))
 
 
 def baseline_accuracies(corpus: Treebank, label: str) -> dict[str, float]:

@@ -20,7 +20,7 @@ from attncourse.dot_product import attention_weights
 from attncourse.multi_head import split_heads
 from attncourse.relative import relative_attention
 from attncourse.tasks import Tagger, Translator, WordEmbedding
-from attncourse.train import Labelled, accuracy, fit, kept, seeded
+from attncourse.train import LabelledBatch, accuracy, checkpoint_path, fit, seeded
 from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Encoder, EncoderBlock
 
 SEEDS = 3
@@ -57,7 +57,7 @@ def encoder(dropout: float) -> Encoder:
 def train(
     title: str,
     model: nn.Module,
-    batches: Callable[[torch.Generator | None], Iterator[Labelled]],
+    batches: Callable[[torch.Generator | None], Iterator[LabelledBatch]],
     epochs: int,
     rate: float,
     g: torch.Generator,

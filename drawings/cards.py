@@ -1,4 +1,4 @@
-"""A small picture of each chapter, for the front page: one idea that a thumbnail can hold."""
+"""A thumbnail of each chapter, for the cards of the front page."""
 
 from collections.abc import Callable
 from math import cos, sin
@@ -10,13 +10,13 @@ CARDS: dict[str, Callable[[Drawing], None]] = {}
 
 
 def card(draw: Callable[[Drawing], None]) -> Callable[[Drawing], None]:
-    """Enter a function as the picture of the chapter of its name."""
+    """Decorator that registers a function as the thumbnail of the chapter of its name."""
     CARDS[draw.__name__] = draw
     return draw
 
 
 def svg(chapter: str) -> str:
-    """The picture of a chapter, or nothing for one that has none."""
+    """SVG text of a chapter's thumbnail; empty if it has none."""
     if chapter not in CARDS:
         return ""
     sheet = Drawing(WIDE, HIGH, chapter)
@@ -32,7 +32,7 @@ def dots(
     rows: range,
     weight: Callable[[int, int], float],
 ) -> None:
-    """A map of weights, a disc for each query and key."""
+    """Draw a weight matrix as discs, one for each query and key."""
     for i in rows:
         for j in rows:
             sheet.weight(x + step * j, y + step * i, weight(i, j), 0.42 * step)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
 
-def places(sheet: Drawing, xs: Sequence[float], y: float, seen: set[int]) -> None:
-    """A layer as a row of vectors, of which those that the output sees are filled."""
+def vector_row(sheet: Drawing, xs: Sequence[float], y: float, seen: set[int]) -> None:
+    """Draw a layer as a row of squares, filled where the output sees them."""
     for i, x in enumerate(xs):
         kind = "full plain" if i in seen else "grid plain"
         sheet.sheet.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, class_=kind))
@@ -29,27 +29,27 @@ def receptive_fields() -> Drawing:
         (144, "kernels of width 3", 3, 1, "plain"),
         (364, "attention", 1, 8, "weight"),
     ):
-        xs, seen, lines = row(middle - 80, 20, 9), {4}, drawsvg.Path(class_=f"grid {role}")
+        xs, seen, lines = coordinates(middle - 80, 20, 9), {4}, drawsvg.Path(class_=f"grid {role}")
         sheet.text(middle, 14, title)
-        for y in row(222 - 60 * layers, 60, layers):
-            places(sheet, xs, y, seen)
+        for y in coordinates(222 - 60 * layers, 60, layers):
+            vector_row(sheet, xs, y, seen)
             near = [(i, j) for i in sorted(seen) for j in range(9) if abs(j - i) <= reach]
             for i, j in near:
                 lines.M(xs[i], y + 9).L(xs[j], y + 51)
             seen = {j for _, j in near}
-        places(sheet, xs, 222, seen)
+        vector_row(sheet, xs, 222, seen)
         sheet.sheet.append(lines)
         sheet.text(middle, 248, f"{len(seen)} of 9 inputs", size=0.85)
     return sheet
 
 
-def grid(sheet: Drawing, left: float, top: float, size: float) -> None:
-    """A table of three outputs by the three tokens, which stand above it."""
+def table_grid(sheet: Drawing, left: float, top: float, size: float) -> None:
+    """Draw an empty table of three outputs by three tokens, with the tokens above it."""
     lines = drawsvg.Path(class_="grid plain")
-    for at in row(0, size, 4):
+    for at in coordinates(0, size, 4):
         lines.M(left, top + at).h(3 * size).M(left + at, top).v(3 * size)
     sheet.sheet.append(lines)
-    for x, token in zip(row(left + size / 2, size, 3), ("1", "10", "100"), strict=True):
+    for x, token in zip(coordinates(left + size / 2, size, 3), ("1", "10", "100"), strict=True):
         sheet.text(x, top - 12, token, "value", size=0.85)
 
 
@@ -69,7 +69,7 @@ def kernel_as_heads() -> Drawing:
         sheet.diamond(left + 45, 22, 16, f"{offset:+d}".replace("+0", "0").replace("-", "−"))
         words = f"{tap}×" if offset < 0 else f"+ {tap}×"
         sheet.text(left - 6, top + 45, words, anchor="end")
-        grid(sheet, left, top, size)
+        table_grid(sheet, left, top, size)
         for i in range(3):
             j = min(max(i + offset, 0), 2)
             total[i][j].append(tap)
@@ -78,12 +78,12 @@ def kernel_as_heads() -> Drawing:
     top, left, size = 228, 164, 34
     sheet.text(left - 6, top + 51, "=", anchor="end")
     sheet.text(left + 51, top - 40, "together")
-    grid(sheet, left, top, size)
+    table_grid(sheet, left, top, size)
     sheet.text(left + 139, top - 40, "$y$")
     sheet.strip("plain", left + 122, top, cells=3, size=size, down=True)
-    for y, terms in zip(row(top + size / 2, size, 3), total, strict=True):
-        for x, some in zip(row(left + size / 2, size, 3), terms, strict=True):
-            sheet.text(x, y, "+".join(map(str, some)) or "0", size=0.85)
-        out = sum(sum(some) * x for some, x in zip(terms, (1, 10, 100), strict=True))
+    for y, terms in zip(coordinates(top + size / 2, size, 3), total, strict=True):
+        for x, taps in zip(coordinates(left + size / 2, size, 3), terms, strict=True):
+            sheet.text(x, y, "+".join(map(str, taps)) or "0", size=0.85)
+        out = sum(sum(taps) * x for taps, x in zip(terms, (1, 10, 100), strict=True))
         sheet.text(left + 139, y, f"{out}", size=0.85)
     return sheet

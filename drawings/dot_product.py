@@ -5,26 +5,26 @@ from math import exp, sqrt
 
 import drawsvg
 
-from drawings.shapes import COLOURS, Drawing, drawing, row
+from drawings.shapes import COLOURS, Drawing, coordinates, drawing
 
-# the chapter's three words, and the padding that it puts behind them
+# the chapter's three words and the padding after them, with their vectors
 WORDS = {"the": (0, 0), "river": (2, 0), "bank": (1, 1), "(pad)": (2, 2)}
 SENTENCE = ("the", "river", "bank")
 
 
-def weights(query: tuple[int, int], keys: list[tuple[int, int]]) -> list[float]:
-    """What the softmax makes of the scores of one query."""
+def attention_weights(query: tuple[int, int], keys: list[tuple[int, int]]) -> list[float]:
+    """Softmax of the scaled dot products of one query with the keys."""
     parts = [exp((query[0] * key[0] + query[1] * key[1]) / sqrt(2)) for key in keys]
     return [part / sum(parts) for part in parts]
 
 
-def numbers(
-    sheet: Drawing, role: str, middle: float, y: float, row_of: Sequence[float], size: float = 24
+def number_strip(
+    sheet: Drawing, role: str, middle: float, y: float, numbers: Sequence[float], size: float = 24
 ) -> None:
-    """A strip around its middle, with a number in each cell."""
-    left = middle - len(row_of) * size / 2
-    sheet.strip(role, left, y - size / 2, cells=len(row_of), size=size)
-    for x, number in zip(row(left + size / 2, size, len(row_of)), row_of, strict=True):
+    """Draw a vector as a strip around (middle, y), with a number in each cell."""
+    left = middle - len(numbers) * size / 2
+    sheet.strip(role, left, y - size / 2, cells=len(numbers), size=size)
+    for x, number in zip(coordinates(left + size / 2, size, len(numbers)), numbers, strict=True):
         sheet.text(x, y, f"{number:.3g}", size=0.85)
 
 
@@ -46,14 +46,14 @@ def query_keys_values() -> Drawing:
         role = name.removesuffix("s")
         sheet.text(x, 38, letter, role if role in COLOURS else "")
     keys = [WORDS[word] for word in SENTENCE]
-    shares = weights(WORDS["bank"], keys)
-    numbers(sheet, "query", 26, 148, WORDS["bank"], 23)
+    shares = attention_weights(WORDS["bank"], keys)
+    number_strip(sheet, "query", 26, 148, WORDS["bank"], 23)
     sheet.text(26, 172, "bank", size=0.85)
     sheet.box(215, 60, 16, 176, "")
     sheet.text(223, 260, "softmax")
-    for y, word, key, share in zip(row(74, 74, 3), SENTENCE, keys, shares, strict=True):
+    for y, word, key, share in zip(coordinates(74, 74, 3), SENTENCE, keys, shares, strict=True):
         sheet.arrow((53, 148), (74, 148), (58, y), (80, y))
-        numbers(sheet, "key", 106, y, key, 23)
+        number_strip(sheet, "key", 106, y, key, 23)
         sheet.text(106, y + 24, word, size=0.85)
         sheet.arrow((133, y), (156, y))
         sheet.text(177, y, f"{sum(key) / sqrt(2):.3g}")
@@ -62,10 +62,10 @@ def query_keys_values() -> Drawing:
         sheet.weight(264, y, share)
         sheet.text(264, y + 24, f"{share:.2f}", "weight", size=0.85)
         sheet.text(288, y, "×")
-        numbers(sheet, "value", 330, y, key, 23)
+        number_strip(sheet, "value", 330, y, key, 23)
         sheet.arrow((363, y), (384, y), (366, 148), (388, 148))
     out = [sum(share * key[c] for share, key in zip(shares, keys, strict=True)) for c in (0, 1)]
-    numbers(sheet, "plain", 424, 148, [round(number, 2) for number in out], 34)
+    number_strip(sheet, "plain", 424, 148, [round(number, 2) for number in out], 34)
     return sheet
 
 
@@ -101,17 +101,17 @@ def output_shapes() -> Drawing:
             ("la", "rive", "…"),
         ),
     )
-    for middle, title, wanted, queries, labels in panels:
-        inputs = row(middle - 46, 46, 3)
+    for middle, title, subtitle, queries, labels in panels:
+        inputs = coordinates(middle - 46, 46, 3)
         sheet.text(middle, 14, title)
-        for y, line in zip((36, 54), wanted, strict=True):
+        for y, line in zip((36, 54), subtitle, strict=True):
             sheet.text(middle, y, line, size=0.85)
         for y, line in zip((302, 320), queries, strict=True):
             sheet.text(middle, y, line, "query", size=0.85)
         for x, word in zip(inputs, SENTENCE, strict=True):
             sheet.strip("plain", x - 7, 224, cells=3, size=14, down=True)
             sheet.text(x, 278, word, size=0.85)
-        outputs = row(middle - 23 * (len(labels) - 1), 46, len(labels))
+        outputs = coordinates(middle - 23 * (len(labels) - 1), 46, len(labels))
         for x, label in zip(outputs, labels, strict=True):
             sheet.text(x, 92, label, size=0.85)
             if label == "…":
@@ -185,31 +185,37 @@ def masks() -> Drawing:
     for place, (name, may) in enumerate(allowed.items()):
         left, top = 45 + 150 * (place % 2), 54 + 208 * (place // 2)
         sheet.text(left + 70, top - 40, name)
-        table(sheet, left, top, may, place % 2 == 0)
+        mask_table(sheet, left, top, may, place % 2 == 0)
     return sheet
 
 
-def table(
-    sheet: Drawing, left: float, top: float, may: Callable[[int, int], bool], named: bool
+def mask_table(
+    sheet: Drawing,
+    left: float,
+    top: float,
+    is_allowed: Callable[[int, int], bool],
+    row_labels: bool,
 ) -> None:
-    """The weights of the words and the padding on each other; what is forbidden is grey."""
+    """Draw a table of weights under a mask; forbidden cells are grey."""
     size, tokens = 35, [*WORDS.values()]
-    shut = drawsvg.Path(class_="shape plain", style="stroke: none")
+    forbidden = drawsvg.Path(class_="shape plain", style="stroke: none")
     for i, word in enumerate(WORDS):
         middle = top + (i + 0.5) * size
         sheet.text(left + (i + 0.5) * size, top - 14, word, "key", size=0.85)
-        if named:
+        if row_labels:
             sheet.text(left - 6, middle, word, "query", size=0.85, anchor="end")
-        some = [j for j in range(4) if may(i, j)]
-        for j, share in zip(some, weights(tokens[i], [tokens[j] for j in some]), strict=True):
+        allowed = [j for j in range(4) if is_allowed(i, j)]
+        for j, share in zip(
+            allowed, attention_weights(tokens[i], [tokens[j] for j in allowed]), strict=True
+        ):
             disc = drawsvg.Circle(
                 left + (j + 0.5) * size, middle, 14 * sqrt(share), class_="full weight"
             )
             sheet.sheet.append(disc)
-        for j in {*range(4)} - {*some}:
-            shut.M(left + j * size, top + i * size).h(size).v(size).h(-size).Z()
-    sheet.sheet.append(shut)
+        for j in {*range(4)} - {*allowed}:
+            forbidden.M(left + j * size, top + i * size).h(size).v(size).h(-size).Z()
+    sheet.sheet.append(forbidden)
     lines = drawsvg.Path(class_="grid plain")
-    for at in row(0, size, 5):
+    for at in coordinates(0, size, 5):
         lines.M(left, top + at).h(4 * size).M(left + at, top).v(4 * size)
     sheet.sheet.append(lines)

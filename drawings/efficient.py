@@ -4,7 +4,7 @@ from math import cos, pi, sin
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
 
 @drawing
@@ -17,10 +17,10 @@ def grouped_heads() -> Drawing:
         "Below, the cache: 8, 4 and 2 times n times d numbers.",
     )
     kinds = ((4, "multi-head"), (2, "grouped-query"), (1, "multi-query"))
-    for middle, (groups, name) in zip(row(80, 160, 3), kinds, strict=True):
+    for middle, (groups, name) in zip(coordinates(80, 160, 3), kinds, strict=True):
         sheet.text(middle, 14, name)
-        shared = row(middle - 72 * (1 - 1 / groups), 144 / groups, groups)
-        for i, x in enumerate(row(middle - 54, 36, 4)):
+        shared = coordinates(middle - 72 * (1 - 1 / groups), 144 / groups, groups)
+        for i, x in enumerate(coordinates(middle - 54, 36, 4)):
             sheet.strip("query", x - 7, 58, cells=3, size=14, down=True, label=f"$q_{i}$")
             sheet.line((x, 104), (shared[i * groups // 4], 130))
         for x in shared:
@@ -45,8 +45,8 @@ def flash_blocks() -> Drawing:
         sheet.sheet.append(drawsvg.Rectangle(x, 8, wide, 206, rx=5, class_="grid plain"))
         sheet.text(x + wide / 2, 26, words)
     roles = (("query", "Q"), ("key", "K"), ("value", "V"), ("plain", "O"))
-    for x, (role, name) in zip(row(26, 43, 4), roles, strict=True):
-        for i, y in enumerate(row(52, 52, 3)):
+    for x, (role, name) in zip(coordinates(26, 43, 4), roles, strict=True):
+        for i, y in enumerate(coordinates(52, 52, 3)):
             sheet.matrix(role, x, y, 2, 2, label=f"${name}_{i}$")
     moves = ((68, "$K_2, V_2$", 206, 278), (132, "$Q_1$", 206, 278), (184, "$O_1$", 278, 206))
     for y, words, start, end in moves:
@@ -78,7 +78,7 @@ def hash_buckets() -> Drawing:
         "sees 5, 0 and 2.",
     )
     directions(sheet, 102, 110)
-    places = row(256, 38, 6)
+    places = coordinates(256, 38, 6)
     sheet.text(239, 16, "in the text", anchor="start")
     sheet.text(239, 86, "sorted and cut into chunks", anchor="start")
     for token, (place, after) in enumerate(zip(places, (1, 3, 0, 2, 4, 5), strict=True)):
@@ -97,7 +97,7 @@ def hash_buckets() -> Drawing:
 
 
 def directions(sheet: Drawing, x: float, y: float, turn: float = 0.9) -> None:
-    """Six tokens around a circle, and the two directions that divide them."""
+    """Draw six tokens around a circle, and the direction u and -u that divides them."""
 
     def at(radius: float, angle: float) -> tuple[float, float]:
         return x + radius * cos(angle), y - radius * sin(angle)

@@ -2,7 +2,7 @@
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
 
 @drawing
@@ -15,7 +15,7 @@ def chunks_and_state() -> Drawing:
         "chunks before it, and is added to it for the next.",
     )
     chunks = (("the", "dog"), ("bites", "the"), ("man",))
-    for left, words in zip(row(4, 171, 3), chunks, strict=True):
+    for left, words in zip(coordinates(4, 171, 3), chunks, strict=True):
         corner = left + 50, 162
         sheet.sheet.append(drawsvg.Rectangle(left, 124, 130, 108, rx=5, class_="grid plain"))
         for i, word in enumerate(words):
@@ -53,14 +53,14 @@ def cache_and_state() -> Drawing:
     size, words = 9, ("the", "dog", "bites", "the")
     sheet.text(12, 46, "cache", anchor="start")
     sheet.text(12, 192, "state", anchor="start")
-    for x, word, held in zip(row(62, 112, 4), words, range(1, 5), strict=True):
+    for x, word, count in zip(coordinates(62, 112, 4), words, range(1, 5), strict=True):
         sheet.text(x, 14, word)
         sheet.text(x - 28, 74, "$k$", "key")
         sheet.text(x + 25, 74, "$v$", "value")
-        for y in row(88, 16, held):
+        for y in coordinates(88, 16, count):
             sheet.strip("key", x - 46, y, size=size)
             sheet.strip("value", x + 7, y, size=size)
-        sheet.text(x, 164, f"{8 * held} numbers", size=0.85)
+        sheet.text(x, 164, f"{8 * count} numbers", size=0.85)
         sheet.text(x - 12, 220, "$S$")
         sheet.text(x + 24, 220, "$z$")
         sheet.matrix("plain", x - 30, 234, 4, 4, size)

@@ -2,9 +2,9 @@
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
-# of "river" and "bank" on "the river bank", in head 0 by water and in head 1 by money
+# of "river" and "bank" on "the river bank", in the chapter's heads 0 (water) and 1 (money)
 WEIGHTS = (
     ((0.02, 0.87, 0.12), (0.09, 0.67, 0.24)),
     ((0.33, 0.33, 0.33), (0.21, 0.21, 0.58)),
@@ -50,7 +50,7 @@ def split_attend_join() -> Drawing:
             sheet.matrix(role, x - 30 + 32 * head, 106, rows, 2, label=label, size=14)
     for head, x in enumerate((60, 220)):
         sheet.arrow((middle, 154), (middle, 172), (x + 75, 162), (x + 75, 184))
-        one_head(sheet, head, x, 186)
+        head_panel(sheet, head, x, 186)
         piece = middle - 30 + 32 * head
         sheet.arrow((x + 75, 326), (x + 75, 350), (piece + 14, 336), (piece + 14, 360))
         sheet.matrix("plain", piece, 364, 2, 2, size=14)
@@ -62,11 +62,11 @@ def split_attend_join() -> Drawing:
     return sheet
 
 
-def one_head(sheet: Drawing, head: int, x: float, y: float) -> None:
-    """Its pieces of queries, keys and values, its weights and its output, in a frame."""
+def head_panel(sheet: Drawing, head: int, x: float, y: float) -> None:
+    """Draw a head: its queries, keys and values, weights and output, in a frame."""
     sheet.sheet.append(drawsvg.Rectangle(x, y, 150, 140, rx=5, class_="grid plain"))
     sheet.text(x + 75, y + 14, f"head {head}")
-    for at, (role, name, rows) in zip(row(x + 12, 49, 3), ROLES, strict=True):
+    for at, (role, name, rows) in zip(coordinates(x + 12, 49, 3), ROLES, strict=True):
         sheet.matrix(role, at, y + 32, rows, 2, label=f"${name}^{head}$", size=14)
     for i, weights in enumerate(WEIGHTS[head]):
         for j, weight in enumerate(weights):
@@ -112,7 +112,7 @@ def head_as_two_products() -> Drawing:
 
 
 def brace(sheet: Drawing, left: float, right: float, y: float) -> None:
-    """A brace below what lies between left and right."""
+    """Draw a brace from left to right."""
     path = drawsvg.Path(class_="line faint").M(left, y).v(6).H(right).v(-6)
     sheet.sheet.append(path)
 
@@ -161,7 +161,7 @@ def induction_head() -> Drawing:
         "query of the second Anna is Anna.",
     )
     words = ("Anna", "told", "Paul", ".", "Anna")
-    places = row(128, 78, 5)
+    places = coordinates(128, 78, 5)
     for y, name in ((22, "first layer"), (70, "words"), (124, "keys"), (172, "query")):
         sheet.text(8, y, name, anchor="start")
     for x, word in zip(places, words, strict=True):

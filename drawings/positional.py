@@ -4,18 +4,18 @@ from math import cos, sin
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
 
-def hand(sheet: Drawing, x: float, y: float, angle: float, radius: float = 24) -> None:
-    """A clock whose hand has turned clockwise from the top: its end is (sin, cos)."""
+def clock(sheet: Drawing, x: float, y: float, angle: float, radius: float = 24) -> None:
+    """Draw a clock with its hand at an angle in radians clockwise from the top."""
     sheet.sheet.append(drawsvg.Circle(x, y, radius, class_="grid plain"))
     sheet.line((x, y - radius), (x, y - radius + 5), faint=True)
     along, up = sin(angle), cos(angle)
-    needle = drawsvg.Path(class_="full position").M(x + along * radius, y - up * radius)
+    hand = drawsvg.Path(class_="full position").M(x + along * radius, y - up * radius)
     for out, aside in ((0, 3.5), (-8, 0), (0, -3.5)):
-        needle.L(x + along * out + up * aside, y - up * out + along * aside)
-    sheet.sheet.append(needle.Z())
+        hand.L(x + along * out + up * aside, y - up * out + along * aside)
+    sheet.sheet.append(hand.Z())
 
 
 @drawing
@@ -27,20 +27,20 @@ def clocks() -> Drawing:
         "top. The first turns by almost a sixth of a turn a word, each other a tenth as fast as "
         "the one above; by position 30, the second has made nearly half a turn.",
     )
-    places = {t: x for t, x in zip((0, 1, 2, 3), row(139, 62, 4), strict=True)} | {30: 417}
+    places = {t: x for t, x in zip((0, 1, 2, 3), coordinates(139, 62, 4), strict=True)} | {30: 417}
     sheet.text(90, 24, "position $t$", anchor="end")
     sheet.text(371, 24, "…")
     for t, x in places.items():
         sheet.diamond(x, 24, 14, f"{t}")
-    for i, y in enumerate(row(80, 62, 4)):
+    for i, y in enumerate(coordinates(80, 62, 4)):
         frequency = 10.0**-i
         sheet.text(90, y, f"$ω_{i}$ = {frequency:g}", anchor="end")
         for t, x in places.items():
-            hand(sheet, x, y, frequency * t)
+            clock(sheet, x, y, frequency * t)
     return sheet
 
 
-# the example's rows, and what attention makes of them: without positions, with them
+# order of the words -> outputs of attention without positions, and with them
 ORDERS = {
     (0, 1, 2): (["0.80 0.80", "1.72 0.23", "1.20 0.60"], ["0.49 1.70", "2.70 0.55", "2.55 0.59"]),
     (2, 0, 1): (["1.20 0.60", "0.80 0.80", "1.72 0.23"], ["1.11 1.67", "1.19 1.55", "2.87 −0.38"]),
@@ -62,7 +62,7 @@ def shuffled() -> Drawing:
         for top, placed, outputs in zip((34, 192), (False, True), results, strict=True):
             sheet.box(left + 112, top, 16, 92, "")
             sheet.text(left + 120, top + 106, "attention", size=0.85)
-            for t, (word, y) in enumerate(zip(order, row(top + 14, 32, 3), strict=True)):
+            for t, (word, y) in enumerate(zip(order, coordinates(top + 14, 32, 3), strict=True)):
                 sheet.text(left + 14, y, f"$x_{word}$", anchor="end")
                 sheet.numbers("plain", left + 18, y - 13, [words[word]], 21)
                 if placed:
@@ -83,7 +83,7 @@ def dependency_tree() -> Drawing:
         "the and old hang from cat and have 2. A table holds the signed distances; the one from "
         "the to old is 2, since their path has two edges.",
     )
-    (the, old, cat, sleeps), (root, middle, leaf) = row(74, 42, 4), row(78, 54, 3)
+    (the, old, cat, sleeps), (root, middle, leaf) = coordinates(74, 42, 4), coordinates(78, 54, 3)
     sheet.text(24, 18, "depth")
     sheet.text(368, 18, "distance")
     path = drawsvg.Path(class_="shape position", style="fill: none; stroke-width: 4")
@@ -94,11 +94,11 @@ def dependency_tree() -> Drawing:
         sheet.diamond(24, y, 13, f"{depth}")
     sheet.sheet.append(drawsvg.Rectangle(330, 60, 38, 36, class_="shape position"))
     for (word, (x, y)), at, down in zip(
-        words.items(), row(311, 38, 4), row(78, 36, 4), strict=True
+        words.items(), coordinates(311, 38, 4), coordinates(78, 36, 4), strict=True
     ):
         sheet.text(x, y, word)
         sheet.text(at, 48, word, size=0.85)
         sheet.text(286, down, word, anchor="end", size=0.85)
     distances = ("0 2 1 2", "−2 0 1 2", "−1 −1 0 1", "−2 −2 −1 0")
-    sheet.numbers("position", 292, 60, [one.split() for one in distances], 38, 36)
+    sheet.numbers("position", 292, 60, [line.split() for line in distances], 38, 36)
     return sheet

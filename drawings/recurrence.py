@@ -5,11 +5,11 @@ from math import dist, sqrt
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
 
-def marked(sheet: Drawing, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """An arrow that is wider than the others."""
+def bold_arrow(sheet: Drawing, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Draw a wide arrow."""
     # the head covers the end of the line
     short = 1 - 6 / dist(start, end)
     line = drawsvg.Path(class_="line", style="stroke-width: 3").M(*start)
@@ -19,7 +19,7 @@ def marked(sheet: Drawing, start: tuple[float, float], end: tuple[float, float])
 
 
 def gates(sheet: Drawing, columns: Sequence[float]) -> None:
-    """What an LSTM makes of the four parts of its product: gates, new content."""
+    """Draw the three gates and the new content of an LSTM, with their numbers."""
     parts = {"f": (0.982, "forget"), "i": (0.5, "input"), "g": (0.762, "new"), "o": (0.5, "output")}
     for x, (letter, (number, name)) in zip(columns, parts.items(), strict=True):
         sheet.arrow((x, 262), (x, 234))
@@ -45,7 +45,7 @@ def path_lengths() -> Drawing:
         "1 to 4. In attention, every token reaches the last output in one step.",
     )
     for left, title, letter in ((34, "recurrent network", "h"), (274, "attention", "y")):
-        places = row(left, 38, 5)
+        places = coordinates(left, 38, 5)
         sheet.text(left + 76, 14, title)
         for t, x in enumerate(places):
             sheet.text(x, 48, f"${letter}_{t}$")
@@ -54,17 +54,17 @@ def path_lengths() -> Drawing:
             sheet.text(x, 232, f"$x_{t}$")
             if letter == "h" and t:
                 sheet.arrow((x, 183), (x, 109), faint=True)
-                marked(sheet, (x - 29, 85), (x - 9, 85))
+                bold_arrow(sheet, (x - 29, 85), (x - 9, 85))
                 sheet.text(x - 19, 72, f"{t}", size=0.85)
         if letter == "h":
-            marked(sheet, (left, 183), (left, 109))
+            bold_arrow(sheet, (left, 183), (left, 109))
             sheet.text(left + 76, 260, "4 steps")
         else:
             last = places[-1]
             for t, x in enumerate(places):
                 for below in places[t == 4 : t + 1]:
                     sheet.line((below, 183), (x, 109), faint=True)
-            marked(sheet, (left, 183), (last, 109))
+            bold_arrow(sheet, (left, 183), (last, 109))
             sheet.text(left + 76, 260, "1 step")
     return sheet
 
@@ -78,7 +78,7 @@ def lstm_step() -> Drawing:
         "input gate, 0.5, times the new content, 0.762, is added. The new cell is 2.345. Its tanh "
         "times the output gate, 0.5, is the state, 0.491.",
     )
-    forget, enter, new, out = columns = row(100, 78, 4)
+    forget, enter, new, out = columns = coordinates(100, 78, 4)
     gates(sheet, columns)
     sheet.box(70, 264, 296, 30, "$W_{ih} x_t + b_{ih} + W_{hh} h_{t−1} + b_{hh}$")
     sheet.arrow((218, 326), (218, 296))

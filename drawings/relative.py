@@ -5,7 +5,7 @@ from math import cos, radians, sin
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
 WORDS = ("dog", "bites", "dog")
 
@@ -19,17 +19,17 @@ def clipped_offsets() -> Drawing:
         "left. Clipped at 1, and with 1 added, they are row numbers from 0 to 2. The tables for "
         "keys and values have a vector in each row.",
     )
-    rows = row(53, 32, 3)
+    rows = coordinates(53, 32, 3)
     sheet.text(94, 18, "offset $j−i$")
     sheet.text(238, 18, "row")
     for left, table in ((46, ("0 1 2", "−1 0 1", "−2 −1 0")), (190, ("1 2 2", "0 1 2", "0 0 1"))):
-        sheet.numbers("position", left, 37, [one.split() for one in table], 32, 32)
+        sheet.numbers("position", left, 37, [line.split() for line in table], 32, 32)
     # the two corners are clipped
     for left in (46, 190):
         for x, y in ((left + 64, 37), (left, 101)):
             sheet.sheet.append(drawsvg.Rectangle(x, y, 32, 32, class_="shape position"))
     # the second word stands below the others, which leave it no room
-    for word, x, y, low in zip(WORDS, row(62, 32, 3), rows, (146, 164, 146), strict=True):
+    for word, x, y, low in zip(WORDS, coordinates(62, 32, 3), rows, (146, 164, 146), strict=True):
         sheet.text(40, y, word, anchor="end", size=0.85)
         sheet.text(x, low, word, size=0.85)
     sheet.arrow((147, 85), (185, 85))
@@ -51,9 +51,9 @@ def clipped_offsets() -> Drawing:
 Cells = list[tuple[str, int]]
 
 
-def cells(sheet: Drawing, x: float, y: float, some: Cells, size: float, fade: range) -> None:
-    """A row of entries with their offsets, the darker the later their query; padding is empty."""
-    for j, (offset, query) in enumerate(some):
+def entry_row(sheet: Drawing, x: float, y: float, entries: Cells, size: float, fade: range) -> None:
+    """Draw a row of (offset, query) entries, darker for later queries; padding is empty."""
+    for j, (offset, query) in enumerate(entries):
         shade = 0.08 + 0.16 * query if offset else 0
         look = f"fill-opacity: {shade:.2f}; stroke-width: 1; opacity: {0.35 if j in fade else 1}"
         kind = f"shape {'query' if offset else 'plain'}"
@@ -63,7 +63,7 @@ def cells(sheet: Drawing, x: float, y: float, some: Cells, size: float, fade: ra
 
 
 def brackets(sheet: Drawing, starts: Sequence[float], y: float, wide: float, high: float) -> None:
-    """A bracket over each stretch, or under it where it is of negative height."""
+    """Draw brackets of a width, above y or, for a negative height, below."""
     path = drawsvg.Path(class_="line")
     for x in starts:
         path.M(x + 3, y + high).v(-high).h(wide - 6).v(high)
@@ -81,31 +81,31 @@ def skewed() -> Drawing:
     )
     size, left, n = 25, 5, 3
     padded = [[("", i), *((offset, i) for offset in ("−2", "−1", "0", "1", "2"))] for i in range(n)]
-    line = [entry for some in padded for entry in some]
+    line = [entry for entries in padded for entry in entries]
     cut = [line[at : at + 5] for at in (3, 8, 13)]
-    for some, top, words, fade in (
+    for rows, top, words, fade in (
         (padded, 10, "one more number\nin front of each row", range(0)),
         (cut, 214, "the first 3 columns:\nthe offset $j−i$", range(3, 5)),
     ):
-        for i, y in enumerate(row(top, size, n)):
+        for i, y in enumerate(coordinates(top, size, n)):
             sheet.text(98, y + size / 2, f"$q_{i}$", "query", anchor="end")
-            cells(sheet, 105, y, some[i], size, fade)
-        for y, some_words in zip((top + 28, top + 48), words.split("\n"), strict=True):
-            sheet.text(275, y, some_words, anchor="start")
+            entry_row(sheet, 105, y, rows[i], size, fade)
+        for y, line_words in zip((top + 28, top + 48), words.split("\n"), strict=True):
+            sheet.text(275, y, line_words, anchor="start")
     sheet.sheet.append(
         drawsvg.Rectangle(105, 214, 75, 75, class_="line", style="stroke-width: 2.5")
     )
-    brackets(sheet, row(left, 6 * size, n), 122, 6 * size, 7)
+    brackets(sheet, coordinates(left, 6 * size, n), 122, 6 * size, 7)
     sheet.text(230, 107, "end to end", size=0.85)
-    cells(sheet, left, 133, line, size, range(3))
-    brackets(sheet, row(left + 3 * size, 5 * size, n), 169, 5 * size, -7)
+    entry_row(sheet, left, 133, line, size, range(3))
+    brackets(sheet, coordinates(left + 3 * size, 5 * size, n), 169, 5 * size, -7)
     sheet.text(left + 1.5 * size, 174, "drop 3", size=0.85)
     sheet.text(left + 10.5 * size, 186, "rows of 5", size=0.85)
     return sheet
 
 
 def vector(sheet: Drawing, role: str, x: float, y: float, length: float, angle: float) -> None:
-    """An arrow in the colour of its role, so many degrees to the left of the horizontal."""
+    """Draw an arrow in the colour of a role, at an angle in degrees from the x axis."""
     along, up = cos(radians(angle)), sin(radians(angle))
     path = drawsvg.Path(class_=f"full {role}").M(x + length * along, y - length * up)
     neck = length - 11
@@ -124,7 +124,9 @@ def rotated() -> Drawing:
         "are 6. With both at position 0 the angle is wider, and the score is 3.",
     )
     unit, y = 23, 80
-    for x, (i, j), score in zip(row(76, 161, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True):
+    for x, (i, j), score in zip(
+        coordinates(76, 161, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True
+    ):
         angles = {"query": 63.435 + 90 * i, "key": 90.0 * j}
         lengths = {"query": unit * 5**0.5, "key": unit * 3}
         between = drawsvg.Path(class_="shape plain", style="stroke: none").M(x, y)

@@ -1,4 +1,4 @@
-"""What the drawings are made of: one shape for each thing, in its colour, and words.
+"""The shapes of the drawings: one shape and colour for each role, and text.
 
 A query is a strip with round ends, a key one with straight ends, a value one with pointed ends;
 weights are circles, whose area is the weight; positions are diamonds. The letters q, k and v stand
@@ -36,18 +36,18 @@ STYLE = (
     + """:root.drawing { color-scheme: light dark; color: CanvasText; background: Canvas; }
 """
 )
-# a drawing that is drawn smaller than this share of its size scrolls instead
-SMALLEST = 0.68
-# how far the pointed ends of a value reach out
-POINT = 6
-LETTERS = re.compile(r"\$([^$]+)\$")
-PART = re.compile(r"([_^])(?:\{([^}]*)\}|(.))|([^_^]+)")
+# a drawing is not scaled below this share of its size, but scrolls
+MIN_SCALE = 0.68
+# length of the pointed ends of a value
+VALUE_TIP = 6
+MATH = re.compile(r"\$([^$]+)\$")
+MATH_PART = re.compile(r"([_^])(?:\{([^}]*)\}|(.))|([^_^]+)")
 
 DRAWINGS: dict[str, Callable[[], "Drawing"]] = {}
 
 
 def drawing(make: Callable[[], "Drawing"]) -> Callable[[], "Drawing"]:
-    """Enter a function among the drawings, under its own name."""
+    """Decorator that registers a drawing under the function's name."""
     if make.__name__ in DRAWINGS:
         raise ValueError(f"two drawings are called {make.__name__}")
     DRAWINGS[make.__name__] = make
@@ -55,16 +55,16 @@ def drawing(make: Callable[[], "Drawing"]) -> Callable[[], "Drawing"]:
 
 
 class Drawing:
-    """A sheet of that width and height, in pixels, and the words that stand for it."""
+    """An SVG drawing with a size in pixels and a text alternative."""
 
     def __init__(self, width: int, height: int, alt: str):
-        look = f"min-width: {round(SMALLEST * width)}px"
+        look = f"min-width: {round(MIN_SCALE * width)}px"
         kind = "drawing wide" if width > 400 else "drawing"
         self.sheet = drawsvg.Drawing(width, height, class_=kind, role="img", style=look)
         self.sheet.append(drawsvg.Raw(f"<title>{escape(alt)}</title>\n<style>{STYLE}</style>"))
 
     def svg(self) -> str:
-        """The drawing as the text of an SVG file."""
+        """The drawing as SVG text."""
         text = self.sheet.as_svg(header="", skip_js=True, skip_css=True) or ""
         text = re.sub(r'\s*xmlns:xlink="[^"]*"|<defs>\s*</defs>\n', "", text)
         return re.sub(r'"(-?\d+\.\d{2})\d+"', r'"\1"', text) + "\n"
@@ -78,13 +78,13 @@ class Drawing:
         anchor: str = "middle",
         size: float = 1,
     ) -> None:
-        """Words whose middle line lies at y; $q_i$ is a letter, with what is below or above it."""
+        """Draw text centred vertically on y; $q_i$ is a letter with sub- and superscripts."""
         text = drawsvg.Text("", f"{size}em", x, y, text_anchor=anchor)
         if role:
             text.args["class"] = f"tint {role}"
         height = 0.0
-        for part, kind, above, scale in spans(words):
-            # an em is that of the part's own letters
+        for part, kind, above, scale in text_spans(words):
+            # em units are relative to the part's own font size
             args = {"class": kind} if kind else {}
             if above != height:
                 args["dy"] = f"{(height - above) / scale:.2f}em"
@@ -102,7 +102,7 @@ class Drawing:
         down: bool = False,
         label: str = "",
     ) -> None:
-        """A vector as a row of cells from its corner (x, y), or as a column where `down`."""
+        """Draw a vector as a row of cells from the corner (x, y), or as a column if `down`."""
         long, wide = cells * size, size
         along, across = (wide, long) if down else (long, wide)
         self.outline(role, x, y, along, across)
@@ -110,7 +110,7 @@ class Drawing:
         if label and down:
             self.text(x + wide / 2, y - 13, label, role)
         elif label:
-            reach = POINT if role == "value" else 0
+            reach = VALUE_TIP if role == "value" else 0
             self.text(x - 7 - reach, y + wide / 2, label, role, anchor="end")
 
     def matrix(
@@ -123,7 +123,7 @@ class Drawing:
         size: float = 16,
         label: str = "",
     ) -> None:
-        """A matrix from its corner; a label stands in it in place of the lines between cells."""
+        """Draw a matrix from its corner (x, y), with a label or with the lines between cells."""
         wide, high = cols * size, rows * size
         self.outline(role, x, y, wide, high)
         if label:
@@ -134,7 +134,7 @@ class Drawing:
     def inner_lines(
         self, role: str, x: float, y: float, rows: int, cols: int, wide: float, high: float
     ) -> None:
-        """The lines between cells of that size, without those around them."""
+        """Draw the lines between cells, without the border."""
         lines = drawsvg.Path(class_=f"grid {role}")
         for row in range(1, rows):
             lines.M(x, y + row * high).h(cols * wide)
@@ -143,15 +143,17 @@ class Drawing:
         self.sheet.append(lines)
 
     def outline(self, role: str, x: float, y: float, wide: float, high: float) -> None:
-        """The shape that a role has, around a strip or a matrix."""
+        """Draw the border of a strip or a matrix in the shape of its role."""
         kind = {"class_": f"shape {role}"}
         if role == "value":
             short = min(wide, high) / 2
             path = drawsvg.Path(**kind).M(x, y)
             if wide >= high:
-                path.h(wide).l(POINT, short).l(-POINT, short).h(-wide).l(-POINT, -short)
+                path.h(wide).l(VALUE_TIP, short).l(-VALUE_TIP, short).h(-wide).l(-VALUE_TIP, -short)
             else:
-                path.l(short, -POINT).l(short, POINT).v(high).l(-short, POINT).l(-short, -POINT)
+                path.l(short, -VALUE_TIP).l(short, VALUE_TIP).v(high).l(-short, VALUE_TIP).l(
+                    -short, -VALUE_TIP
+                )
             self.sheet.append(path.Z())
         else:
             round_ = min(wide, high) / 2 if role == "query" else 0
@@ -160,11 +162,11 @@ class Drawing:
     def box(
         self, x: float, y: float, wide: float, high: float, words: str, role: str = "plain"
     ) -> None:
-        """A part that computes: words in a box with rounded corners."""
+        """Draw a computing part: words in a box with rounded corners."""
         self.sheet.append(drawsvg.Rectangle(x, y, wide, high, rx=5, class_=f"shape {role}"))
-        rows = words.split("\n")
-        for row, some in enumerate(rows):
-            self.text(x + wide / 2, y + high / 2 + 19 * (row - (len(rows) - 1) / 2), some)
+        lines = words.split("\n")
+        for i, line in enumerate(lines):
+            self.text(x + wide / 2, y + high / 2 + 19 * (i - (len(lines) - 1) / 2), line)
 
     def numbers(
         self,
@@ -175,27 +177,27 @@ class Drawing:
         wide: float = 30,
         high: float = 26,
     ) -> None:
-        """A table of numbers from its corner, each in a cell."""
+        """Draw a table of numbers from its corner (x, y)."""
         cols = len(rows[0])
         self.outline(role, x, y, wide * cols, high * len(rows))
         self.inner_lines(role, x, y, len(rows), cols, wide, high)
-        for i, some in enumerate(rows):
-            for j, one in enumerate(some):
-                self.text(x + (j + 0.5) * wide, y + (i + 0.5) * high, one, size=0.85)
+        for i, numbers in enumerate(rows):
+            for j, number in enumerate(numbers):
+                self.text(x + (j + 0.5) * wide, y + (i + 0.5) * high, number, size=0.85)
 
     def combine(self, x: float, y: float, sign: str) -> None:
-        """A circle in which two numbers, or two vectors, meet."""
+        """Draw an operator, such as + or ×, in a circle."""
         self.sheet.append(drawsvg.Circle(x, y, 11, class_="line"))
         self.text(x, y, sign, size=1.2)
 
     def weight(self, x: float, y: float, weight: float, radius: float = 11) -> None:
-        """A weight as a disc in a circle, which a weight of 1 fills."""
+        """Draw a weight as a disc, which fills its circle at weight 1."""
         self.sheet.append(drawsvg.Circle(x, y, radius, class_="grid weight"))
         if weight:
             self.sheet.append(drawsvg.Circle(x, y, radius * sqrt(weight), class_="full weight"))
 
     def diamond(self, x: float, y: float, radius: float = 11, words: str = "") -> None:
-        """A position, with its number in it."""
+        """Draw a position, with its number in a diamond."""
         r = radius
         path = drawsvg.Path(class_="shape position").M(x, y - r).l(r, r).l(-r, r).l(-r, -r).Z()
         self.sheet.append(path)
@@ -203,7 +205,7 @@ class Drawing:
             self.text(x, y, words, size=0.85)
 
     def arrow(self, *points: tuple[float, float], faint: bool = False, head: bool = True) -> None:
-        """A line through the points, with a head at its end; four points make one curve."""
+        """Draw an arrow through the points; four points make a Bézier curve."""
         kind = " faint" if faint else ""
         line = drawsvg.Path(class_=f"line{kind}").M(*points[0])
         before, (x, y) = points[-2:]
@@ -218,30 +220,31 @@ class Drawing:
         self.sheet.append(line)
         if head:
             turns = (turn + pi / 7, turn - pi / 7)
-            sides = [(x - 9 * cos(one), y - 9 * sin(one)) for one in turns]
+            sides = [(x - 9 * cos(angle), y - 9 * sin(angle)) for angle in turns]
             self.sheet.append(
                 drawsvg.Path(class_=f"head{kind}").M(x, y).L(*sides[0]).L(*sides[1]).Z()
             )
 
     def line(self, *points: tuple[float, float], faint: bool = False) -> None:
+        """Draw a line through the points; four points make a Bézier curve."""
         self.arrow(*points, faint=faint, head=False)
 
 
-def spans(words: str) -> Iterator[tuple[str, str, float, float]]:
-    """The parts of a text: words, class, height above the line and size, in em."""
+def text_spans(words: str) -> Iterator[tuple[str, str, float, float]]:
+    """Parts of a text with $math$: string, CSS class, baseline shift and font size in em."""
     middle = -0.35
-    for place, part in enumerate(LETTERS.split(words)):
-        if place % 2 == 0:
+    for i, part in enumerate(MATH.split(words)):
+        if i % 2 == 0:
             if part:
                 yield part, "", middle, 1
             continue
-        for mark, many, one, plain in PART.findall(part):
+        for mark, braced, single, letter in MATH_PART.findall(part):
             if mark:
-                yield many or one, "small", middle + (0.4 if mark == "^" else -0.22), 0.75
+                yield braced or single, "small", middle + (0.4 if mark == "^" else -0.22), 0.75
             else:
-                yield plain, "letter", middle, 1
+                yield letter, "letter", middle, 1
 
 
-def row(start: float, step: float, count: int) -> Sequence[float]:
-    """The places of so many things, one step apart."""
+def coordinates(start: float, step: float, count: int) -> Sequence[float]:
+    """`count` coordinates from `start` on, one step apart."""
     return [start + step * i for i in range(count)]

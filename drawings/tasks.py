@@ -2,7 +2,7 @@
 
 import drawsvg
 
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import Drawing, coordinates, drawing
 
 
 @drawing
@@ -17,19 +17,19 @@ def three_outputs() -> Drawing:
     )
     for middle, title in ((76, "per token"), (238, "per text"), (400, "a new text")):
         sheet.text(middle, 14, title)
-        places = row(middle - 44, 44, 3)
+        places = coordinates(middle - 44, 44, 3)
         for x, word in zip(places, ("the", "river", "bank"), strict=True):
             sheet.text(x, 316, word, size=0.85)
             sheet.arrow((x, 304), (x, 286))
             sheet.arrow((x, 252), (x, 234))
             sheet.strip("plain", x - 7, 188, cells=3, size=14, down=True)
         sheet.box(middle - 66, 254, 132, 30, "encoder")
-    for x, label in zip(row(32, 44, 3), ("det", "nn", "root"), strict=True):
+    for x, label in zip(coordinates(32, 44, 3), ("det", "nn", "root"), strict=True):
         sheet.arrow((x, 186), (x, 152))
         sheet.box(x - 18, 122, 36, 28, "$W$")
         sheet.arrow((x, 120), (x, 92))
         sheet.text(x, 78, label, size=0.85)
-    for x in row(194, 44, 3):
+    for x in coordinates(194, 44, 3):
         sheet.line((x, 186), (238, 160))
     sheet.text(264, 152, "mean", anchor="start", size=0.85)
     sheet.strip("plain", 231, 118, cells=3, size=14, down=True)
@@ -38,7 +38,7 @@ def three_outputs() -> Drawing:
     sheet.text(238, 44, "positive", size=0.85)
     sheet.arrow((400, 186), (400, 154))
     sheet.box(334, 122, 132, 30, "decoder")
-    places = row(352, 48, 3)
+    places = coordinates(352, 48, 3)
     for x, word in zip(places, ("la", "rive", "⟨end⟩"), strict=True):
         sheet.arrow((x, 120), (x, 92))
         sheet.text(x, 78, word, size=0.85)
@@ -57,8 +57,8 @@ def five_folds() -> Drawing:
         "testing and the others are for training, in row 2 the second, and so on. Each part is "
         "tested once.",
     )
-    places = row(76, 70, 5)
-    for run, y in enumerate(row(4, 34, 5)):
+    places = coordinates(76, 70, 5)
+    for run, y in enumerate(coordinates(4, 34, 5)):
         sheet.text(4, y + 13, f"run {run + 1}", anchor="start")
         for part, x in enumerate(places):
             tested = part == run
@@ -78,7 +78,7 @@ def exact_match() -> Drawing:
         "The right name of 247 in seven tokens, above what a model wrote. One token differs: fünf "
         "in place of vier. So six of seven tokens are right, but the text is wrong.",
     )
-    places = row(3, 68, 7)
+    places = coordinates(3, 68, 7)
     for y, name in ((22, "right"), (82, "written")):
         sheet.text(3, y - 12, name, anchor="start")
         for x, word in zip(places, words, strict=True):

@@ -3,18 +3,18 @@
 import drawsvg
 
 from drawings.multi_head import brace
-from drawings.shapes import POINT, Drawing, drawing, row
+from drawings.shapes import VALUE_TIP, Drawing, coordinates, drawing
 
 
 def plus(sheet: Drawing, x: float, y: float) -> None:
-    """Where a part's output joins the stream."""
+    """Draw the plus sign where a part's output joins the stream."""
     sheet.sheet.append(drawsvg.Circle(x, y, 9, class_="shape plain"))
     sheet.line((x - 9, y), (x + 9, y))
     sheet.line((x, y - 9), (x, y + 9))
 
 
 def norm(sheet: Drawing, x: float, y: float) -> None:
-    """A norm, which is an outline, so that it is not taken for a part that writes."""
+    """Draw a norm as an outline, unlike the parts that write to the stream."""
     sheet.sheet.append(drawsvg.Rectangle(x, y, 108, 30, rx=5, class_="line"))
     sheet.text(x + 54, y + 15, "norm")
 
@@ -37,7 +37,7 @@ def pre_and_post_norm() -> Drawing:
 
 
 def pre_norm(sheet: Drawing, x: float) -> None:
-    """Two parts beside a stream that nothing interrupts."""
+    """Draw a pre-norm block, with its two parts beside the stream at x."""
     sheet.arrow((x, 398), (x, 32))
     for low, part in ((376, "attention"), (204, "feed-forward")):
         side = x + 74
@@ -52,7 +52,7 @@ def pre_norm(sheet: Drawing, x: float) -> None:
 
 
 def post_norm(sheet: Drawing, x: float) -> None:
-    """Two parts, after each of which the stream itself is normalised."""
+    """Draw a post-norm block, with a norm on the stream after each of its two parts."""
     sheet.line((x, 398), (x, 376))
     for low, part in ((376, "attention"), (204, "feed-forward")):
         side = x + 74
@@ -86,7 +86,7 @@ def encoder_decoder() -> Drawing:
     for x, tokens, count, turn in ((left, "source", "m", 1), (right, "target", "n", -1)):
         sheet.text(x, 484, f"{tokens}: ${count}$ tokens")
         sheet.arrow((x, 472), (x, 452))
-        part(sheet, x, 418, "embedding")
+        part_box(sheet, x, 418, "embedding")
         sheet.arrow((x, 418), (x, 397))
         plus(sheet, x, 388)
         sheet.diamond(x + 74 * turn, 388)
@@ -94,41 +94,41 @@ def encoder_decoder() -> Drawing:
         sheet.arrow((x, 379), (x, 346))
         sheet.text(x + 10, 363, f"${count} × d$", anchor="start", size=0.9)
     frame(sheet, left, 240)
-    part(sheet, left, 302, "self-attention")
+    part_box(sheet, left, 302, "self-attention")
     sheet.arrow((left, 302), (left, 284))
-    part(sheet, left, 250, "feed-forward")
+    part_box(sheet, left, 250, "feed-forward")
     sheet.text(30, 293, "$L$ ×", anchor="end")
     frame(sheet, right, 120)
-    part(sheet, right, 302, "causal attention")
+    part_box(sheet, right, 302, "causal attention")
     sheet.arrow((right, 302), (right, 286))
     sheet.matrix("query", right - 14, 258, 2, 2, label="$Q$", size=14)
     sheet.arrow((right, 258), (right, 242))
-    part(sheet, right, 182, "cross-attention", 60)
+    part_box(sheet, right, 182, "cross-attention", 60)
     sheet.arrow((right, 182), (right, 164))
-    part(sheet, right, 130, "feed-forward")
+    part_box(sheet, right, 130, "feed-forward")
     sheet.text(460, 233, "× $L$", anchor="start")
     sheet.line((left, 240), (left, 212), (212, 212))
     sheet.text(left + 10, 227, "$m × d$", anchor="start", size=0.9)
     sheet.text(left + 47, 197, "memory")
     for y, role, name in ((194, "key", "K"), (230, "value", "V")):
-        reach = POINT if role == "value" else 0
+        reach = VALUE_TIP if role == "value" else 0
         sheet.arrow((212, 212), (212, y), (238 - reach, y))
         sheet.matrix(role, 238, y - 14, 2, 2, label=f"${name}$", size=14)
         sheet.arrow((266 + reach, y), (right - 70, y))
     sheet.arrow((right, 120), (right, 96))
-    part(sheet, right, 48, "scores: product\nwith the table", 48)
+    part_box(sheet, right, 48, "scores: product\nwith the table", 48)
     sheet.arrow((right, 48), (right, 26))
     sheet.text(right, 12, "$n$ × vocabulary", size=0.9)
     return sheet
 
 
-def part(sheet: Drawing, x: float, y: float, words: str, high: float = 34) -> None:
-    """A part of the model, in the column around x."""
+def part_box(sheet: Drawing, x: float, y: float, words: str, high: float = 34) -> None:
+    """Draw a part of the model, centred on x."""
     sheet.box(x - 70, y, 140, high, words)
 
 
 def frame(sheet: Drawing, x: float, y: float) -> None:
-    """A frame around the parts of a block, from y on."""
+    """Draw the frame of a block, centred on x, with its top at y."""
     sheet.sheet.append(drawsvg.Rectangle(x - 82, y, 164, 346 - y, rx=5, class_="grid plain"))
 
 
@@ -141,7 +141,7 @@ def teacher_forcing() -> Drawing:
         "outputs at once; the targets are the, river, bank, end. Below, generation: the decoder "
         "is called four times, and each word that it writes becomes the next input.",
     )
-    places, words = row(114, 98, 4), ("⟨begin⟩", "the", "river", "bank", "⟨end⟩")
+    places, words = coordinates(114, 98, 4), ("⟨begin⟩", "the", "river", "bank", "⟨end⟩")
     for top, title, above, below in (
         (0, "training: one pass", "targets", "inputs"),
         (188, "generation: four steps", "outputs", "inputs"),
@@ -173,25 +173,25 @@ def caches_by_the_step() -> Drawing:
         "new. Below, the keys and values of the cross-attention: four, the same in every step, "
         "made once before the first.",
     )
-    places = row(94, 128, 3)
+    places = coordinates(94, 128, 3)
     for y, words in ((41, "query"), (106, "self-"), (125, "attention"),
                      (226, "cross-"), (245, "attention")):  # fmt: skip
         sheet.text(4, y, words, anchor="start")
     for step, x in enumerate(places):
         sheet.text(x + 37, 12, f"step {step + 1}")
         sheet.strip("query", x + 23, 34, cells=2, size=14, label="$q$")
-        keep(sheet, x, 84, step + 1)
+        key_value_rows(sheet, x, 84, step + 1)
         sheet.text(x + 84, 91 + 24 * step, "new", anchor="start", size=0.9)
-        keep(sheet, x, 192, 4)
+        key_value_rows(sheet, x, 192, 4)
     brace(sheet, places[0], places[2] + 74, 288)
     sheet.text(places[1] + 37, 308, "made once, from the memory", size=0.9)
     return sheet
 
 
-def keep(sheet: Drawing, x: float, y: float, tokens: int) -> None:
-    """The keys and the values of so many tokens."""
+def key_value_rows(sheet: Drawing, x: float, y: float, tokens: int) -> None:
+    """Draw the cached keys and values of some tokens, one row for each."""
     sheet.text(x + 14, y - 14, "$k$", "key")
     sheet.text(x + 54, y - 14, "$v$", "value")
-    for top in row(y, 24, tokens):
+    for top in coordinates(y, 24, tokens):
         sheet.strip("key", x, top, cells=2, size=14)
         sheet.strip("value", x + 40, top, cells=2, size=14)

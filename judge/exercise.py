@@ -1,6 +1,7 @@
 """What an exercise is: its card, its reference, the inputs that decide, right and wrong answers."""
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -173,6 +174,7 @@ class Exercise:
     hints: tuple[str, ...]
     aims: tuple[str, ...] = ()
     task: Task | None = field(default=None, repr=False)
+    module: str = ""
     differentiable: bool = True
     floating: bool = True
     # a longer input may cost some lines more (a check of its own, a few powers of two), but not
@@ -207,14 +209,15 @@ class Exercise:
                 raise ValueError(f'{self.name}: forbidden holds names, as "softmax", and not {one}')
 
     @classmethod
-    def read(cls, file: str, **more: Any) -> Self:
-        """The exercise whose text lies beside this file of Python, with what is not in the text."""
-        task = Task.read(Path(file).with_suffix(".md"))
+    def read(cls, module: str, **more: Any) -> Self:
+        """The exercise whose text lies beside this module, with what is not in the text."""
+        file = Path(str(sys.modules[module].__file__))
+        task = Task.read(file.with_suffix(".md"))
         said = task.settings
         return cls(
             name=task.name,
             # <chapter>/exercises/<name>.py
-            chapter=Path(file).parents[1].name,
+            chapter=file.parents[1].name,
             title=task.title,
             kind=said["kind"],
             difficulty=int(said["difficulty"]),
@@ -223,6 +226,7 @@ class Exercise:
             hints=task.hints,
             aims=tuple(said.get("aims", "").replace(",", " ").split()),
             task=task,
+            module=module,
             **more,
         )
 

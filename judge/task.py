@@ -23,13 +23,17 @@ WARM_UP = 5
 
 @dataclass(frozen=True)
 class Task:
-    """An exercise's title, its text with all code cells, its three hints and its settings."""
+    """An exercise's title, its text with all code cells, its three hints and its settings.
+
+    `imports` are what the chapter's notebook begins with, from the page that lists its exercises.
+    """
 
     name: str
     title: str
     text: str
     hints: tuple[str, ...]
     settings: Mapping[str, str]
+    imports: str = ""
 
     @classmethod
     def read(cls, path: Path) -> "Task":
@@ -45,7 +49,10 @@ class Task:
         if unknown := settings.keys() - NEEDED - OPTIONAL:
             raise ValueError(f"{path} says {unknown}: known are {sorted(NEEDED | OPTIONAL)}")
         said = [" ".join(one.split()) for one in HINT.split(hints)[1:]]
-        return cls(path.stem, title, text.strip("\n"), tuple(said), settings)
+        index = path.with_name("index.md")
+        cells = CELL.findall(index.read_text("utf-8")) if index.is_file() else []
+        imports = "\n".join(code for _, code in cells)
+        return cls(path.stem, title, text.strip("\n"), tuple(said), settings, imports)
 
     @cached_property
     def cells(self) -> list[tuple[str, str]]:

@@ -207,7 +207,8 @@ def axes_from_the_front(answer: Callable, axes: int) -> Callable | None:
     changed = AXIS.sub(front, source)
     if changed == source:
         return None
-    return variants.compiled(answer, changed, "axes counted from the front")
+    names = variants.names_for(answer)
+    return variants.defined_by(changed, answer.__qualname__, "axes counted from the front", names)
 
 
 # the name, the hint and the wrong answer of a mistake that can show

@@ -51,7 +51,7 @@ def package_digest() -> str:
     Questions are left out, because no cell uses one.
     """
     judge, pins = digest(PACKAGE.parent / "judge"), PACKAGE.parent / "requirements.txt"
-    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"), without=("questions",))
+    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"), without=without)
 
 
 def notebooks(book: Path) -> dict:

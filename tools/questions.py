@@ -4,51 +4,59 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from html import escape
 from math import isclose
-from pathlib import Path
+from os import getpid
 from typing import Any
 
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from attncourse.course.question import chapters, page_data
+from tools.blocks import parse
+from tools.execute import package_digest
 from tools.extensions.formulas import with_commas
 from tools.urls import ROOT
 
-FOLDER = "chapters/questions"
+CACHE = ROOT / ".cache" / "questions"
 # of so many parts at most is a fraction that is shown, or that beside an exact decimal says more
 MOST_PARTS, MOST_USUAL = 64, 16
 LOG = re.compile(r"(?:(?<=\d) )?\bln (?=\d)")
 ROW = re.compile(r"\((?:(?:[−-]?[\d./]*\s?ln\s)?[−-]?[\d./]+(?:, )?){2,6}\)")
 SIGNED = re.compile(r"-(&\w+;|\S)")
-# what differs by no more was rounded to float32
+# what differs by no more was rounded
 NEAR = partial(isclose, rel_tol=0, abs_tol=1e-6)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
-def kept(chapter: str, root: Path = ROOT) -> dict[str, dict[str, Any]]:
-    """What was drawn of a chapter's questions; nothing where it has none."""
-    path = root / FOLDER / f"{chapter}.json"
-    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+@cache
+def load(chapter: str) -> dict[str, dict[str, Any]]:
+    """What the pages show of a chapter's questions, drawn once for each state of our code."""
+    if chapter not in chapters():
+        return {}
+    path = CACHE / f"{chapter}.json"
+    stored = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if stored.get("state") != (state := package_digest()):
+        stored = {"state": state, "questions": page_data(chapter)}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # another process that builds or tests reads the whole file, or none
+        part = path.with_suffix(f".{getpid()}")
+        part.write_text(json.dumps(stored, ensure_ascii=False), "utf-8")
+        part.replace(path)
+    return stored["questions"]
 
 
-def write(root: Path = ROOT) -> list[Path]:
-    """Draw the questions again; gives the files that have changed."""
-    # imported here: questions need torch, the pages do not
-    from attncourse.course.question import chapters, drawn
-
-    changed = []
-    for chapter in chapters():
-        path = root / FOLDER / f"{chapter}.json"
-        # an item a line: whoever reads a change of the text sees what it changed
-        text = json.dumps(drawn(chapter), ensure_ascii=False, indent=1) + "\n"
-        if not path.exists() or path.read_text("utf-8") != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, "utf-8")
-            changed.append(path)
-    return changed
+def sections(page: str) -> dict[str, str]:
+    """For each question in the text of a page, the heading below which it stands."""
+    found, heading = {}, ""
+    for block in parse(page):
+        if block.kind == "heading":
+            heading = block.text
+        elif block.kind == "question":
+            found[block.argument] = heading
+    return found
 
 
 class Page:
@@ -75,7 +83,7 @@ class Page:
     def body(self, one: dict, variant: dict) -> str:
         """What changes with the numbers of a question."""
         minutes = f"{one['minutes']} minute{'s' * (one['minutes'] != 1)}"
-        steps = "".join(f"<li>{self.line(step)}</li>" for step in variant["way"])
+        steps = "".join(f"<li>{self.line(step)}</li>" for step in variant["steps"])
         return (
             f'<p class="question-card"><b>Question</b> · {minutes}, on paper</p>'
             f"<p>{self.line(variant['asks'])}</p>"
@@ -174,12 +182,11 @@ def unbroken(text: str) -> str:
     """A text whose logarithms and rows of numbers stay on one line, but for code and formulas."""
     parts = re.split(r"(`[^`]*`|\$[^$]*\$)", text)
     for pattern in (LOG, ROW):
-        parts[::2] = [pattern.sub(joined, part) for part in parts[::2]]
+        parts[::2] = [
+            pattern.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), part)
+            for part in parts[::2]
+        ]
     return "".join(parts)
-
-
-def joined(found: re.Match) -> str:
-    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def box_id(name: str) -> str:
@@ -198,14 +205,14 @@ def field(name: str, example: str) -> str:
     return f'<input type="text" autocomplete="off" aria-label="{name}" placeholder="{example}">'
 
 
-def shown(value: float) -> str:
+def decimal(value: float) -> str:
     return f"{value:.4g}".replace("-", "−")
 
 
 def in_full(numbers: list[float]) -> str:
     """Numbers as decimals, and as fractions where those say more."""
     fractions = [Fraction(one).limit_denominator(MOST_PARTS) for one in numbers]
-    decimals = ", ".join(map(shown, numbers))
+    decimals = ", ".join(map(decimal, numbers))
     exact = same([float(f"{one:.4g}") for one in numbers], numbers)
     parts = max(one.denominator for one in fractions)
     if parts == 1 or not same(fractions, numbers) or (exact and parts > MOST_USUAL):
@@ -246,11 +253,11 @@ def map_of(weights: list[list[float]], name: str) -> str:
     )
 
 
-def for_notebook(chapter: str, name: str, root: Path = ROOT) -> str:
+def for_notebook(chapter: str, name: str) -> str:
     """A question as plain Markdown, with its answer folded away."""
-    one = kept(chapter, root)[name]
+    one = load(chapter)[name]
     variant = one["variants"][0]
-    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(variant["way"], start=1))
+    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(variant["steps"], start=1))
     answer = {
         "number": lambda: in_full(variant["right"]),
         "row": lambda: in_full(variant["right"]),

@@ -1,4 +1,4 @@
-"""Write the pictures, questions and notebooks that are stale: `make release`."""
+"""Write the pictures and notebooks that are stale: `make release`."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools import pictures, questions
+from tools import pictures
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
@@ -47,7 +47,7 @@ def main() -> str | None:
     """Write what is stale; gives the fault that keeps it from being written."""
     try:
         # the notebooks hold the pictures
-        paths = pictures.write() + questions.write() + write()
+        paths = pictures.write() + write()
     except (OSError, ValueError) as error:
         return str(error)
     names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)

@@ -53,7 +53,7 @@ def dump_answers(exercise: Exercise) -> bytes:
     answers = {f"{index} {function.__name__}": function for index, function in enumerate(functions)}
     files = {code.co_filename for function in functions for code in code_objects(function)}
     texts = {file: linecache.getlines(file) for file in files}
-    banks = [name for name in sys.modules if name.startswith(f"{COURSE.checks}.")]
+    banks = [name for name in sys.modules if name.startswith(f"{COURSE.content}.")]
     for name in [*banks, usual.__name__]:
         cloudpickle.register_pickle_by_value(sys.modules[name])
     # `made_by`, the edit that made an answer, refers to more of the bank than the answer calls

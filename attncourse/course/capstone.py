@@ -117,7 +117,7 @@ class Capstone(Exercise):
         """What has the model write the names of numbers, up to their stop, and compares them."""
 
         def write(examples: Sequence[int], weights: dict[str, Tensor]) -> tuple[float, str]:
-            pairs = self.words.pairs(examples)
+            pairs = self.words.batch(examples)
             n = pairs.labels.shape[1]
             sizes = len(self.words.source) + 3, len(self.words.target) + 3
             case = Case("names", (pairs.source, pairs.lengths, n), build=sizes, weights=weights)
@@ -132,7 +132,7 @@ class Capstone(Exercise):
                 return 1.0, ""
             first = int(right.long().argmin())
             said, wanted = (
-                self.words.spelt(rows[first].tolist()) for rows in (written, pairs.labels)
+                self.words.decode(rows[first].tolist()) for rows in (written, pairs.labels)
             )
             return right.float().mean().item(), f"it writes {said!r} for {wanted!r}"
 

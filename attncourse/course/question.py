@@ -1,7 +1,6 @@
 """Questions to answer on paper: each knows the right answer, and what the usual mistakes come to.
 
-Those of a chapter are in the module `questions` of its folder. What a page shows of them
-is drawn once and kept in `chapters/questions`, so that the page is the same on every machine.
+Those of a chapter are in the module `questions` of its folder.
 """
 
 import json
@@ -13,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
 from functools import cache
 from importlib import import_module
-from itertools import combinations, permutations
-from typing import Any, ClassVar, Self
+from itertools import combinations, permutations, zip_longest
+from typing import Any, ClassVar
 
 import torch
 
@@ -24,6 +23,9 @@ from judge import variants
 from judge.watch import Stopped, Watch
 
 DOZEN, DRAWS, STEPS, MOST_LINES, MOST_SENTENCES = 12, 1000, 10_000, 5, 6
+# more than a page shows or a tolerance needs, and fewer than those in which machines differ;
+# after the point, since of 1e-17 each digit is what rounding has left of a zero
+DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Variant:
     """
 
     asks: str
-    way: list[str]
+    steps: list[str]
     right: Any = None
     mistakes: list[Any] = field(default_factory=list)
     options: list[Any] = field(default_factory=list)
@@ -50,41 +52,30 @@ class Variant:
 
 @dataclass(kw_only=True)
 class Question:
-    """What all kinds of question have; `right` and the mistakes take what `draw` gives, by name.
+    """What all kinds of question have.
 
-    In `asks`, `<name>` stands for what is drawn under that name; `way` gives the steps with these
-    numbers. `check` is what to try where the answer is neither right nor a mistake that is known.
-    With `placement`, it helps to find the chapter to start with.
+    `mistakes` has a row for each usual mistake: a sentence, which helps and gives no answer, and
+    the answer of whoever makes it. Answers and `steps`, which lead to the right one, are functions
+    of what `draw` gives, by name, or the same for all numbers. In `asks`, `<name>` stands for what
+    is drawn under that name. `check` is what to try where the answer is neither right nor a known
+    mistake. With `placement`, the question helps to find the chapter to start with.
     """
 
-    kind: ClassVar[str]
     asks: str
     aim: str
-    section: str
-    way: Callable[..., Sequence[str]]
+    steps: Callable[..., Sequence[str]] | Sequence[str]
     check: str
+    mistakes: Mapping[str, Any]
+    right: Any = None
     draw: Callable[[random.Random], dict[str, Any]] = lambda chance: {}
     minutes: int = 2
     tolerance: float = 0.005
     placement: bool = False
-    right: Callable[..., Any] = field(init=False)
-    mistakes: list[tuple[str, Callable[..., Any]]] = field(init=False, default_factory=list)
     id: str = field(init=False)
 
-    def __call__(self, right: Callable[..., Any]) -> Self:
-        """Decorate the function that gives the right answer; its name is the question's."""
-        self.right = right
-        self.id = f"{right.__module__.split('.')[2]}.{right.__name__}"
-        return self
-
-    def mistake(self, says: str) -> Callable:
-        """Decorate a function that makes a mistake; the sentence helps, and gives no answer."""
-
-        def known(does: Callable) -> Callable:
-            self.mistakes.append((says, does))
-            return does
-
-        return known
+    @property
+    def kind(self) -> str:
+        return type(self).__name__.lower()
 
     @property
     def chapter(self) -> str:
@@ -93,16 +84,15 @@ class Question:
     @property
     def says(self) -> list[str]:
         """The sentences, one for each mistake."""
-        return [says for says, _ in self.mistakes]
-
-    @property
-    def does(self) -> list[Callable[..., Any]]:
-        """What gives the answer of each mistake."""
-        return [does for _, does in self.mistakes]
+        return [*self.mistakes]
 
     def answers(self, given: Mapping[str, Any]) -> list[Any]:
         """The right answer and that of each mistake, as plain numbers or texts."""
-        return [plain(does(**given)) for does in (self.right, *self.does)]
+        return [plain(value(one, given)) for one in (self.right, *self.mistakes.values())]
+
+    def solution(self, given: Mapping[str, Any]) -> list[str]:
+        """The steps to the right answer, with the numbers."""
+        return [*value(self.steps, given)]
 
     def variant(self, chance: random.Random) -> Variant:
         """The question with new numbers: drawn again while two of its answers look alike."""
@@ -110,63 +100,62 @@ class Question:
         for _ in range(DRAWS):
             given = self.draw(chance)
             answers = self.answers(given)
-            alike = next(filter(self.look_alike, combinations(answers, 2)), None)
+            pairs = combinations(answers, 2)
+            # a reader's answer could be taken for either
+            alike = next((pair for pair in pairs if same(*pair, 2 * self.tolerance)), None)
             if alike is None:
-                return self.filled(filled_in(self.asks, given), given, answers, chance)
+                asks, steps = fill_in(self.asks, given), self.solution(given)
+                return Variant(asks, steps, *self.choose(answers, given, chance))
         raise ValueError(f"{self.id}: in each of {DRAWS} draws, two answers look alike: {alike}")
 
     def variants(self) -> list[Variant]:
         """A dozen variants that differ, or as many as there are: those of another example first."""
-        drawn = (self.variant(random.Random(f"{self.id} {i}")) for i in range(10 * DOZEN))
-        found = {json.dumps([one.asks, one.options]): one for one in drawn}.values()
-        first: dict[str, Variant] = {}
-        for one in found:
-            first.setdefault(one.example, one)
-        again = (one for one in found if one is not first[one.example])
-        return [*first.values(), *again][:DOZEN]
+        examples: dict[str, Variant] = {}
+        others: dict[str, Variant] = {}
+        for i in range(10 * DOZEN):
+            one = self.variant(random.Random(f"{self.id} {i}"))
+            if examples.setdefault(one.example, one).options != one.options:
+                others.setdefault(json.dumps([one.asks, one.options]), one)
+            if len(examples) == DOZEN:
+                break
+        return [*examples.values(), *others.values()][:DOZEN]
 
-    def look_alike(self, two: tuple[Any, Any]) -> bool:
-        """Whether a reader's answer could be taken for either."""
-        return same(*two, 2 * self.tolerance)
+    def table(self) -> str:
+        """What an order of lines comes to, for the kind of question that has them."""
+        return ""
 
-    def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
+    def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
+        """What a variant has for its answers: the right one, those of mistakes, and options."""
         right, *wrong = [one if isinstance(one, list) else [one] for one in answers]
-        return Variant(asks, [*self.way(**given)], right, wrong)
+        return right, wrong
 
 
 @dataclass(kw_only=True)
 class Number(Question):
     """The answer is a number."""
 
-    kind: ClassVar = "number"
-
 
 @dataclass(kw_only=True)
 class Row(Question):
     """The answer is several numbers, in order."""
-
-    kind: ClassVar = "row"
 
 
 @dataclass(kw_only=True)
 class Choice(Question):
     """The answer is one of at least four: what is right, and what each mistake gives, as texts."""
 
-    kind: ClassVar = "choice"
-
-    def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
+    def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
         if len(answers) < 4:
             raise ValueError(f"{self.id} has {len(answers)} answers to choose from: give four")
         order = chance.sample(range(len(answers)), len(answers))
         right, *wrong = map(order.index, range(len(answers)))
-        return Variant(asks, [*self.way(**given)], right, wrong, [answers[i] for i in order])
+        return right, wrong, [answers[i] for i in order]
 
 
 @dataclass(kw_only=True)
 class Maps(Choice):
     """The answer is one of four maps of weights: matrices whose entries lie between 0 and 1."""
 
-    kind: ClassVar = "maps"
     tolerance: float = 0.05
 
 
@@ -175,20 +164,19 @@ class Line(Question):
     """The answer is the line that is wrong, of a known wrong answer to an exercise.
 
     `text_of` gives for each of the `faults` a text with it, `mutant`, and a right one, `plain`; the
-    wrong line is where they differ, and what `faults` says of it is the last step of the way.
-    `mistakes` are of other lines: each function gives a piece of the line that its sentence is for.
+    wrong line is where they differ, and what `faults` says of it is the last step. `mistakes` are
+    of other lines: each has a piece of the line that its sentence is for.
     """
 
-    kind: ClassVar = "line"
     faults: Mapping[str, str]
     text_of: Callable[[str], dict[str, str]]
 
     def __post_init__(self):
-        self.draw = lambda chance: self.text_of(chance.choice([*self.faults]))
+        def draw(chance: random.Random) -> dict[str, Any]:
+            fault = chance.choice([*self.faults])
+            return {"fault": fault, **self.text_of(fault)}
 
-    def right_line(self, piece: str, says: str) -> None:
-        """What is said of the line with this piece, which is right in every text."""
-        self.mistake(says)(lambda mutant, plain: piece)
+        self.draw = draw
 
     def answers(self, given: Mapping[str, Any]) -> list[Any]:
         lines, right = code_lines(given["mutant"]), code_lines(given["plain"])
@@ -196,20 +184,20 @@ class Line(Question):
         changed = {j for tag, _, _, low, high in ways if tag != "equal" for j in range(low, high)}
         if len(changed) != 1:
             raise ValueError(f"{self.id}: {len(changed)} lines of it differ from the right text")
-        places = [self.place(lines, does(**given)) for does in self.does]
-        return [*changed, *places]
+        places = [*changed]
+        for piece in (value(one, given) for one in self.mistakes.values()):
+            found = [i for i, line in enumerate(lines) if piece in line]
+            if len(found) != 1:
+                raise ValueError(f"{self.id}: {len(found)} lines have {piece!r}")
+            places += found
+        return places
 
-    def place(self, lines: list[str], piece: str) -> int:
-        found = [i for i, line in enumerate(lines) if piece in line]
-        if len(found) != 1:
-            raise ValueError(f"{self.id}: {len(found)} lines have {piece!r}")
-        return found[0]
+    def solution(self, given: Mapping[str, Any]) -> list[str]:
+        return [*super().solution(given), self.faults[given["fault"]]]
 
-    def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
+    def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
         right, *wrong = answers
-        whys = (why for fault, why in self.faults.items() if self.text_of(fault) == given)
-        way = [*self.way(**given), next(whys)]
-        return Variant(asks, way, right, wrong, code_lines(given["mutant"]))
+        return right, wrong, code_lines(given["mutant"])
 
 
 @dataclass(kw_only=True)
@@ -220,7 +208,6 @@ class Order(Question):
     right, and what gives what a mistake gives hears its sentence.
     """
 
-    kind: ClassVar = "order"
     head: str
     lines: Sequence[str]
     spare: str
@@ -236,7 +223,7 @@ class Order(Question):
         order = chance.sample(range(len(options)), len(options))
         shuffled = [self.head, *(options[i] for i in order)]
         right = program(self.head, self.lines)
-        return Variant(self.asks, [*self.way()], right, options=shuffled, lines=order)
+        return Variant(self.asks, self.solution({}), right, options=shuffled, lines=order)
 
     def table(self) -> str:
         """A sign for each order, the last place moving fastest: `=` if it is right, the place of
@@ -247,15 +234,16 @@ class Order(Question):
                 f"{MOST_LINES} and {MOST_SENTENCES}"
             )
         cases = self.cases()
-        ends = [[plain(does(*one)) for one in cases] for does in (self.right, *self.does)]
+        ends = [
+            [plain(answer(*one)) for one in cases]
+            for answer in (self.right, *self.mistakes.values())
+        ]
         orders = permutations([*self.lines, self.spare], len(self.lines))
         table = "".join(
             self.sign([run(self.head, order, case) for case in cases], ends) for order in orders
         )
         if table[0] != "=":
-            raise ValueError(
-                f"{self.id}: its lines, in the order in which they are given, are wrong"
-            )
+            raise ValueError(f"{self.id}: its lines are wrong in the order in which they are given")
         return table
 
     def sign(self, got: list[Any], ends: list[list[Any]]) -> str:
@@ -265,7 +253,13 @@ class Order(Question):
         return str(len(self.mistakes)) if "undefined" in got else "?"
 
 
+def value(one: Any, given: Mapping[str, Any]) -> Any:
+    """What a function gives of what is drawn; anything else is the value itself."""
+    return one(**given) if callable(one) else one
+
+
 def program(head: str, body: Sequence[str]) -> str:
+    """A function of these lines."""
     return "\n    ".join([head, *body])
 
 
@@ -285,12 +279,12 @@ def run(head: str, body: Sequence[str], case: tuple) -> Any:
 
 def same(one: Any, other: Any, tolerance: float) -> bool:
     """Whether two plain results agree, in shape too."""
-    if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
-        return one == other
-    first, second = (torch.tensor(x, dtype=torch.float64) for x in (one, other))
-    return first.shape == second.shape and torch.allclose(
-        first, second, rtol=0, atol=tolerance, equal_nan=True
-    )
+    if isinstance(one, list) and isinstance(other, list):
+        return all(same(*pair, tolerance) for pair in zip_longest(one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        near = math.isclose(one, other, rel_tol=0, abs_tol=tolerance)
+        return near or (math.isnan(one) and math.isnan(other))
+    return one == other
 
 
 def double(*rows: Any) -> torch.Tensor:
@@ -299,10 +293,16 @@ def double(*rows: Any) -> torch.Tensor:
 
 
 def plain(value: Any) -> Any:
-    """A tensor as a number or as lists of numbers; a tuple as a list."""
+    """A tensor or a tuple as a list, and numbers as they are rounded on every machine."""
     if isinstance(value, torch.Tensor):
-        return value.tolist()
-    return [*map(plain, value)] if isinstance(value, tuple) else value
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [*map(plain, value)]
+    if isinstance(value, float):
+        # first where no noise reaches: 0.0078125 and a little more is rounded as itself;
+        # a zero is added because of -0.0
+        return round(round(value, DECIMALS + 3), DECIMALS) + 0.0
+    return value
 
 
 class Ln(float):
@@ -319,7 +319,7 @@ class Ln(float):
     number: int
 
 
-def filled_in(text: str, given: Mapping[str, Any]) -> str:
+def fill_in(text: str, given: Mapping[str, Any]) -> str:
     """A text with what is drawn in place of its `<name>`s."""
     return re.sub(r"<(\w+)>", lambda name: show(given[name[1]]), text)
 
@@ -333,6 +333,7 @@ def show(value: Any) -> str:
     return re.sub(r"^-", "−", str(value))
 
 
+@cache
 def mutant(exercise_name: str, hint: str) -> Callable:
     """The known wrong answer to an exercise whose hint begins so."""
     known = exercise(exercise_name).own_mutants
@@ -346,7 +347,7 @@ def texts(exercise_name: str, hint: str) -> dict[str, str]:
     """The text of such a mutant, and that of the right answer that it was made of."""
     made_of = mutant(exercise_name, hint).made_by  # pyright: ignore
     return {
-        "mutant": variants.replaced(made_of.answer, *made_of.edits),
+        "mutant": made_of.source,
         "plain": variants.source_of(made_of.answer),
     }
 
@@ -368,24 +369,21 @@ def chapters() -> list[str]:
 
 @cache
 def questions(chapter: str) -> dict[str, Question]:
-    """The questions of a chapter by name, in the order in which they are written."""
-    found = vars(import_module(f"{COURSE.content}.{chapter}.questions")).items()
-    return {name: one for name, one in found if isinstance(one, Question)}
+    """The questions of a chapter by name, that of the variable, in the order of the module."""
+    module = vars(import_module(f"{COURSE.content}.{chapter}.questions"))
+    found = {name: one for name, one in module.items() if isinstance(one, Question)}
+    for name, one in found.items():
+        one.id = f"{chapter}.{name}"
+    return found
 
 
-def drawn(chapter: str) -> dict[str, dict[str, Any]]:
+def page_data(chapter: str) -> dict[str, dict[str, Any]]:
     """What the pages show of a chapter's questions, as plain data."""
+    shown = "kind", "minutes", "placement", "aim", "tolerance", "check", "says"
     return {
-        name: {
-            "kind": one.kind,
-            "minutes": one.minutes,
-            "placement": one.placement,
-            "aim": one.aim,
-            "section": one.section,
-            "tolerance": one.tolerance,
-            "check": one.check,
-            "says": one.says,
-            "table": one.table() if isinstance(one, Order) else "",
+        name: {key: getattr(one, key) for key in shown}
+        | {
+            "table": one.table(),
             "examples": len({variant.example for variant in variants}),
             "variants": [*map(asdict, variants)],
         }

@@ -35,8 +35,9 @@ pre { white-space: pre-wrap; } .space { height: 6em; }
 
 def bank():
     """The module of the questions: it needs torch, which the command can grade without."""
+    from attncourse.course import question
 
-    return questions
+    return question
 
 
 def sheet(
@@ -129,7 +130,7 @@ def options(one: "Question", variant: "Variant") -> str:
 
 def in_the_key(one: "Question", variant: "Variant") -> str:
     """The way, the answer, and each mistake with what it comes to and its sentence."""
-    steps = "".join(f"<li>{html(step)}</li>" for step in variant.way)
+    steps = "".join(f"<li>{html(step)}</li>" for step in variant.steps)
     mistakes = "".join(
         f"<li>{answer_of(one, variant, answer)}: {html(says)}</li>"
         for answer, says in zip(variant.mistakes, one.says, strict=False)

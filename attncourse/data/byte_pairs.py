@@ -1,4 +1,4 @@
-"""Byte-pair encoding: a text as whole numbers, its frequent words whole and the others in pieces.
+"""Byte-pair encoding: frequent words become one token, others several.
 
 Source: Sennrich et al. (2016), section 3.2; on bytes: Radford et al. (2019), section 2.2.
 """
@@ -11,9 +11,9 @@ from itertools import pairwise
 from math import inf
 from pathlib import Path
 
-STORED = Path(__file__).with_name("byte_pairs.txt")
+PAIRS_FILE = Path(__file__).with_name("byte_pairs.txt")
 BYTES = 256
-# letters, digits or signs, with the space before them; then what is left of the white space
+# letters, digits or punctuation, with the space before them; then the remaining white space
 PIECE = re.compile(r" ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 
 Pair = tuple[int, int]
@@ -31,7 +31,7 @@ def merge(tokens: Iterable[int], pair: Pair, new: int) -> list[int]:
 
 
 def learn_pairs(text: str, vocabulary: int) -> list[Pair]:
-    """The pairs to merge until there are so many tokens: each time the commonest of the text.
+    """The pairs to merge, up to a vocabulary of this size: each time the commonest of the text.
 
     Of pairs that are equally common, the one with the smaller first token is merged, then the one
     with the smaller second.
@@ -56,10 +56,10 @@ def learn_pairs(text: str, vocabulary: int) -> list[Pair]:
 
 
 class BytePairs:
-    """Text to tokens and back: the first 256 tokens are bytes, the next ones pairs of earlier ones.
+    """A byte-pair tokenizer: tokens 0 to 255 are bytes, each later one a pair of earlier tokens.
 
-    A piece of text begins as its bytes; of its pairs the earliest in the list is merged, until
-    there is none.
+    A piece of text begins as its bytes; its pair that was learned earliest is merged, until it has
+    none.
     """
 
     def __init__(self, pairs: Sequence[Pair]):
@@ -67,13 +67,13 @@ class BytePairs:
         self.bytes = [bytes([byte]) for byte in range(BYTES)]
         for first, second in pairs:
             self.bytes.append(self.bytes[first] + self.bytes[second])
-        self.of_piece = cache(self.of_piece)
+        self.piece_tokens = cache(self.piece_tokens)
 
     def __len__(self) -> int:
         return len(self.bytes)
 
-    def merged(self, piece: str) -> Iterator[list[int]]:
-        """A piece that is looked at alone, such as a word, as its bytes and after each merge."""
+    def merge_steps(self, piece: str) -> Iterator[list[int]]:
+        """The tokens of a piece, such as a word, as bytes and after each merge."""
         tokens = list(piece.encode())
         yield tokens
         while len(tokens) > 1:
@@ -83,21 +83,21 @@ class BytePairs:
             tokens = merge(tokens, pair, self.merges[pair])
             yield tokens
 
-    def of_piece(self, piece: str) -> list[int]:
-        """The tokens of such a piece."""
-        *_, tokens = self.merged(piece)
+    def piece_tokens(self, piece: str) -> list[int]:
+        """The tokens of a piece, a match of `PIECE`."""
+        *_, tokens = self.merge_steps(piece)
         return tokens
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text."""
-        return [token for piece in PIECE.findall(text) for token in self.of_piece(piece)]
+        return [token for piece in PIECE.findall(text) for token in self.piece_tokens(piece)]
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of these tokens; bytes that are no character become U+FFFD."""
+        """The text of these tokens; invalid UTF-8 becomes U+FFFD."""
         return b"".join(self.bytes[token] for token in tokens).decode(errors="replace")
 
 
 def stored_pairs() -> BytePairs:
-    """The 1,792 pairs that were learned from the training addresses, 2,048 tokens in all."""
-    lines = STORED.read_text("utf-8").splitlines()
+    """The tokenizer of the 1,792 pairs learned from the training addresses: 2,048 tokens."""
+    lines = PAIRS_FILE.read_text("utf-8").splitlines()
     return BytePairs([(int(first), int(second)) for first, second in map(str.split, lines)])

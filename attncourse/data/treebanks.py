@@ -8,15 +8,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attncourse.data.archives import Archive, or_sample, texts
+from attncourse.data.archives import Archive, load_or_sample, read_texts
 from attncourse.data.batches import (
     NO_LABEL,
     PADDING,
     UNKNOWN,
-    by_length,
-    frequent,
-    numbered,
-    padded,
+    frequent_items,
+    item_ids,
+    length_buckets,
+    pad_rows,
 )
 
 SAMPLE = Path(__file__).with_name("sample.conllu")
@@ -40,10 +40,10 @@ GLOSSES = {
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words (or parts of words) with their tags.
+    """Words (or parts of words) with their tags and dependency tree.
 
-    parents[i] is the word above word i, -1 at the root.
-    A gloss translates each word; most sentences have none, and theirs is empty.
+    parents[i] is the index of the head of word i, -1 at the root.
+    A gloss translates each word; it is empty for most sentences.
     """
 
     forms: tuple[str, ...]
@@ -55,7 +55,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Treebank:
-    """Sentences to learn from, to choose by, and to test with; `sample` says that they are ours."""
+    """Training, development and test sentences; `sample` marks our own, `why` the reason."""
 
     train: tuple[Sentence, ...]
     dev: tuple[Sentence, ...]
@@ -71,26 +71,26 @@ class Treebank:
 
 
 def treebank(offline: bool = False) -> Treebank:
-    """The Turkish Web Treebank in its official split, or our sample where it cannot be had.
+    """The Turkish Web Treebank in its official split, or our sample if it cannot be downloaded.
 
-    A downloaded file with another sha256 raises CorruptArchiveError: it is never used.
+    Raises CorruptArchiveError for a download with another sha256.
     """
-    return or_sample(whole, sample, offline)
+    return load_or_sample(load_treebank, load_sample, offline)
 
 
-def whole() -> Treebank:
-    """The treebank itself, whose two sections are split each on its own."""
-    found = texts(TREEBANK, r"data/(web|wiki)\.conllu", least=2)
-    return split([parse(text) for text in found.values()])
+def load_treebank() -> Treebank:
+    """The real treebank; its two sections, web and wiki, are split separately."""
+    sections = read_texts(TREEBANK, r"data/(web|wiki)\.conllu", min_count=2)
+    return split_sections([parse_conllu(text) for text in sections.values()])
 
 
-def sample(why: str) -> Treebank:
-    """The sentences that come with the course, split as the treebank is."""
-    return replace(split([parse(SAMPLE.read_text("utf-8"))]), sample=True, why=why)
+def load_sample(why: str) -> Treebank:
+    """The sample that comes with the course, split as the treebank is."""
+    return replace(split_sections([parse_conllu(SAMPLE.read_text("utf-8"))]), sample=True, why=why)
 
 
-def split(sections: Iterable[Sequence[Sentence]]) -> Treebank:
-    """Of each ten sentences of a section, eight to train, one to develop, one to test."""
+def split_sections(sections: Iterable[Sequence[Sentence]]) -> Treebank:
+    """Split every ten sentences of a section into 8 training, 1 development and 1 test."""
     parts: list[list[Sentence]] = [[], [], []]
     for sentences in sections:
         for i, sentence in enumerate(sentences):
@@ -99,18 +99,18 @@ def split(sections: Iterable[Sequence[Sentence]]) -> Treebank:
     return Treebank(train, dev, test, sample=False)
 
 
-def small_letters(form: str) -> str:
-    """A word in small letters, as Turkish has them: that of I is ı, and that of İ is i."""
+def lower_turkish(form: str) -> str:
+    """A word in Turkish lower case: I becomes ı, and İ becomes i."""
     return form.replace("I", "ı").replace("İ", "i").lower()
 
 
-def parse(text: str) -> list[Sentence]:
-    """The sentences of a text in CoNLL-U: a line a word, with ten columns; a gloss in the last."""
-    return [sentence(block.splitlines()) for block in text.strip().split("\n\n")]
+def parse_conllu(text: str) -> list[Sentence]:
+    """The sentences of a text in CoNLL-U format; a gloss is in the last of the ten columns."""
+    return [parse_sentence(block.splitlines()) for block in text.strip().split("\n\n")]
 
 
-def sentence(lines: Sequence[str]) -> Sentence:
-    """One sentence from its lines: comments first, then a line for each word."""
+def parse_sentence(lines: Sequence[str]) -> Sentence:
+    """A sentence from its CoNLL-U lines: comments first, then a line for each word."""
     words = [line.split("\t") for line in lines if not line.startswith("#")]
     _, forms, _, upos, _, _, parents, functions, _, more = zip(*words, strict=True)
     name = lines[0].removeprefix("# sent_id = ")
@@ -123,7 +123,7 @@ def sentence(lines: Sequence[str]) -> Sentence:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as numbers, padded to the longest: parents with -1, labels with NO_LABEL."""
+    """Padded ids of sentences; parents are padded with -1, labels with NO_LABEL."""
 
     words: Int[Tensor, "batch n"]
     suffixes: Int[Tensor, "batch n"]
@@ -133,39 +133,41 @@ class Batch:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What a model reads."""
+        """Words, suffixes, lengths and parents, the arguments of a model."""
         return self.words, self.suffixes, self.lengths, self.parents
 
 
 class Vocabulary:
-    """Numbers for the words and three-letter suffixes of the training sentences, and for labels.
+    """Ids of the words and three-letter suffixes of the training sentences, and of the labels.
 
-    `label` names the tags to predict, "functions" or "upos". 0 is padding; 1 is an unknown word or
-    suffix: one that training has fewer than `least` times.
+    `label` is the field of tags to predict, "functions" or "upos". Id 0 is padding; 1 is an unknown
+    word or suffix, one that occurs in training fewer than `least` times.
     """
 
     def __init__(self, bank: Treebank, label: str = "functions", least: int = 2):
-        forms = [small_letters(form) for one in bank.train for form in one.forms]
+        forms = [lower_turkish(form) for sentence in bank.train for form in sentence.forms]
         self.label = label
-        self.words = numbered(frequent(forms, least), start=2)
-        self.suffixes = numbered(frequent((form[-3:] for form in forms), least), start=2)
+        self.words = item_ids(frequent_items(forms, least), start=2)
+        self.suffixes = item_ids(frequent_items((form[-3:] for form in forms), least), start=2)
         parts = (*bank.train, *bank.dev, *bank.test)
-        self.labels = numbered({tag for one in parts for tag in getattr(one, label)}, start=0)
+        self.labels = item_ids(
+            {tag for sentence in parts for tag in getattr(sentence, label)}, start=0
+        )
 
     def batch(
         self, sentences: Sequence[Sentence], device: torch.device | str | None = None
     ) -> Batch:
         """One batch of all these sentences."""
-        lower = [[small_letters(form) for form in one.forms] for one in sentences]
+        lower = [[lower_turkish(form) for form in sentence.forms] for sentence in sentences]
         words = [[self.words.get(form, UNKNOWN) for form in forms] for forms in lower]
         suffixes = [[self.suffixes.get(form[-3:], UNKNOWN) for form in forms] for forms in lower]
-        labels = [[self.labels[tag] for tag in getattr(one, self.label)] for one in sentences]
+        labels = [[self.labels[tag] for tag in getattr(s, self.label)] for s in sentences]
         return Batch(
-            padded(words, PADDING, device),
-            padded(suffixes, PADDING, device),
+            pad_rows(words, PADDING, device),
+            pad_rows(suffixes, PADDING, device),
             torch.tensor([len(forms) for forms in lower], device=device),
-            padded(labels, NO_LABEL, device),
-            padded([one.parents for one in sentences], -1, device),
+            pad_rows(labels, NO_LABEL, device),
+            pad_rows([sentence.parents for sentence in sentences], -1, device),
         )
 
     def batches(
@@ -176,14 +178,16 @@ class Vocabulary:
         forget: float = 0.0,
         device: torch.device | str | None = None,
     ) -> Iterator[Batch]:
-        """All sentences once, those of like lengths together; with a generator, in random order.
+        """Batches of all sentences, similar lengths together; a generator shuffles them.
 
-        A share `forget` of the words is made unknown, so that a model learns what to do with those.
+        A share `forget` of the words is replaced by UNKNOWN (word dropout).
         """
-        for places in by_length([len(one.forms) for one in sentences], size, g):
-            batch = self.batch([sentences[i] for i in places], device)
+        for indices in length_buckets([len(sentence.forms) for sentence in sentences], size, g):
+            batch = self.batch([sentences[i] for i in indices], device)
             if forget:
-                lost = torch.rand(batch.words.shape, generator=g).to(batch.words.device) < forget
-                words = batch.words.masked_fill(lost & (batch.words != PADDING), UNKNOWN)
+                forgotten = (
+                    torch.rand(batch.words.shape, generator=g).to(batch.words.device) < forget
+                )
+                words = batch.words.masked_fill(forgotten & (batch.words != PADDING), UNKNOWN)
                 batch = replace(batch, words=words)
             yield batch

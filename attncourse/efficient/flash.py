@@ -77,5 +77,5 @@ def block_scores(
 
 
 def slices(length: int, block: int) -> list[slice]:
-    """A sequence cut into blocks; the last may be shorter."""
+    """The slices of the blocks of a sequence; the last may be shorter."""
     return [slice(start, min(start + block, length)) for start in range(0, length, block)]

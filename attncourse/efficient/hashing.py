@@ -69,7 +69,7 @@ def sorted_chunks(order: Tensor, size: int) -> tuple[Tensor, Tensor]:
 def collisions(
     bucket: Tensor, chunk: Tensor, query_at: Tensor, key_at: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """For each query and key of a chunk: whether they collide in this round, and in how many."""
+    """Which queries and keys of a chunk collide in this round, and in how many rounds they do."""
     own_q, own_k = (batched_gather(bucket[..., None], at).squeeze(-1) for at in (query_at, key_at))
     allowed = (own_q[..., None] == own_k[..., None, :]) & (key_at >= 0)[..., None, :]
     times = torch.zeros_like(allowed, dtype=torch.int64)
@@ -95,6 +95,6 @@ def attend_in_chunks(
 
 
 def batched_gather(x: Tensor, index: Tensor) -> Tensor:
-    """The rows of x with these numbers, in each round; where there is no token, the first row."""
+    """The rows of x at these indices, in each round; index -1, no token, gives row 0."""
     rows = x.take_along_dim(index.clamp(min=0).flatten(-2)[..., None], dim=-2)
     return rows.unflatten(-2, index.shape[-2:])

@@ -1,8 +1,8 @@
-"""Figures that read on light and on dark, in the site and in any notebook.
+"""Figures for light and dark pages, on the site and in any notebook.
 
-Each function takes numbers and labels, and `alt`: the words that stand for the figure where it
-cannot be seen. Drawings are SVG; the interactive figures are tables that compute in the page.
-None imports a mechanism; those whose page has to compute one, such as `explorer`, write it out.
+Each function takes numbers and labels, and `alt`, the text alternative. Plots are SVG; interactive
+figures are tables and drawings that JavaScript recomputes in the page. None imports a mechanism;
+those that compute one, such as `explorer`, have their own copy of it.
 """
 
 from attncourse.figures.clipping import clipping

@@ -1,4 +1,4 @@
-"""Arrows and lines of the figures that move, written once in Python and once in arrow.js."""
+"""SVG paths of arrows and lines; arrow.js has the same functions."""
 
 from collections.abc import Sequence
 from math import hypot
@@ -9,15 +9,15 @@ Point = Sequence[float]
 
 
 def line(tail: Point, tip: Point) -> str:
-    """The path of a line between two points of a drawing."""
-    # a 0 without a sign
+    """SVG path of a line between two points."""
+    # adding 0.0 turns -0.0 into 0.0
     return "".join(
         f"{move}{x + 0.0:.1f} {y + 0.0:.1f}" for move, (x, y) in zip("ML", (tail, tip), strict=True)
     )
 
 
 def arrow(tail: Point, tip: Point) -> str:
-    """The path of a line with two barbs at its tip; nothing for a shorter one than a pixel."""
+    """SVG path of an arrow; empty if it is shorter than a pixel."""
     (x, y), (u, v) = tail, tip
     length = hypot(u - x, v - y)
     if length < 1:

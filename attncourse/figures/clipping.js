@@ -7,19 +7,19 @@
   }));
 
   const first = k - Math.min(k, n - 1), last = 2 * k - first;
-  // the pairs whose offset is k or more
+  // number of pairs whose offset is k or more
   const end = ((n - k) * (n - k + 1)) / 2;
-  const told = () => {
+  const ends = () => {
     if (n < k + 2) return "No two offsets share a row.";
     if (k === 0) return `Row 0 serves all ${n * n} pairs: no offset is told from another.`;
-    const ends = [`row 0 serves ${end} pairs, all with j − i ≤ −${k}`, `row ${2 * k} serves ${end} pairs, all with j − i ≥ ${k}`];
-    return `At its ends, ${ends.join(", and ")}.`;
+    const rows = [`row 0 serves ${end} pairs, all with j − i ≤ −${k}`, `row ${2 * k} serves ${end} pairs, all with j − i ≥ ${k}`];
+    return `At its ends, ${rows.join(", and ")}.`;
   };
   const used = first === last ? `row ${first} is` : `rows ${first} to ${last} are`;
   const names = every.map((i) => (i < n ? `${i}` : ""));
   return {
     row,
     name: [...names, ...names],
-    said: `The table has ${2 * k + 1} row${k ? "s" : ""}; ${used} used. ${told()}`,
+    said: `The table has ${2 * k + 1} row${k ? "s" : ""}; ${used} used. ${ends()}`,
   };
 }

@@ -1,6 +1,6 @@
-"""Which row of a table of 2k + 1 rows serves which pair of positions.
+"""The row of the table of 2k + 1 rows for each pair of positions, by clipped offset.
 
-This figure clips offsets: at first here, and in clipping.js whenever a slider is moved.
+The first state is computed here, later ones in clipping.js.
 """
 
 from pathlib import Path
@@ -11,9 +11,9 @@ from attncourse.figures.interactive import Interactive, Slider, columns, number,
 
 
 def clipping(length: int, max_distance: int, *, alt: str) -> Interactive:
-    """The row numbers for `length` words, clipped at `max_distance`; a slider for each.
+    """Figure: the table row of each pair of `length` words, with sliders for both arguments.
 
-    The ground of a cell is the stronger, the further its row stands down the table.
+    The background of a cell is the stronger, the larger its row number.
     """
     if length < 1 or not 0 <= max_distance <= length:
         raise ValueError(

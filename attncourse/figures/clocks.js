@@ -1,4 +1,4 @@
-({ n, frequencies, radius, apart, step, high }, { position, another }, { shown, arrow: { arrow } }) => {
+({ n, frequencies, radius, apart, step, high }, { position, another }, { formatNumber, arrow: { arrow } }) => {
   const mean = (numbers) => numbers.reduce((total, one) => total + one, 0) / numbers.length;
   const hand = (t) => frequencies.map((w, i) => {
     const [x, angle] = [apart * i, w * t];
@@ -15,6 +15,6 @@
     mean: shares[another],
     curve: { points: shares.map((share, t) => `${(step * t).toFixed(1)},${number(-high * share)}`).join(" ") },
     dot: { cx: (step * another).toFixed(1), cy: number(-high * shares[another]) },
-    said: `Positions ${position} and ${another}: the dot product is ${shown(shares[another])} of what a position has with itself.`,
+    said: `Positions ${position} and ${another}: the dot product is ${formatNumber(shares[another])} of what a position has with itself.`,
   };
 }

@@ -1,6 +1,6 @@
-"""Two positions as the hands of clocks, and how alike the two are, beside all other positions.
+"""Two positions as the hands of clocks, and the dot product of one with all positions.
 
-This figure computes sinusoids: at first here, and in clocks.js whenever a slider is moved.
+The first state is computed here, later ones in clocks.js.
 """
 
 from math import cos, sin
@@ -9,14 +9,14 @@ from pathlib import Path
 from attncourse.figures.arrow import SCRIPT, arrow
 from attncourse.figures.interactive import Interactive, Slider, columns, number, row
 
-# a clock's radius, and how far apart clocks stand; the curve's width, and its height for a 1
-RADIUS, STEP, WIDE, HIGH = 38, 92, 356, 70
+# a clock's radius, and the distance of two centres; the curve's width, and its height at 1
+RADIUS, SPACING, CURVE_WIDTH, CURVE_HEIGHT = 38, 92, 356, 70
 
 
 def clocks(n: int, d: int, *, alt: str, positions: tuple[int, int] = (8, 10)) -> Interactive:
-    """The d/2 hands of two of n positions, a clock each, and their dot product as a share of d/2.
+    """Figure: two of n positions as hands of d/2 clocks, and their dot product divided by d/2.
 
-    The curve has that share for the first position and every other one. `positions` are shown
+    The curve is that quotient for the first position and all others. `positions` are shown
     first.
     """
     if d < 2 or d % 2:
@@ -47,46 +47,49 @@ def clocks(n: int, d: int, *, alt: str, positions: tuple[int, int] = (8, 10)) ->
             "n": n,
             "frequencies": frequencies,
             "radius": RADIUS,
-            "apart": STEP,
-            "step": WIDE / (n - 1),
-            "high": HIGH,
+            "apart": SPACING,
+            "step": CURVE_WIDTH / (n - 1),
+            "high": CURVE_HEIGHT,
         },
         sliders,
         columns("turned by", "position", "another", "cosine of the angle between")
         + "".join(rows)
         + row("mean", "", "", number("mean", mean)),
         alt=alt,
-        picture=faces(frequencies, first, second) + curve(shares, second),
-        uses=[SCRIPT],
+        picture=clocks_svg(frequencies, first, second) + curve_svg(shares, second),
+        scripts=[SCRIPT],
     )
 
 
-def hand(i: int, angle: float, length: float) -> str:
-    """The arrow of a hand that has turned clockwise from the top of clock i."""
-    x = STEP * i
+def hand_path(i: int, angle: float, length: float) -> str:
+    """SVG path of a hand of clock i, at an angle in radians clockwise from the top."""
+    x = SPACING * i
     return arrow((x, 0), (x + length * sin(angle), -length * cos(angle)))
 
 
-def faces(frequencies: list[float], first: int, second: int) -> str:
-    """The clocks, each with the hands of both positions."""
-    wide = STEP * (len(frequencies) - 1) + 2 * RADIUS + 4
-    drawn = "".join(
-        f'<circle cx="{STEP * i}" cy="0" r="{RADIUS}"/>'
-        f'<path data-show="other" class="other" d="{hand(i, w * second, RADIUS)}"/>'
-        f'<path data-show="one" class="one" d="{hand(i, w * first, RADIUS)}"/>'
+def clocks_svg(frequencies: list[float], first: int, second: int) -> str:
+    """SVG of the clocks, each with the hands of both positions."""
+    width = SPACING * (len(frequencies) - 1) + 2 * RADIUS + 4
+    content = "".join(
+        f'<circle cx="{SPACING * i}" cy="0" r="{RADIUS}"/>'
+        f'<path data-show="other" class="other" d="{hand_path(i, w * second, RADIUS)}"/>'
+        f'<path data-show="one" class="one" d="{hand_path(i, w * first, RADIUS)}"/>'
         for i, w in enumerate(frequencies)
     )
-    view = f"{-RADIUS - 2} {-RADIUS - 2} {wide} {2 * RADIUS + 4}"
-    return f'<svg viewBox="{view}" aria-hidden="true">{drawn}</svg>'
+    view = f"{-RADIUS - 2} {-RADIUS - 2} {width} {2 * RADIUS + 4}"
+    return f'<svg viewBox="{view}" aria-hidden="true">{content}</svg>'
 
 
-def curve(shares: list[float], second: int) -> str:
-    """The shares of all positions, with a dot at the other one."""
-    step = WIDE / (len(shares) - 1)
-    path = " ".join(f"{step * t:.1f},{-HIGH * share + 0.0:.1f}" for t, share in enumerate(shares))
+def curve_svg(shares: list[float], second: int) -> str:
+    """SVG of the curve of all positions' shares, with a dot at the second position."""
+    step = CURVE_WIDTH / (len(shares) - 1)
+    path = " ".join(
+        f"{step * t:.1f},{-CURVE_HEIGHT * share + 0.0:.1f}" for t, share in enumerate(shares)
+    )
     return (
-        f'<svg viewBox="-10 {-HIGH - 10} {WIDE + 20} {1.4 * HIGH + 20:.0f}" aria-hidden="true">'
-        f'<path class="axis" d="M0 0H{WIDE}"/><polyline data-show="curve" points="{path}"/>'
+        f'<svg viewBox="-10 {-CURVE_HEIGHT - 10} {CURVE_WIDTH + 20} '
+        f'{1.4 * CURVE_HEIGHT + 20:.0f}" aria-hidden="true">'
+        f'<path class="axis" d="M0 0H{CURVE_WIDTH}"/><polyline data-show="curve" points="{path}"/>'
         f'<circle data-show="dot" class="dot" r="6" cx="{step * second:.1f}" '
-        f'cy="{-HIGH * shares[second]:.1f}"/></svg>'
+        f'cy="{-CURVE_HEIGHT * shares[second]:.1f}"/></svg>'
     )

@@ -1,7 +1,6 @@
-"""The colours of the course, each on white and on black: one for each thing that attends.
+"""The colours of queries, keys, values, weights and positions, on light and on dark pages.
 
-Drawings, heat maps and the figures that compute share them; blue is for weights, and for other
-numbers from 0 on.
+Drawings, heat maps and interactive figures share them; blue also shows other numbers from 0 on.
 """
 
 COLOURS = {
@@ -12,11 +11,11 @@ COLOURS = {
     "position": ("#866300", "#dcb43c"),
     "plain": ("#5a6472", "#a8b2c0"),
 }
-# from which weight on its cell needs the other ink, on a light and on a dark page
-TURNS = (0.93, 0.63)
+# weights from which the text of a cell changes its colour, on a light and on a dark page
+INK_THRESHOLDS = (0.93, 0.63)
 
 
 def inks(weight: float) -> tuple[str, str]:
-    """The ink that can be read on the cell of a weight, on a light and on a dark page."""
-    light, dark = (weight >= turn for turn in TURNS)
+    """Text colours for the cell of a weight, on a light and on a dark page."""
+    light, dark = (weight >= turn for turn in INK_THRESHOLDS)
     return "white" if light else "black", "black" if dark else "white"

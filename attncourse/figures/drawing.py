@@ -1,4 +1,4 @@
-"""Drawings: SVG in the colour of the page's text, so that one reads on light and on dark."""
+"""Plots as SVG, in the colour of the page's text, for light and dark pages."""
 
 import re
 from base64 import b64encode
@@ -19,18 +19,18 @@ from matplotlib.ticker import EngFormatter, FormatStrFormatter
 from torch import Tensor
 
 from attncourse.figures.colours import COLOURS, inks
-from attncourse.figures.numbers import require_finite, shown
+from attncourse.figures.numbers import format_number, require_finite
 
-# in inches: a phone shows a plot that is this wide with letters of the size of its caption's
-WIDEST = 4.6
-# a colour that nothing else uses: it becomes the colour of the text around the figure
+# in inches: on a phone, letters in a plot of this width are as large as the caption's
+MAX_WIDTH = 4.6
+# placeholder colour, replaced by currentColor
 TEXT = "#010203"
 STYLE: dict = {
     "axes.edgecolor": TEXT,
     "axes.labelcolor": TEXT,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    # no smaller than the caption, on a phone too, where a plot is drawn smaller
+    # on a phone too, where plots shrink, no smaller than the caption
     "axes.titlesize": "medium",
     "font.size": 11.6,
     "hatch.color": TEXT,
@@ -40,7 +40,7 @@ STYLE: dict = {
     "xtick.color": TEXT,
     "ytick.color": TEXT,
 }
-# more such colours: these differ on light and on dark pages
+# more placeholders, replaced by pairs of colours for light and dark pages
 WEIGHT, GROUND = "#010204", "#010205"
 INKS = {
     ("black", "white"): "#010206",
@@ -49,13 +49,13 @@ INKS = {
 }
 THEMED = {WEIGHT: COLOURS["weight"], GROUND: ("Canvas", "Canvas")}
 THEMED |= {name: pair for pair, name in INKS.items()}
-# colours that stand out on white and on black, the first three to every kind of colour vision
-LINES = (("#0080c8", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", ":"))
-MORE = (*LINES, ("#c05fa0", "D", "-"), ("#808080", "v", "--"), ("#a57c00", "P", ":"))
+# colour, marker and dash; the first three colours are safe for all kinds of colour vision
+LINE_STYLES = (("#0080c8", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", ":"))
+CURVE_STYLES = (*LINE_STYLES, ("#c05fa0", "D", "-"), ("#808080", "v", "--"), ("#a57c00", "P", ":"))
 
 
 class Picture:
-    """A drawing with the words that stand for it where it cannot be seen."""
+    """An SVG with its text alternative."""
 
     def __init__(self, svg: str, alt: str):
         self.svg, self.alt = svg, alt
@@ -68,11 +68,11 @@ class Picture:
 
 
 def beside(*pictures: Picture) -> Picture:
-    """The pictures side by side, or below each other where they find no room at their size."""
-    shown = "".join(f"<div>{picture.svg}</div>" for picture in pictures)
-    look = "display: flex; flex-wrap: wrap; gap: 1em; justify-content: center"
+    """The pictures side by side, or below each other where the page is too narrow."""
+    divs = "".join(f"<div>{picture.svg}</div>" for picture in pictures)
+    style = "display: flex; flex-wrap: wrap; gap: 1em; justify-content: center"
     return Picture(
-        f'<div style="{look}">{shown}</div>', " ".join(picture.alt for picture in pictures)
+        f'<div style="{style}">{divs}</div>', " ".join(picture.alt for picture in pictures)
     )
 
 
@@ -87,7 +87,7 @@ def heatmap(
     ylabel: str = "",
     crossed: Tensor | None = None,
 ) -> Picture:
-    """A matrix of numbers from 0 to 1, each in its cell; `crossed` cells are hatched instead."""
+    """A matrix of numbers from 0 to 1 as a heat map; `crossed` cells are hatched instead."""
     if values.shape != (len(rows), len(cols)):
         raise ValueError(f"values={tuple(values.shape)}, but {len(rows)} rows and {len(cols)} cols")
     values = values.detach().cpu()
@@ -96,17 +96,20 @@ def heatmap(
         raise ValueError(f"crossed={tuple(crossed.shape)}, but values={tuple(values.shape)}")
     require_finite("values", values.masked_fill(crossed, 0))
     with matplotlib.rc_context(STYLE):
-        labels, wide = 0.6 + max(0.095 * len(row) for row in rows), 0.11 * max(map(len, cols))
-        # names are turned where a phone would draw the whole smaller
-        turned = wide > 0.44 and labels + wide * len(cols) > WIDEST
-        wide = max(0.38, 0.44 if turned else wide)
-        below = 0.06 * max(map(len, cols)) if turned else 0
-        size = (labels + wide * len(cols), 0.8 + 0.34 * len(rows) + below)
+        label_width, cell_width = (
+            0.6 + max(0.095 * len(row) for row in rows),
+            0.11 * max(map(len, cols)),
+        )
+        # column names are rotated where a phone would have to shrink the plot
+        rotated = cell_width > 0.44 and label_width + cell_width * len(cols) > MAX_WIDTH
+        cell_width = max(0.38, 0.44 if rotated else cell_width)
+        label_height = 0.06 * max(map(len, cols)) if rotated else 0
+        size = (label_width + cell_width * len(cols), 0.8 + 0.34 * len(rows) + label_height)
         figure = Figure(figsize=size, layout="tight")
         axes = figure.subplots()
         axes.set_xlim(0, len(cols))
         axes.set_ylim(len(rows), 0)
-        # its own ground: not every notebook says that its page is dark
+        # a background of its own: not every notebook declares a dark page
         axes.add_patch(Rectangle((0, 0), len(cols), len(rows), facecolor=GROUND))
         for i, row in enumerate(values.tolist()):
             for j, value in enumerate(row):
@@ -116,9 +119,11 @@ def heatmap(
                     continue
                 axes.add_patch(Rectangle((j, i), facecolor=(WEIGHT, min(max(value, 0), 1)), **box))
                 ink = INKS[inks(value)]
-                axes.text(j + 0.5, i + 0.5, shown(value), color=ink, ha="center", va="center")
+                axes.text(
+                    j + 0.5, i + 0.5, format_number(value), color=ink, ha="center", va="center"
+                )
         axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
-        if turned:
+        if rotated:
             axes.tick_params(axis="x", rotation=35)
             for label in axes.get_xticklabels():
                 label.set(ha="right", rotation_mode="anchor")
@@ -140,22 +145,24 @@ def lines(
     log: bool = False,
     bottom: float = 0,
 ) -> Picture:
-    """One line for each series, over x that doubles or more; `log` makes the other axis follow.
+    """One line for each series, over a log2 x axis.
 
-    Otherwise that one begins at `bottom`.
+    The y axis begins at `bottom`, or is logarithmic too with `log`.
     """
-    if len(series) > len(LINES):
-        raise ValueError(f"{len(series)} series, but only {len(LINES)} lines can be told apart")
+    if len(series) > len(LINE_STYLES):
+        raise ValueError(
+            f"{len(series)} series, but only {len(LINE_STYLES)} lines can be told apart"
+        )
     with matplotlib.rc_context(STYLE):
-        # below the axes, where no line runs through it, in as many columns as there is room for
+        # the legend is below the axes, in as many columns as fit
         columns = max(1, int(320 / (42 + 7 * max(map(len, series)))))
-        high = 2.9 + 0.24 * ceil(len(series) / columns)
-        figure = Figure(figsize=(WIDEST, high), layout="constrained")
+        height = 2.9 + 0.24 * ceil(len(series) / columns)
+        figure = Figure(figsize=(MAX_WIDTH, height), layout="constrained")
         axes = figure.subplots()
-        for (name, y), (colour, marker, dash) in zip(series.items(), LINES, strict=False):
+        for (name, y), (colour, marker, dash) in zip(series.items(), LINE_STYLES, strict=False):
             axes.plot(x, y, dash, color=colour, marker=marker, label=name)
         axes.set_xscale("log", base=2)
-        axes.set_xticks(x, apart(x))
+        axes.set_xticks(x, tick_labels(x))
         axes.minorticks_off()
         if log:
             axes.set_yscale("log", base=10)
@@ -168,15 +175,16 @@ def lines(
         return Picture(svg_of(figure), alt)
 
 
-def apart(x: Sequence[int]) -> list[str]:
-    """The numbers below an axis that is a log; every other one is empty where two would touch."""
-    # in points: the axis, and a digit
-    long, wide = 260, 7.5
-    octave = long / max(log2(x[-1] / x[0]), 1)
-    tight = any(
-        (len(str(a)) + len(str(b)) + 2) / 2 * wide > log2(b / a) * octave for a, b in pairwise(x)
+def tick_labels(x: Sequence[int]) -> list[str]:
+    """Tick labels of a log2 axis; every other one is empty if two would overlap."""
+    # in points
+    axis_length, digit_width = 260, 7.5
+    octave = axis_length / max(log2(x[-1] / x[0]), 1)
+    overlapping = any(
+        (len(str(a)) + len(str(b)) + 2) / 2 * digit_width > log2(b / a) * octave
+        for a, b in pairwise(x)
     )
-    return ["" if tight and i % 2 else str(one) for i, one in enumerate(reversed(x))][::-1]
+    return ["" if overlapping and i % 2 else str(tick) for i, tick in enumerate(reversed(x))][::-1]
 
 
 def curves(
@@ -187,13 +195,17 @@ def curves(
     xlabel: str = "",
     ylabel: str = "",
 ) -> Picture:
-    """One line for each series of points above 0, each with an x of its own; both axes are logs."""
-    if len(series) > len(MORE):
-        raise ValueError(f"{len(series)} series, but only {len(MORE)} curves can be told apart")
+    """One line for each series of (x, y) points on log-log axes."""
+    if len(series) > len(CURVE_STYLES):
+        raise ValueError(
+            f"{len(series)} series, but only {len(CURVE_STYLES)} curves can be told apart"
+        )
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(WIDEST, 4.1), layout="constrained")
+        figure = Figure(figsize=(MAX_WIDTH, 4.1), layout="constrained")
         axes = figure.subplots()
-        for (name, points), (colour, marker, dash) in zip(series.items(), MORE, strict=False):
+        for (name, points), (colour, marker, dash) in zip(
+            series.items(), CURVE_STYLES, strict=False
+        ):
             axes.plot(*zip(*points, strict=True), dash, color=colour, marker=marker, label=name)
         axes.set(xscale="log", yscale="log")
         for axis in (axes.xaxis, axes.yaxis):
@@ -208,21 +220,21 @@ def curves(
 
 
 def dots(groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str = "") -> Picture:
-    """One line for each name of each group, from the least mean to the largest: a dot a number."""
-    if len(groups) > len(LINES):
-        raise ValueError(f"{len(groups)} groups, but only {len(LINES)} can be told apart")
-    empty = [name for group in groups.values() for name, found in group.items() if not found]
+    """Dot plot: a row of dots for each name, ordered by mean within its group."""
+    if len(groups) > len(LINE_STYLES):
+        raise ValueError(f"{len(groups)} groups, but only {len(LINE_STYLES)} can be told apart")
+    empty = [name for group in groups.values() for name, values in group.items() if not values]
     if empty:
         raise ValueError(f"{empty[0]} has no number")
     with matplotlib.rc_context(STYLE):
         figure = Figure(
-            figsize=(WIDEST, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained"
+            figsize=(MAX_WIDTH, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained"
         )
         axes = figure.subplots()
         names: list[str] = []
-        for (group, found), (colour, marker, _) in zip(groups.items(), LINES, strict=False):
-            ordered = sorted(found, key=lambda name: fmean(found[name]))
-            points = [(x, len(names) + i) for i, name in enumerate(ordered) for x in found[name]]
+        for (group, values), (colour, marker, _) in zip(groups.items(), LINE_STYLES, strict=False):
+            ordered = sorted(values, key=lambda name: fmean(values[name]))
+            points = [(x, len(names) + i) for i, name in enumerate(ordered) for x in values[name]]
             axes.plot(*zip(*points, strict=True), marker, color=colour, label=group, alpha=0.8)
             names += ordered
         axes.set_ylim(len(names) - 0.4, -0.6)
@@ -236,24 +248,24 @@ def dots(groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str
 
 
 def svg_of(figure: Figure) -> str:
-    """The figure as an SVG element, whose names no other figure on the page has."""
+    """The figure as an SVG element, with ids that are unique on the page."""
     file = StringIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = file.getvalue().replace(TEXT, "currentColor")
     for name, (light, dark) in THEMED.items():
-        # what a browser does not know, it passes over
+        # a browser without light-dark() keeps the first colour
         svg = svg.replace(f"fill: {name}", f"fill: {light}; fill: light-dark({light}, {dark})")
-    # a style element, unlike an attribute, would reach the rest of the page
+    # a style element would also apply to the rest of the page
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     svg = svg[svg.index("<svg") :]
     name = "f" + sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    look = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
-    return svg.replace("<svg ", f'<svg style="{look}" ', 1)
+    style = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
+    return svg.replace("<svg ", f'<svg style="{style}" ', 1)
 
 
 def formula(tex: str) -> str:
-    """A formula as a picture inside HTML, black: for what is printed."""
+    """A TeX formula as an inline HTML image, in black, for print."""
     file = BytesIO()
     width, height, depth, *_ = MathTextParser("path").parse(f"${tex}$", dpi=72)
     figure = Figure(figsize=(width / 72, height / 72))

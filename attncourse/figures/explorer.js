@@ -1,4 +1,4 @@
-({ q, k, v, masks, queries, keys }, { query, mask, d_k, scale, temperature }, { shown, most }) => {
+({ q, k, v, masks, queries, keys }, { query, mask, d_k, scale, temperature }, { formatNumber, most }) => {
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
   const open = masks[mask][query];
   const divisor = (scale ? Math.sqrt(d_k) : 1) * temperature;
@@ -18,6 +18,6 @@
     ...{ dot, score, weight, part, output, total: sum(weight) },
     // a line may break after the dot only
     divisor: factors.length > 1 ? `(${factors.join("\u00a0· ")})` : `${factors[0] ?? 1}`,
-    said: `Query ${queries[query]}: ${said}. Output: ${output.map(shown).join(", ")}.`,
+    said: `Query ${queries[query]}: ${said}. Output: ${output.map(formatNumber).join(", ")}.`,
   };
 }

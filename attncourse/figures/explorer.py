@@ -1,7 +1,6 @@
-"""One query's way through attention: a row for each key, a column for each step.
+"""Attention of one query, step by step: a row for each key, a column for each step.
 
-This figure computes attention: at first here, and in explorer.js whenever a control is moved. The
-component that it is made from, in interactive.py, only carries numbers.
+The first state is computed here, later ones in explorer.js.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,14 +29,16 @@ def explorer(
     masks: Mapping[str, Tensor],
     query: int = 0,
 ) -> Interactive:
-    """From a query to its output: pick the query, the mask, the width and the temperature.
+    """Figure: the steps from a query to its output, with choices of query, mask and temperature.
 
     `values` names the columns of v. At a width d, one of `widths`, the queries and the keys are the
     first d numbers of each row of q and k. The first width, the first mask and `query` are shown
     first.
     """
-    require_fit(q, k, v, queries, keys, values, widths, masks, query)
-    dot, score, weight, part = steps(q, k, v, widths[0], next(iter(masks.values())), query)
+    require_consistent(q, k, v, queries, keys, values, widths, masks, query)
+    dot, score, weight, part = attention_steps(
+        q, k, v, widths[0], next(iter(masks.values())), query
+    )
     heading = columns(
         "key",
         "q·k",
@@ -79,10 +80,10 @@ def explorer(
     )
 
 
-def steps(
+def attention_steps(
     q: Tensor, k: Tensor, v: Tensor, d: int, mask: Tensor, query: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the figure shows before any control is moved."""
+    """Dot products, scores, weights and weighted values of the first state."""
     q, k, v, mask = (x.detach().cpu() for x in (q, k, v, mask))
     dot = k[:, :d].double() @ q[query, :d].double()
     score = (dot / d**0.5).masked_fill(~mask[query], -torch.inf)
@@ -90,8 +91,8 @@ def steps(
     return dot, score, weight, weight[:, None] * v
 
 
-def require_fit(q, k, v, queries, keys, values, widths, masks, query) -> None:
-    """Raise ValueError, with the sizes, where the parts of an explorer do not go together."""
+def require_consistent(q, k, v, queries, keys, values, widths, masks, query) -> None:
+    """Raise ValueError, with the sizes, where the arguments of `explorer` do not fit each other."""
     shapes = f"q={tuple(q.shape)}, k={tuple(k.shape)}, v={tuple(v.shape)}"
     if not q.dim() == k.dim() == v.dim() == 2 or q.shape[1] != k.shape[1] or len(k) != len(v):
         raise ValueError(f"q (n, d), k (m, d) and v (m, d_v) do not go together: {shapes}")

@@ -1,16 +1,16 @@
-({ phiQ, phiK: keys, v: values, words: given, orders }, { token: place, chunk, shuffle }, { shown }) => {
+({ phiQ, phiK: keys, v: values, words: given, orders }, { token: place, chunk, shuffle }, { formatNumber }) => {
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
   const dot = (x, y) => sum(x.map((one, i) => one * y[i]));
   const until = (end, start = 0) => [...given.keys()].slice(start, end);
   const token = place - 1;
 
-  // the tokens before this one change places, and no other does
+  // only the tokens before the chosen one are shuffled
   const before = orders[shuffle % orders.length].filter((j) => j < token);
   const order = [...before, ...until(given.length, token)];
   const [queries, phiK, v, words] = [phiQ, keys, values, given].map((all) => order.map((j) => all[j]));
   const query = queries[token];
 
-  // the two sums over some tokens, and what the query reads from them
+  // the state of some tokens, and its numerator and denominator for the query
   const state = (tokens) => ({
     S: phiK[0].map((_, i) => v[0].map((_, c) => sum(tokens.map((j) => phiK[j][i] * v[j][c])))),
     z: phiK[0].map((_, i) => sum(tokens.map((j) => phiK[j][i]))),
@@ -30,7 +30,7 @@
   const both = [early[0].map((x, c) => x + late[0][c]), early[1] + late[1]];
   const all = [pairs(until(token + 1)), read(now), both];
 
-  // each query's weights, as shares of their sum, for the keys of its own piece
+  // each query's normalized weights on the keys of its own chunk of length `piece`
   const matrix = (piece) => queries.map((one, i) => words.map((_, j) => {
     const [row, column] = [i, j].map((x) => Math.floor(x / piece));
     const kind = row === column ? (j > i ? "masked" : "pair") : j > i ? "none" : "state";
@@ -55,7 +55,7 @@
     word: words,
     key: so(phiK),
     value: so(v),
-    weight: weights.map((x, j) => (j > token ? nothing : { text: shown(x), value: x / all[0][1] })),
+    weight: weights.map((x, j) => (j > token ? nothing : { text: formatNumber(x), value: x / all[0][1] })),
     way,
     S: now.S,
     z: now.z,
@@ -64,6 +64,6 @@
     recurrent: divided(all[1]),
     chunks: divided(all[2]),
     total: all.map(([, total]) => total),
-    said: `Token ${token + 1}, ${words[token]}${moved ? ", with the tokens before it shuffled" : ""}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}. All three give ${divided(both).map(shown).join(", ")}.`,
+    said: `Token ${token + 1}, ${words[token]}${moved ? ", with the tokens before it shuffled" : ""}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}. All three give ${divided(both).map(formatNumber).join(", ")}.`,
   };
 }

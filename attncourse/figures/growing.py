@@ -1,6 +1,6 @@
-"""The state of linear attention as it grows token by token, and three ways to read the past.
+"""Linear attention in its three forms: causal matrix, recurrent state, and chunks.
 
-This figure computes linear attention: at first here, and in growing.js whenever a control is moved.
+The first state is computed here, later ones in growing.js.
 """
 
 from collections.abc import Sequence
@@ -11,28 +11,29 @@ import torch
 from torch import Tensor
 
 from attncourse.figures.interactive import Button, Interactive, Slider, columns, number, row
-from attncourse.figures.numbers import require_finite, shown
+from attncourse.figures.numbers import format_number, require_finite
 
-# so many orders of the tokens are drawn once; the button goes from one to the next
+# number of random orders of the tokens, which the button goes through
 ORDERS = 24
-LOWER = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def growing(
     phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], *, chunk: int, alt: str
 ) -> Interactive:
-    """Features (n, f) of queries and keys, and values (n, e): pick a token, and a chunk's length.
+    """Figure: linear attention in three forms, with choices of the token and the chunk's length.
 
-    The last token is shown first. A row for each token: its weights in the causal matrix, what it
-    adds to the state, and its pairs within its chunk. Below them the state, and the chosen token's
-    output, in each form. A button shuffles the tokens before it.
+    Features of queries and keys are (n, f), values (n, e). The last token is shown first. A row for
+    each token has its weights in the causal matrix, its addition to the state, and its pairs within
+    its chunk; below are the state and the chosen token's output, in each form. A button shuffles
+    the tokens before it.
     """
-    require_fit(phi_q, phi_k, v, words, chunk)
+    require_consistent(phi_q, phi_k, v, words, chunk)
     n = len(words)
     orders = torch.rand(ORDERS, n, generator=torch.Generator().manual_seed(0)).argsort()
     orders[0] = torch.arange(n)
     start = (n - 1) // chunk * chunk
-    ways = ["state"] * start + ["pair"] * (n - start)
+    kinds = ["state"] * start + ["pair"] * (n - start)
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words), "orders": orders},
@@ -43,26 +44,26 @@ def growing(
         ],
         "",
         alt=alt,
-        picture=forms(phi_q, phi_k, v, words, chunk)
-        + folded(phi_k, v, words, phi_k @ phi_q[-1], ways),
+        picture=forms_table(phi_q, phi_k, v, words, chunk)
+        + numbers_details(phi_k, v, words, phi_k @ phi_q[-1], kinds),
     )
 
 
-def forms(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int) -> str:
-    """The matrix, the state and the chunks side by side, with the last token's output by each."""
+def forms_table(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int) -> str:
+    """HTML table of the three forms, with the last token's output in each."""
     n, e = v.shape
     start = (n - 1) // chunk * chunk
     weights = (phi_q @ phi_k.mT).tril()
     shares = weights / weights.sum(-1, keepdim=True)
-    # what each token adds to the state, whose rows are those of z and of S side by side
+    # what each token adds to the state, z and S side by side
     parts = phi_k[:, :, None] * torch.cat([v.new_ones(n, 1), v], dim=-1)[:, None]
     rows = [
         row(
             f'<span data-show="read" class="{"state" if i < start else "pair"}'
             f'{" now" * (i == n - 1)}{" cut" * (i % chunk == 0)}">{escape(word)}</span>',
-            cells("cell", i, n, shares[i]),
-            tile("parts", ["part"] * (1 + e), parts[i], ""),
-            cells("block", i, chunk, shares[i]),
+            weight_cells("cell", i, n, shares[i]),
+            number_grid("parts", ["part"] * (1 + e), parts[i], ""),
+            weight_cells("block", i, chunk, shares[i]),
         )
         for i, word in enumerate(words)
     ]
@@ -75,11 +76,11 @@ def forms(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: 
         row(
             "state",
             "",
-            tile("sums", ["z", *["S"] * e], parts.sum(0)),
-            tile("early", ["early"] * (1 + e), parts[:start].sum(0)),
+            number_grid("sums", ["z", *["S"] * e], parts.sum(0)),
+            number_grid("early", ["early"] * (1 + e), parts[:start].sum(0)),
         ),
         row("total", *(number("total", total) for _ in forms)),
-        row("output", *(tile("out", [form] * e, outputs[None]) for form in forms)),
+        row("output", *(number_grid("out", [form] * e, outputs[None]) for form in forms)),
     ]
     heading = columns("query ↓", "matrix", "recurrent network", "chunks")
     most, part = (x.abs().max().item() for x in (parts.cumsum(0), parts))
@@ -90,8 +91,8 @@ def forms(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: 
     )
 
 
-def cells(slot: str, i: int, chunk: int, shares: Tensor) -> str:
-    """A query's row of keys: those of its own chunk, and those that the state brings."""
+def weight_cells(slot: str, i: int, chunk: int, shares: Tensor) -> str:
+    """HTML of a query's weights: a heat map within its chunk, the rest marked as state."""
 
     def cell(j: int) -> str:
         kind = ("masked" if j > i else "pair") if j // chunk == i // chunk else "state"
@@ -99,39 +100,39 @@ def cells(slot: str, i: int, chunk: int, shares: Tensor) -> str:
             kind = "none"
         return number(slot, shares[j] if kind == "pair" else 0, f"heat {kind}", "")
 
-    drawn = "".join(map(cell, range(len(shares))))
-    return f'<div class="cells" aria-hidden="true">{drawn}</div>'
+    content = "".join(map(cell, range(len(shares))))
+    return f'<div class="cells" aria-hidden="true">{content}</div>'
 
 
-def tile(kind: str, slots: Sequence[str], numbers: Tensor, text: str | None = None) -> str:
-    """Rows of numbers on a ground by their value, each column in its slot."""
-    drawn = "".join(
+def number_grid(kind: str, slots: Sequence[str], numbers: Tensor, text: str | None = None) -> str:
+    """HTML grid of numbers coloured by value, each column in its slot."""
+    content = "".join(
         number(slot, x, "sum", text)
         for line in numbers
         for slot, x in zip(slots, line, strict=True)
     )
     hidden = "" if text is None else ' aria-hidden="true"'
-    return f'<div class="tile {kind}"{hidden}>{drawn}</div>'
+    return f'<div class="tile {kind}"{hidden}>{content}</div>'
 
 
-def folded(
-    phi_k: Tensor, v: Tensor, words: Sequence[str], weights: Tensor, ways: Sequence[str]
+def numbers_details(
+    phi_k: Tensor, v: Tensor, words: Sequence[str], weights: Tensor, kinds: Sequence[str]
 ) -> str:
-    """The numbers of each token, in a table that the reader opens."""
+    """Collapsible HTML table with the numbers of each token."""
     rows = "".join(
         row(
             f'<span data-show="word">{escape(word)}</span>',
             *(number("key", x) for x in phi_k[j]),
             *(number("value", x) for x in v[j]),
-            number("weight", weights[j] / weights.sum(), "heat", shown(weights[j].item())),
-            f'<data data-show="way">{ways[j]}</data>',
+            number("weight", weights[j] / weights.sum(), "heat", format_number(weights[j].item())),
+            f'<data data-show="way">{kinds[j]}</data>',
         )
         for j, word in enumerate(words)
     )
     heading = columns(
         "token",
-        *(f"φ(k){i + 1}".translate(LOWER) for i in range(phi_k.shape[1])),
-        *(f"v{c + 1}".translate(LOWER) for c in range(v.shape[1])),
+        *(f"φ(k){i + 1}".translate(SUBSCRIPTS) for i in range(phi_k.shape[1])),
+        *(f"v{c + 1}".translate(SUBSCRIPTS) for c in range(v.shape[1])),
         "weight",
         "chunks",
     )
@@ -141,8 +142,10 @@ def folded(
     )
 
 
-def require_fit(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int) -> None:
-    """Raise ValueError, with the sizes, where the parts of the figure do not go together."""
+def require_consistent(
+    phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int
+) -> None:
+    """Raise ValueError, with the sizes, where the arguments of `growing` do not fit each other."""
     shapes = f"phi_q={tuple(phi_q.shape)}, phi_k={tuple(phi_k.shape)}, v={tuple(v.shape)}"
     if not v.dim() == 2 == phi_k.dim() or phi_q.shape != phi_k.shape or len(v) != len(phi_k):
         raise ValueError(f"features (n, f), twice, and values (n, e) are needed: {shapes}")

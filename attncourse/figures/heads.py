@@ -9,8 +9,8 @@ from torch import Tensor
 from attncourse.figures.interactive import Choice, Interactive, columns, number, row
 from attncourse.figures.numbers import require_finite
 
-# letters that a word may have before it is broken; a phone's width, in the height of its letters
-LONGEST, PHONE = 11, 25
+# letters of a word before it is hyphenated; a phone's width, in em
+MAX_LETTERS, PHONE_EMS = 11, 25
 
 
 def heads(
@@ -22,7 +22,7 @@ def heads(
     head: int = 0,
     query: int = 0,
 ) -> Interactive:
-    """Weights of shape (heads, n, m): pick a head to see, and a query to follow to its keys.
+    """Figure: weights (heads, n, m) as arcs and as a table, with choices of the head and the query.
 
     An arc from a query to a key is as thick as the weight. `head` and `query` are shown first.
     """
@@ -34,13 +34,13 @@ def heads(
         raise ValueError(f"weights={tuple(weights.shape)}: a head, a query and a key are needed")
     require_finite("weights", weights)
     pick = Choice("query", queries, query)
-    choice = Choice("head", [str(one) for one in range(len(weights))], head)
-    shown = weights[head].tolist()
+    choice = Choice("head", [str(i) for i in range(len(weights))], head)
+    head_weights = weights[head].tolist()
     rows = [
         row(
-            f'<span data-show="line"{chosen(i == query)}>{escape(name)}</span>',
-            *(number("weight", weight, "heat") for weight in shown[i]),
-            at=pick.at(i),
+            f'<span data-show="line"{mark_class(i == query)}>{escape(name)}</span>',
+            *(number("weight", weight, "heat") for weight in head_weights[i]),
+            attrs=pick.hover_attrs(i),
         )
         for i, name in enumerate(queries)
     ]
@@ -50,16 +50,17 @@ def heads(
         [choice],
         columns("query ↓ key →", *map(escape, keys)) + "".join(rows),
         alt=alt,
-        picture=arcs(shown, pick, keys),
+        picture=arcs_html(head_weights, pick, keys),
         within=[pick],
     )
 
 
-def arcs(weights: list[list[float]], pick: Choice, keys: Sequence[str]) -> str:
-    """The queries above, the keys below, and from each query an arc to each key."""
+def arcs_html(weights: list[list[float]], pick: Choice, keys: Sequence[str]) -> str:
+    """HTML of the queries above, the keys below, and an arc for each pair."""
     n, m = len(pick.options), len(keys)
     above = (
-        f'<span data-show="asks"{chosen(i == pick.start)}{pick.at(i)}>{pick.option(i)}</span>'
+        f'<span data-show="asks"{mark_class(i == pick.start)}{pick.hover_attrs(i)}>'
+        f"{pick.option_html(i)}</span>"
         for i in range(n)
     )
     below = (
@@ -67,7 +68,7 @@ def arcs(weights: list[list[float]], pick: Choice, keys: Sequence[str]) -> str:
         for key, weight in zip(keys, weights[pick.start], strict=True)
     )
     paths = (
-        f'<path data-show="arc"{chosen(i == pick.start)} style="--share:{weight:.3f}" '
+        f'<path data-show="arc"{mark_class(i == pick.start)} style="--share:{weight:.3f}" '
         f'd="M{x:.4g} 0C{x:.4g} .5 {y:.4g} .5 {y:.4g} 1"/>'
         for i, line in enumerate(weights)
         for j, weight in enumerate(line)
@@ -75,20 +76,20 @@ def arcs(weights: list[list[float]], pick: Choice, keys: Sequence[str]) -> str:
     )
     return (
         f'<div class="arcs" style="--n:{max(n, m)}"><div class="is">query</div>'
-        f"{line_of(pick.options, above)}"
+        f"{word_row(pick.options, above)}"
         f'<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">{"".join(paths)}'
-        f'</svg>{line_of(keys, below)}<div class="is">key</div></div>'
+        f'</svg>{word_row(keys, below)}<div class="is">key</div></div>'
     )
 
 
-def line_of(words: Sequence[str], boxes: Iterable[str]) -> str:
-    """A box for each word, wide enough for all; on a phone that has no room, they stand upright."""
-    room = 0.52 * min(max(map(len, words)), LONGEST) + 0.8
-    upright = " upright" if len(words) * room > PHONE else ""
-    style = f"--n:{len(words)};--room:{room:.2f}em"
+def word_row(words: Sequence[str], boxes: Iterable[str]) -> str:
+    """HTML row of equally wide boxes for words; vertical where a phone is too narrow."""
+    width = 0.52 * min(max(map(len, words)), MAX_LETTERS) + 0.8
+    upright = " upright" if len(words) * width > PHONE_EMS else ""
+    style = f"--n:{len(words)};--room:{width:.2f}em"
     return f'<div class="words{upright}" style="{style}">{"".join(boxes)}</div>'
 
 
-def chosen(yes: bool) -> str:
-    """What marks the chosen query; heads.js moves the mark."""
-    return f' class="{"on" if yes else ""}"'
+def mark_class(is_marked: bool) -> str:
+    """The class attribute that marks the chosen query; heads.js moves it."""
+    return f' class="{"on" if is_marked else ""}"'

@@ -1,5 +1,5 @@
 (name, data, view, uses) => {
-  const shown = (x) => {
+  const formatNumber = (x) => {
     if (!Number.isFinite(x)) return x < 0 ? "−∞" : x > 0 ? "∞" : "NaN";
     // an exact tie goes to the even digit, as in Python: toFixed would make 0.125 into 0.13
     const digits = Math.abs((x * 8) % 4) === 1 ? x.toFixed(3).slice(0, -1) : x.toFixed(2);
@@ -8,28 +8,28 @@
 
   // the largest number, and the names of all that look as large
   const most = (numbers, names) => {
-    const top = shown(Math.max(...numbers));
-    const found = names.filter((_, i) => shown(numbers[i]) === top);
-    return [top, found.length > 5 ? `${found.length} of ${names.length}` : new Intl.ListFormat("en-GB").format(found)];
+    const top = formatNumber(Math.max(...numbers));
+    const largest = names.filter((_, i) => formatNumber(numbers[i]) === top);
+    return [top, largest.length > 5 ? `${largest.length} of ${names.length}` : new Intl.ListFormat("en-GB").format(largest)];
   };
 
-  // what has fewer significant bits than a number of the page travels in fewer digits
-  const restored = (x, bits) => {
-    if (Array.isArray(x)) return x.map((one) => restored(one, bits));
-    if (x?.bits) return restored(x.numbers, x.bits);
+  // the inverse of to_json in numbers.py: numbers of fewer bits are sent with fewer digits
+  const roundToBits = (x, bits) => {
+    if (Array.isArray(x)) return x.map((y) => roundToBits(y, bits));
+    if (x?.bits) return roundToBits(x.numbers, x.bits);
     if (x && typeof x === "object")
-      return Object.fromEntries(Object.entries(x).map(([name, one]) => [name, restored(one)]));
+      return Object.fromEntries(Object.entries(x).map(([name, y]) => [name, roundToBits(y)]));
     if (!bits || !Number.isFinite(x)) return x;
     const wide = x * (2 ** (53 - bits) + 1);
     return wide - (wide - x);
   };
-  const held = restored(data);
+  const decoded = roundToBits(data);
 
   const fill = (slot, content) => {
     if (typeof content === "string") content = { text: content };
-    if (typeof content === "number") content = { text: shown(content), value: content };
+    if (typeof content === "number") content = { text: formatNumber(content), value: content };
     for (const [name, x] of Object.entries(content)) {
-      // what stays is left alone, so that nothing is drawn or read out again
+      // unchanged values are skipped, so that nothing is repainted or announced again
       if (name === "count") uses.resize(slot, x);
       else if (name === "text" && slot.textContent !== x) slot.textContent = x;
       else if (name !== "text" && slot.getAttribute(name) !== `${x}`) slot.setAttribute(name, x);
@@ -55,7 +55,7 @@
 
   const follow = (form) => {
     const show = () => {
-      const now = view(held, stateOf(form), { shown, most, ...uses });
+      const now = view(decoded, stateOf(form), { formatNumber, most, ...uses });
       for (const [slot, contents] of Object.entries(now)) {
         const slots = form.querySelectorAll(`[data-show="${slot}"]`);
         [contents].flat(2).forEach((content, i) => fill(slots[i], content));
@@ -68,7 +68,7 @@
       target.value++;
       show();
     });
-    // JupyterLab takes the focus away from a control whose keys it hears
+    // JupyterLab would move the focus away from a control on its shortcuts
     form.addEventListener("keydown", (event) => {
       if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     });
@@ -82,13 +82,13 @@
     });
     form.parentElement.setAttribute("aria-label", form.querySelector("p").textContent);
     for (const part of form.querySelectorAll("[hidden]")) part.hidden = false;
-    // what scrolls must be within reach of the keyboard
+    // a scrolling element must be focusable by keyboard
     const scroll = form.querySelector(".scroll");
     new ResizeObserver(() => {
       scroll.tabIndex = scroll.scrollWidth > scroll.clientWidth ? 0 : -1;
     }).observe(scroll);
     show();
-    uses.start?.(form, show, { shown, ...uses });
+    uses.start?.(form, show, { formatNumber, ...uses });
   };
 
   // a notebook may show several copies of a figure, and run the script of each

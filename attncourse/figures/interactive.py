@@ -1,10 +1,9 @@
-"""The component: numbers, controls, and a view that computes in the page what the figure shows.
+"""Base of the interactive figures: data, controls, and a view that computes in the page.
 
-A view is a JavaScript function in a file of its own. It takes the numbers, the state of the
-controls and the component's words for numbers, and gives new content for every slot of that name;
-`number` makes a slot, and `said` is the one that puts the result into words. In a drawing
-any element is a slot, and gets its attributes. Where no script runs, the figure is the drawing and
-the table that it begins as. Only a view knows what its numbers mean. Its own style lies beside it.
+A view is a JavaScript function in a file of its own, with its CSS beside it. It takes the data, the
+state of the controls and helpers that format numbers, and returns the new content of each slot, an
+element with `data-show`; `number` makes a slot. The slot `said` describes the result in words. In a
+drawing, slots receive attributes. Without scripts, the figure shows its first state.
 """
 
 import json
@@ -19,18 +18,18 @@ from typing import Protocol
 from torch import Tensor
 
 from attncourse.figures.colours import COLOURS
-from attncourse.figures.numbers import listed, shown
+from attncourse.figures.numbers import format_number, to_json
 
 HERE = Path(__file__)
-MOVES = "With scripts, you can change it."
-# words in a script, and beside which signs it needs no space
-WORDS = re.compile(r'("[^"\n]*"|`(?:[^`$]|\$\{(?:[^`}]|`[^`]*`)*\})*`)')
-SPACE = re.compile(r"\s*([=<>&|*+%?:,;{}([]+)\s*")
+SCRIPT_NOTE = "With scripts, you can change it."
+# string literals in a script, and operators that need no space around them
+STRING_LITERAL = re.compile(r'("[^"\n]*"|`(?:[^`$]|\$\{(?:[^`}]|`[^`]*`)*\})*`)')
+OPERATOR_SPACE = re.compile(r"\s*([=<>&|*+%?:,;{}([]+)\s*")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few options, picked by click or arrow key; the view gets its index."""
+    """Radio buttons, also picked by pointing; the view receives the index of the option."""
 
     name: str
     options: Sequence[str]
@@ -39,25 +38,25 @@ class Choice:
     def __post_init__(self):
         require_start(self.name, self.options, self.start)
 
-    def option(self, index: int) -> str:
-        """The button of one option."""
+    def option_html(self, index: int) -> str:
+        """HTML of the radio button of an option."""
         name, checked = escape(self.name), " checked" if index == self.start else ""
         button = f'<input type="radio" name="{name}" value="{index}"{checked} hidden>'
         return f"<label>{button}{escape(self.options[index])}</label>"
 
-    def at(self, index: int) -> str:
-        """The attributes of what is pointed at to pick that option."""
+    def hover_attrs(self, index: int) -> str:
+        """HTML attributes of an element that picks that option when pointed at."""
         return f' data-name="{escape(self.name)}" data-at="{index}"'
 
     def html(self) -> str:
-        """All the options, under their name."""
-        options = "".join(map(self.option, range(len(self.options))))
+        """HTML fieldset of all options."""
+        options = "".join(map(self.option_html, range(len(self.options))))
         return f"<fieldset><legend>{escape(self.name)}</legend>{options}</fieldset>"
 
 
 @dataclass(frozen=True)
 class Slider:
-    """One number of a row of them; the view gets the number."""
+    """A slider over a list of numbers; the view receives the number."""
 
     name: str
     values: Sequence[float]
@@ -67,10 +66,10 @@ class Slider:
         require_start(self.name, self.values, self.start)
 
     def html(self) -> str:
-        """The slider, and beside it the number."""
+        """HTML of the slider, with its number."""
         name, values = escape(self.name), " ".join(map(str, self.values))
         return (
-            f'<label>{symbol(self.name)} <input type="range" name="{name}" aria-label="{name}" '
+            f'<label>{label_html(self.name)} <input type="range" name="{name}" aria-label="{name}" '
             f'max="{len(self.values) - 1}" value="{self.start}" data-values="{values}">'
             '<b aria-hidden="true"></b></label>'
         )
@@ -78,44 +77,44 @@ class Slider:
 
 @dataclass(frozen=True)
 class Switch:
-    """On or off; the view gets true or false."""
+    """A checkbox; the view receives true or false."""
 
     name: str
     start: bool = True
 
     def html(self) -> str:
-        """The box to tick."""
+        """HTML of the checkbox."""
         name, checked = escape(self.name), " checked" if self.start else ""
         return f'<label><input type="checkbox" name="{name}"{checked}>{name}</label>'
 
 
 @dataclass(frozen=True)
 class Button:
-    """Something to do again and again; the view gets how often it was pressed."""
+    """A push button; the view receives the number of clicks."""
 
     name: str
 
     def html(self) -> str:
-        """The button."""
+        """HTML of the button."""
         name = escape(self.name)
         return f'<button type="button" name="{name}" value="0">{name}</button>'
 
 
 class Control(Protocol):
-    """What a reader moves; it needs to be an element of a form, with a name."""
+    """A form control with a name."""
 
     def html(self) -> str:
-        """The element."""
+        """HTML of the control."""
         ...
 
 
 class Interactive:
-    """A drawing and a table that follow their controls, and the words that stand for them.
+    """A figure of controls, picture, table and caption, which a view updates in the page.
 
-    Some controls stand `within` the drawing or the table, not above them; what is `below` follows
-    the words. The view is handed other scripts that it `uses`, by the names of their files; one
-    called start gets the form, when it is there, what shows its state, and the others. `still` is
-    for readers without scripts.
+    `alt` is the text alternative and the first caption. Controls `within` are placed in the picture
+    or the table, not above them; `below` is HTML after the caption. `scripts` are passed to the
+    view by file name; the one called start runs once, with the form and the function that updates
+    the figure. `fallback` is HTML for readers without scripts.
     """
 
     def __init__(
@@ -129,110 +128,111 @@ class Interactive:
         picture: str = "",
         within: Sequence[Choice] = (),
         below: str = "",
-        uses: Sequence[Path] = (),
-        still: str = "",
+        scripts: Sequence[Path] = (),
+        fallback: str = "",
     ):
         if not alt.strip():
             raise ValueError("alt is empty: say in words what the figure shows")
         self.view, self.data, self.controls = view, data, controls
         self.table, self.alt, self.picture, self.within = table, alt, picture, within
-        self.below, self.uses, self.still = below, uses, still
+        self.below, self.scripts, self.fallback = below, scripts, fallback
 
     def __repr__(self) -> str:
         return self.alt
 
     def _repr_html_(self) -> str:
-        script, view = (lean_script(path) for path in (HERE.with_suffix(".js"), self.view))
-        uses = ",".join(f"{path.stem}:{lean_script(path)}" for path in self.uses)
-        # nothing in the numbers may end the script element
-        data = json.dumps(self.data, default=listed, separators=(",", ":")).replace("<", r"\u003c")
+        script, view = (minify_script(path) for path in (HERE.with_suffix(".js"), self.view))
+        scripts = ",".join(f"{path.stem}:{minify_script(path)}" for path in self.scripts)
+        # no text in the data may end the script element
+        data = json.dumps(self.data, default=to_json, separators=(",", ":")).replace("<", r"\u003c")
         controls = "".join(control.html() for control in self.controls)
-        # where scripts run, what the view says takes the place of the words at once
+        # the view replaces the text alternative by its caption
         table = self.table and f"<table>{self.table}</table>"
         body = (
             f'<form autocomplete="off"><div class="controls" hidden>{controls}</div>'
             f'<div class="scroll">{self.picture}{table}</div>'
             f'<p data-show="said" aria-live="polite">{escape(self.alt)}</p>{self.below}'
-            f"<noscript>{MOVES if controls or self.within else ''}{self.still}</noscript></form>"
+            f"<noscript>{SCRIPT_NOTE if controls or self.within else ''}"
+            f"{self.fallback}</noscript></form>"
         )
-        name = sha256(f"{view}{uses}{data}{body}".encode()).hexdigest()[:8]
-        # JupyterLab keeps the arrow keys to itself without that attribute
+        name = sha256(f"{view}{scripts}{data}{body}".encode()).hexdigest()[:8]
+        # without that attribute, JupyterLab captures the arrow keys
         return (
             f'<div class="attncourse-figure" data-figure="{name}" role="group" '
             'data-lm-suppress-shortcuts="true">'
-            f"<style>\n{style_of(self.view, body, name)}\n</style>{body}"
-            f'<script>\n({script})("{name}", {data}, {view}, {{{uses}}})\n</script></div>'
+            f"<style>\n{figure_css(self.view, body, name)}\n</style>{body}"
+            f'<script>\n({script})("{name}", {data}, {view}, {{{scripts}}})\n</script></div>'
         )
 
 
 def columns(*names: str) -> str:
-    """The top row of a table."""
+    """The header row of an HTML table."""
     cells = "".join(f'<th scope="col">{name}</th>' for name in names)
     return f"<tr>{cells}</tr>"
 
 
-def row(name: str, *cells: str, at: str = "") -> str:
-    """A row of a table; pointing at it may pick an option."""
-    return (
-        f'<tr{at}><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-    )
+def row(name: str, *cells: str, attrs: str = "") -> str:
+    """A row of an HTML table; `attrs` may be those of `Choice.hover_attrs`."""
+    contents = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr{attrs}><th scope="row">{name}</th>{contents}</tr>'
 
 
 def number(slot: str, value: float | Tensor, look: str = "", text: str | None = None) -> str:
-    """A slot that holds a number: plain, with a `bar` beside it or `up` from it, or on `heat`.
+    """A slot with a number; `look` is its CSS class: `bar`, `up` (vertical), `heat` or `signed`.
 
-    `heat` is for numbers from 0 to 1; a `signed` ground, for other numbers, has one colour above 0
-    and another below. The slot shows the number in two digits, or a text of its own, for which a
-    view gives `{ text, value }`.
+    `heat` colours numbers from 0 to 1; `signed` has one colour above 0 and another below. The slot
+    shows the number in two digits, or `text`, for which a view returns `{ text, value }`.
     """
     value = float(value)
-    drawn = f' class="{look}" style="--share:{value:.3f}"' if look else ""
-    words = shown(value) if text is None else escape(text)
-    return f'<data value="{value:.4g}" data-show="{slot}"{drawn}>{words}</data>'
+    attributes = f' class="{look}" style="--share:{value:.3f}"' if look else ""
+    content = format_number(value) if text is None else escape(text)
+    return f'<data value="{value:.4g}" data-show="{slot}"{attributes}>{content}</data>'
 
 
-def style_of(view: Path, body: str, name: str) -> str:
-    """The style that figures share, that of this one, and the colours, as far as it needs them."""
-    shared, own = (
-        lean(path.read_text("utf-8")) if path.exists() else ""
+def figure_css(view: Path, body: str, name: str) -> str:
+    """CSS of the figure: the shared rules and colours that it uses, and its own file."""
+    shared, specific = (
+        strip_comments(path.read_text("utf-8")) if path.exists() else ""
         for path in (HERE.with_suffix(".css"), view.with_suffix(".css"))
     )
-    # of this figure alone, and before what another figure says again of all
-    own = own.replace(".attncourse-figure", f'.attncourse-figure[data-figure="{name}"]')
+    # limited to this figure, with precedence over the shared rules of later figures
+    specific = specific.replace(".attncourse-figure", f'.attncourse-figure[data-figure="{name}"]')
     style = ""
-    for line in f"{shared}\n{own}".splitlines():
-        look = re.match(r"\.([a-z]+) {|(button) {", line)
-        if not look or re.search(rf'class="[^"]*\b{look[1]}\b|<{look[2]} ', body):
+    for line in f"{shared}\n{specific}".splitlines():
+        selector = re.match(r"\.([a-z]+) {|(button) {", line)
+        if not selector or re.search(rf'class="[^"]*\b{selector[1]}\b|<{selector[2]} ', body):
             style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")
     roles = {role: both for role, both in COLOURS.items() if f"var(--{role})" in style}
     colours = ";".join(f"--{role}:light-dark({','.join(both)})" for role, both in roles.items())
     return f".attncourse-figure{{{colours}}}{style}"
 
 
-def lean(text: str) -> str:
-    """Style or script without indents, and comments of one line, which only its authors read."""
+def strip_comments(text: str) -> str:
+    """CSS or JavaScript without indents and one-line comments."""
     lines = map(str.strip, text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
 
 
-def lean_script(path: Path) -> str:
-    """A script without the spaces that only its authors read."""
-    parts = WORDS.split(lean(path.read_text("utf-8")))
-    return "".join(part if i % 2 else SPACE.sub(r"\1", part) for i, part in enumerate(parts))
+def minify_script(path: Path) -> str:
+    """JavaScript without comments and superfluous spaces."""
+    parts = STRING_LITERAL.split(strip_comments(path.read_text("utf-8")))
+    return "".join(
+        part if i % 2 else OPERATOR_SPACE.sub(r"\1", part) for i, part in enumerate(parts)
+    )
 
 
-def symbol(name: str) -> str:
-    """The name as a reader sees it: d_k is a d with a lower k."""
+def label_html(name: str) -> str:
+    """HTML of a control's name, with a subscript for d_k."""
     return re.sub(r"^(\w+)_(\w)$", r"<span>\1<sub>\2</sub></span>", escape(name))
 
 
 def require_start(name: str, options: Sequence[object], start: int) -> None:
-    """Raise ValueError where a control cannot begin at its option of that number."""
+    """Raise ValueError where a control has no option of index `start`."""
     if not 0 <= start < len(options):
         raise ValueError(f"{name} starts at option {start}, but it has {len(options)}, from 0")
 
 
-def late(weights: Path) -> str:
-    """A script of weights that does not run by itself; the site makes a file of it."""
+def deferred_script(weights: Path) -> str:
+    """Script element with weights that start.js runs on demand; the site moves it to a file."""
     text = weights.read_text("utf-8")
     return f'<script type="text/plain" data-late="{weights.name}">{text}</script>'

@@ -1,4 +1,4 @@
-({ n, kernels, offsets }, { kernel, alpha, query }, { shown }) => {
+({ n, kernels, offsets }, { kernel, alpha, query }, { formatNumber }) => {
   const places = [...Array(n).keys()];
   const taps = kernels[kernel];
   const softmax = (scores) => {
@@ -15,7 +15,7 @@
   const outside = query === 0 ? 0 : query === n - 1 ? 2 : -1;
   const names = ["−1", "0", "+1"];
   const said = [
-    `Together, the heads differ from the kernel by ${off < 0.005 ? "less than 0.005" : `up to ${shown(off)}`}.`,
+    `Together, the heads differ from the kernel by ${off < 0.005 ? "less than 0.005" : `up to ${formatNumber(off)}`}.`,
     outside < 0 ? "" : ` Head ${names[outside]} looks outside; its nearest key is ${query}.`,
   ].join("");
   return { weight, sum, true: truth, said };

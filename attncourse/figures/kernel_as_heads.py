@@ -1,7 +1,6 @@
-"""A kernel of three taps as three heads, each of which looks at one offset from the query.
+"""A kernel of three taps as three heads, each of which attends to one offset.
 
-This figure computes softmax weights of distances: at first here, and in kernel_as_heads.js whenever
-a control is moved.
+The first state is computed here, later ones in kernel_as_heads.js.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,10 +22,10 @@ def kernel_as_heads(
     position: int = 0,
     start: int = 0,
 ) -> Interactive:
-    """The weights of three heads for one query, what they make together, and the kernel itself.
+    """Figure: weights of three heads for one query, their sum times the taps, and the kernel.
 
-    `kernels` have three taps each. Choose one, the query's position, and alpha among `sharpness`,
-    of which number `start` is shown first.
+    `kernels` have three taps each. The reader chooses the kernel, the query's position, and alpha
+    from `sharpness`, at first the one of index `start`.
     """
     if not kernels or any(len(taps) != len(OFFSETS) for taps in kernels.values()):
         raise ValueError(f"kernels={dict(kernels)}: each must have {len(OFFSETS)} taps")

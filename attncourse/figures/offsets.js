@@ -1,4 +1,4 @@
-({ n, lines, heights, names }, { method, "query at": i, "key at": j }, { shown }) => {
+({ n, lines, heights, names }, { method, "query at": i, "key at": j }, { formatNumber }) => {
   const signed = (x) => `${x}`.replace("-", "−");
   const on = (m) => (m === method ? " on" : "");
   const offset = j - i, at = n - 1 + offset, line = lines[method];
@@ -6,7 +6,7 @@
   const marks = (one) => [...Array(n).keys()].map((t) => t + n - 1 - i)
     .map((t) => `M${t} ${one[t]}h0`).join("");
 
-  // how far the neighbours have the same score
+  // the range of offsets around the chosen one with the same score
   const alike = (t) => Math.abs(line[t] - line[at]) < 1e-5;
   let [first, last] = [at, at];
   while (alike(first - 1)) first--;
@@ -20,6 +20,6 @@
     cursor: { x1: x, x2: x },
     offset: signed(offset),
     score: lines.map((one) => one[at]),
-    said: `Query at ${i}, key at ${j}: the offset is ${signed(offset)}, as for ${pairs} of ${n * n} pairs. ${names[method]}: ${shown(line[at])}${same}.`,
+    said: `Query at ${i}, key at ${j}: the offset is ${signed(offset)}, as for ${pairs} of ${n * n} pairs. ${names[method]}: ${formatNumber(line[at])}${same}.`,
   };
 }

@@ -1,6 +1,6 @@
-"""Two orders of the same three matrices: the matrix in between, to scale, and what each costs.
+"""Two orders of multiplying three matrices: the intermediate matrix, to scale, and the cost.
 
-The costs are handed in; orders.js picks those of the length and the width that are chosen.
+The costs are arguments; orders.js picks those of the chosen length and width.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ def orders(
     *,
     alt: str,
 ) -> Interactive:
-    """(Φ_Q Φ_Kᵀ) V beside Φ_Q (Φ_Kᵀ V), for a length and a width, of which the last come first.
+    """Figure: (Φ_Q Φ_Kᵀ) V beside Φ_Q (Φ_Kᵀ V), for a length and a width, at first the last ones.
 
-    The operations of an order have a row for each width, and in it one number for each length.
+    The costs of an order have a row for each width, and a column for each length.
     """
     for name, costs in {"queries_first": queries_first, "values_first": values_first}.items():
         if (got := [len(row) for row in costs]) != (need := [len(lengths)] * len(widths)):
@@ -55,7 +55,7 @@ def panel(
     product: tuple[str, int],
     cost: tuple[int, int],
 ) -> str:
-    """A product in the corner between its factors, each a role and a name, and what it costs."""
+    """HTML of one order: the intermediate product between its factors, and its cost."""
     (role, side), (operations, most) = product, cost
     title = "queries and keys first" if role == "weight" else "keys and values first"
     return (

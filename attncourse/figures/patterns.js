@@ -5,7 +5,7 @@
   const fixed = [() => true, (i, j) => j <= i, near, (i, j) => near(i, j) || !i || !j][Math.min(pattern, 3)];
   const drawn = pattern === 4 ? random : 0;
 
-  // how many keys query i has among `length` tokens, without going through them
+  // number of keys of query i among `length` tokens, in closed form
   const keys = (i, length) => {
     if (pattern < 2) return pattern ? i + 1 : length;
     const first = Math.max(0, i - half);
@@ -14,15 +14,15 @@
     return Math.min(length, found + drawn);
   };
   const pairs = (length) => range(length).reduce((sum, i) => sum + keys(i, length), 0);
-  const told = (length) => {
+  const pairCount = (length) => {
     const share = (100 * pairs(length)) / length ** 2;
     return `${pairs(length)} of ${length ** 2} pairs, ${share.toFixed(1)} %`;
   };
 
   const line = (i) => {
-    const here = range(n).filter((j) => fixed(i, j));
-    const rest = orders[i].filter((j) => j < n && !fixed(i, j)).slice(0, drawn);
-    const allowed = new Set([...here, ...rest]);
+    const fixedKeys = range(n).filter((j) => fixed(i, j));
+    const randomKeys = orders[i].filter((j) => j < n && !fixed(i, j)).slice(0, drawn);
+    const allowed = new Set([...fixedKeys, ...randomKeys]);
     return range(most).map((j) => (allowed.has(j) ? { text: "•", value: 1 } : { text: "", value: 0 }));
   };
   const empty = range(most).map(() => ({ text: "", value: 0 }));
@@ -30,6 +30,6 @@
   return {
     pair: range(most).map((i) => (i < n ? line(i) : empty)),
     name: [...names, ...names],
-    said: `${told(n)}. The same pattern on 1024 tokens: ${told(1024)}.`,
+    said: `${pairCount(n)}. The same pattern on 1024 tokens: ${pairCount(1024)}.`,
   };
 }

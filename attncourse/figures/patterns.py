@@ -1,6 +1,6 @@
-"""Which pairs of tokens a pattern leaves, and how many: full, causal, and the masks of two papers.
+"""Attention masks, and their numbers of pairs: full, causal, window, Longformer, BigBird.
 
-This figure decides on each pair: at first here, and in patterns.js whenever a control is moved.
+The first state is computed here, later ones in patterns.js.
 """
 
 from pathlib import Path
@@ -10,12 +10,12 @@ import torch
 from attncourse.figures.interactive import Choice, Interactive, Slider, columns, number, row
 
 PATTERNS = ("full", "causal", "window", "Longformer", "BigBird")
-# further random keys for each query, in the last pattern
-RANDOM = 2
+# random keys per query in BigBird
+RANDOM_KEYS = 2
 
 
 def patterns(length: int, width: int, *, alt: str) -> Interactive:
-    """A dot for each pair of `length` tokens that is left; it begins with Longformer's pattern.
+    """Figure: a dot for each allowed pair of `length` tokens, at first Longformer's mask.
 
     Token 0 is the global one; the random keys of BigBird are drawn once, from a fixed seed.
     """
@@ -29,7 +29,7 @@ def patterns(length: int, width: int, *, alt: str) -> Interactive:
     widths = range(1, length + 1, 2)
     return Interactive(
         Path(__file__).with_suffix(".js"),
-        {"most": length, "random": RANDOM, "orders": orders},
+        {"most": length, "random": RANDOM_KEYS, "orders": orders},
         [
             Choice("pattern", PATTERNS, PATTERNS.index("Longformer")),
             Slider("n", range(2, length + 1), length - 2),
@@ -37,7 +37,7 @@ def patterns(length: int, width: int, *, alt: str) -> Interactive:
         ],
         columns("i ↓ j →", *names)
         + "".join(
-            row(name, *(number("pair", one, "heat", "•" if one else "") for one in line))
+            row(name, *(number("pair", allows, "heat", "•" if allows else "") for allows in line))
             for name, line in zip(names, allowed.tolist(), strict=True)
         ),
         alt=alt,

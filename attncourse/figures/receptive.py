@@ -1,6 +1,6 @@
-"""What an output sees: the inputs from which a path through the layers leads to it.
+"""The receptive field of an output: the inputs with a path through the layers to it.
 
-This figure counts paths: at first here, and in receptive.js whenever a control is moved.
+The first state is computed here, later ones in receptive.js.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ def receptive(
     position: int = 0,
     start: int = 0,
 ) -> Interactive:
-    """Which places of each layer lead to one output; the darker, the more of the paths lead there.
+    """Figure: the positions of each layer that lead to an output, darker for more paths.
 
-    Choose the kind of layer, its width, of which number `start` is shown first, and the output.
+    The reader chooses the kind of layer, the width, at first that of index `start`, and the output.
     In layer l = 0, 1, ... of dilated kernels, the taps are 2^l apart.
     """
     if not widths or any(width < 1 or width % 2 == 0 for width in widths):
@@ -45,7 +45,7 @@ def receptive(
         ],
         columns("place", *map(str, range(length)))
         + "".join(
-            row(name, *(number("path", one, "signed", "•" if one else "·") for one in line))
+            row(name, *(number("path", share, "signed", "•" if share else "·") for share in line))
             for name, line in zip(names, paths, strict=True)
         ),
         alt=alt,
@@ -53,10 +53,10 @@ def receptive(
 
 
 def paths_to(position: int, length: int, layers: int, width: int) -> Tensor:
-    """For each layer, from the last to the input, the paths from there as a share of the most."""
+    """Number of paths to the output from each position of each layer, as a share of the largest."""
     place = torch.arange(length)
     step = ((place - place[:, None]).abs() <= width // 2).double()
     paths = [(place == position).double()]
     for _ in range(layers):
         paths.append(paths[-1] @ step)
-    return torch.stack([one / one.max() for one in paths])
+    return torch.stack([counts / counts.max() for counts in paths])

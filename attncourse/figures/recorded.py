@@ -1,6 +1,6 @@
-"""What was measured in several cases: a bar for each row and column, and the reader picks the case.
+"""Recorded measurements as a table of bars, for a case that the reader picks.
 
-The numbers are measured before they come here: recorded.js only picks them and puts them in words.
+The numbers are arguments; recorded.js picks and describes them.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ def recorded(
     alt: str,
     start: int = 0,
 ) -> Interactive:
-    """The numbers `measured`, of shape (cases, rows, columns), 0 or more: a slider or a choice.
+    """Figure: bars of the numbers `measured`, (cases, rows, columns), all at least 0.
 
-    Cases that are numbers make a slider. The longest bar is the largest number of all cases.
-    `corner` says what the rows are.
+    Numeric cases are chosen by a slider, others by a choice. All cases have the same scale.
+    `corner` is the heading of the rows.
     """
     if measured.shape != (len(cases), len(rows), len(names)) or 0 in measured.shape:
         raise ValueError(
@@ -37,8 +37,8 @@ def recorded(
     require_finite("measured", measured)
     if measured.min() < 0:
         raise ValueError(f"measured has {measured.min():.3g}, but a bar begins at 0")
-    words = [one for one in cases if isinstance(one, str)]
-    numbers = [one for one in cases if not isinstance(one, str)]
+    words = [case for case in cases if isinstance(case, str)]
+    numbers = [case for case in cases if not isinstance(case, str)]
     largest = measured.max().item()
     bars = "".join(
         row(escape(name), *(number("bar", x, "bar") for x in line))

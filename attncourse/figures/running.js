@@ -1,17 +1,17 @@
-({ scores, values, block }, { "after block": last }, { shown }) => {
-  let top = -Infinity, total = 0, z = 0, told = "";
+({ scores, values, block }, { "after block": last }, { formatNumber }) => {
+  let top = -Infinity, total = 0, z = 0, change = "";
   for (let step = 0; step <= last; step++) {
-    const here = scores.slice(step * block, (step + 1) * block);
-    const highest = Math.max(top, ...here);
+    const blockScores = scores.slice(step * block, (step + 1) * block);
+    const highest = Math.max(top, ...blockScores);
     const fade = Math.exp(top - highest);
-    const parts = here.map((score) => Math.exp(score - highest));
+    const parts = blockScores.map((score) => Math.exp(score - highest));
     total = parts.reduce((sum, part) => sum + part, fade * total);
     z = parts.reduce((sum, part, j) => sum + part * values[step * block + j], fade * z);
-    told = top === highest
-      ? `The largest score is still ${shown(top)}, so what was summed before stays. `
+    change = top === highest
+      ? `The largest score is still ${formatNumber(top)}, so what was summed before stays. `
       : step
-        ? `The largest score rises from ${shown(top)} to ${shown(highest)}, so what was summed before is multiplied by ${shown(fade)}. `
-        : `The largest score is ${shown(highest)}. `;
+        ? `The largest score rises from ${formatNumber(top)} to ${formatNumber(highest)}, so what was summed before is multiplied by ${formatNumber(fade)}. `
+        : `The largest score is ${formatNumber(highest)}. `;
     top = highest;
   }
   const seen = Math.min((last + 1) * block, scores.length);
@@ -20,7 +20,7 @@
   return {
     part,
     weight: part.map((one) => (one === nothing ? nothing : one / total)),
-    said: `${told}The sum of exponentials is ${shown(total)}, that of the values ${shown(z)}; divided, ${shown(z / total)}. ${
+    said: `${change}The sum of exponentials is ${formatNumber(total)}, that of the values ${formatNumber(z)}; divided, ${formatNumber(z / total)}. ${
       seen < scores.length ? `${scores.length - seen} keys are still to come.` : "That is attention: no key is left."
     }`,
   };

@@ -1,6 +1,6 @@
-"""The running maximum and the running sum of a softmax, one block of keys after another.
+"""Online softmax: the running maximum and sum, after each block of keys.
 
-This figure folds the blocks in: at first here, and in running.js whenever another is chosen.
+The first state is computed here, later ones in running.js.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from attncourse.figures.numbers import require_finite
 
 
 def running(scores: Tensor, values: Tensor, block: int, *, alt: str) -> Interactive:
-    """One query: the scores and the values of its keys, and what is known after each block."""
+    """Figure: one query's scores and values, and the exponentials and weights after each block."""
     if scores.dim() != 1 or scores.shape != values.shape or not 1 <= block <= len(scores):
         raise ValueError(
             f"scores={tuple(scores.shape)}, values={tuple(values.shape)}, block={block}: "
@@ -20,26 +20,26 @@ def running(scores: Tensor, values: Tensor, block: int, *, alt: str) -> Interact
         )
     require_finite("scores", scores)
     require_finite("values", values)
-    count, seen = len(scores), scores[:block]
-    parts = [*(seen - seen.max()).exp().tolist(), *[0.0] * (count - block)]
-    blocks = [str(one + 1) for one in range(-(-count // block))]
-    shown = [None] * block + [""] * (count - block)
+    count, first_block = len(scores), scores[:block]
+    parts = [*(first_block - first_block.max()).exp().tolist(), *[0.0] * (count - block)]
+    blocks = [str(i + 1) for i in range(-(-count // block))]
+    texts = [None] * block + [""] * (count - block)
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {"scores": scores, "values": values, "block": block},
         [Choice("after block", blocks)],
         columns("key", *map(str, range(count)))
-        + row("score", *(number("score", one) for one in scores))
-        + row("value", *(number("value", one) for one in values))
+        + row("score", *(number("score", score) for score in scores))
+        + row("value", *(number("value", value) for value in values))
         + row(
             "exp(s − μ)",
-            *(number("part", p, "up", text) for p, text in zip(parts, shown, strict=True)),
+            *(number("part", p, "up", text) for p, text in zip(parts, texts, strict=True)),
         )
         + row(
             "weight",
             *(
                 number("weight", p / sum(parts), "up", text)
-                for p, text in zip(parts, shown, strict=True)
+                for p, text in zip(parts, texts, strict=True)
             ),
         ),
         alt=alt,

@@ -4,7 +4,7 @@
   const causal = direction === 1;
   const width = causal ? n : 2 * n - 1;
 
-  // where entry c of query i is, of which the padding is entry -1: x, y, and whether it is out or off
+  // x, y and CSS class of entry c of query i; the padding is entry -1
   const place = (i, c) => {
     if (c >= width) return [c + 1, i, " off"];
     if (step === 0) return [c, i, c < 0 ? " off" : ""];

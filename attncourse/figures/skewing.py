@@ -1,25 +1,25 @@
-"""The skew, step by step: how a table by offset becomes a table by key without an index.
+"""The skew, step by step: a table by offset becomes a table by key without an index.
 
-This figure moves cells: skewing.js says where each is, whenever another step is chosen.
+The first state is computed here, later positions of the cells in skewing.js.
 """
 
 from pathlib import Path
 
 from attncourse.figures.interactive import Choice, Interactive
-from attncourse.figures.numbers import minus
+from attncourse.figures.numbers import format_integer
 
 STEPS = ("table", "pad", "drop", "reshape", "cut")
 
 
 def skewing(length: int, *, alt: str) -> Interactive:
-    """The entries of `length` queries as cells that slide, named by their offset.
+    """Figure: the entries of `length` queries as sliding cells, labelled by their offset.
 
-    The ground of a cell is the stronger, the later its query.
+    The background of a cell is the stronger, the later its query.
     """
     if length < 1:
         raise ValueError(f"length={length}: there is no query")
-    # it begins with the table for both directions, which has one column less than it has room for
-    offsets = [*map(minus, range(1 - length, length))]
+    # the first state is the table for both directions; one more column is free for the padding
+    offsets = [*map(format_integer, range(1 - length, length))]
     queries = range(length)
     cells = [cell(x, i, name, (i + 1) / length) for i in queries for x, name in enumerate(offsets)]
     cells += [cell(-1, i, "pad", 0, " off") for i in queries]
@@ -48,6 +48,6 @@ def skewing(length: int, *, alt: str) -> Interactive:
 
 
 def cell(x: float, y: float, text: str, share: float, look: str = "") -> str:
-    """A cell in column x of row y; skewing.js writes the same style."""
+    """HTML of a cell at column x, row y; skewing.js writes the same style."""
     style = f"--share:{share:g};--x:{x:g};--y:{y:g}"
     return f'<data data-show="entry" class="entry{look}" style="{style}">{text}</data>'

@@ -1,4 +1,4 @@
-({ query, key, unit }, state, { shown, arrow: { arrow } }) => {
+({ query, key, unit }, state, { formatNumber, arrow: { arrow } }) => {
   const turn = ([x, y], t) => {
     const angle = (t * state["degrees a position"] * Math.PI) / 180;
     const [along, up] = [Math.cos(angle), Math.sin(angle)];
@@ -12,6 +12,6 @@
   const offset = `${j - i}`.replace("-", "−");
   return {
     ...{ ask: tip(q), key: tip(k), turned: [...q, ...k], score },
-    said: `Query at ${i}, key at ${j}: the offset is ${offset}, and the score ${shown(score)}.`,
+    said: `Query at ${i}, key at ${j}: the offset is ${offset}, and the score ${formatNumber(score)}.`,
   };
 }

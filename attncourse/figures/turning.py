@@ -1,6 +1,6 @@
-"""A query and a key that turn with their positions, and the score that their offset alone decides.
+"""RoPE in the plane: a query and a key rotated by their positions, and their score.
 
-This figure rotates: at first here, and in turning.js whenever a slider is moved.
+The first state is computed here, later ones in turning.js.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 from attncourse.figures.arrow import SCRIPT, arrow
 from attncourse.figures.interactive import Interactive, Slider, columns, number, row
 
-# a unit of the vectors, and how far the drawing reaches from the centre
+# SVG units of a unit vector, and from the centre to the edge
 UNIT, REACH = 30, 110
 DEGREES = (10, 30, 45, 90)
 
@@ -24,29 +24,29 @@ def turning(
     at: tuple[int, int] = (1, 2),
     start: int = len(DEGREES) - 1,
 ) -> Interactive:
-    """RoPE in two dimensions: move the query, the key, or both; choose the turn of a position.
+    """Figure: RoPE in the plane, with sliders for both positions and the angle per position.
 
-    `at` has the first positions of the two, below `positions`; the turn of number `start` is shown
-    first. Source: Su et al. (2021), equation 12.
+    `at` has the first positions of the two, below `positions`; `start` is the index of the first
+    angle. Source: Su et al. (2021), equation 12.
     """
     longest = max(query[0] ** 2 + query[1] ** 2, key[0] ** 2 + key[1] ** 2) ** 0.5
     if longest > REACH / UNIT:
         raise ValueError(f"a vector of length {longest:.3g} is longer than {REACH / UNIT:.3g}")
-    places = range(positions)
+    positions_range = range(positions)
     sliders = [
-        Slider("query at", places, at[0]),
-        Slider("key at", places, at[1]),
-        Slider("both further by", places),
+        Slider("query at", positions_range, at[0]),
+        Slider("key at", positions_range, at[1]),
+        Slider("both further by", positions_range),
         Slider("degrees a position", DEGREES, start),
     ]
-    q, k = (turned(x, t * DEGREES[start]) for x, t in zip((query, key), at, strict=True))
+    q, k = (rotate(x, t * DEGREES[start]) for x, t in zip((query, key), at, strict=True))
     score = q[0] * k[0] + q[1] * k[1]
     circle = '<circle class="round" r="{:.1f}" cx="0" cy="0"/>'
-    rounds = "".join(circle.format(UNIT * (x[0] ** 2 + x[1] ** 2) ** 0.5) for x in (query, key))
+    circles = "".join(circle.format(UNIT * (x[0] ** 2 + x[1] ** 2) ** 0.5) for x in (query, key))
     picture = (
-        f'<svg viewBox="{-REACH} {-REACH} {2 * REACH} {2 * REACH}" aria-hidden="true">{rounds}'
-        f'<path data-show="ask" class="query" d="{tip(q)}"/>'
-        f'<path data-show="key" class="key" d="{tip(k)}"/></svg>'
+        f'<svg viewBox="{-REACH} {-REACH} {2 * REACH} {2 * REACH}" aria-hidden="true">{circles}'
+        f'<path data-show="ask" class="query" d="{arrow_from_centre(q)}"/>'
+        f'<path data-show="key" class="key" d="{arrow_from_centre(k)}"/></svg>'
     )
     cells = [
         row('<b class="query">query</b>', *(number("turned", one) for one in q)),
@@ -60,16 +60,16 @@ def turning(
         columns("vector", "x", "y") + "".join(cells),
         alt=alt,
         picture=picture,
-        uses=[SCRIPT],
+        scripts=[SCRIPT],
     )
 
 
-def turned(x: Sequence[float], degrees: float) -> tuple[float, float]:
-    """A vector so many degrees to the left."""
+def rotate(x: Sequence[float], degrees: float) -> tuple[float, float]:
+    """The vector rotated counterclockwise."""
     along, up = cos(radians(degrees)), sin(radians(degrees))
     return along * x[0] - up * x[1], up * x[0] + along * x[1]
 
 
-def tip(x: Sequence[float]) -> str:
-    """An arrow from the centre."""
+def arrow_from_centre(x: Sequence[float]) -> str:
+    """SVG path of the arrow of a vector."""
     return arrow((0, 0), (UNIT * x[0], -UNIT * x[1]))

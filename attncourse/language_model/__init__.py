@@ -1,4 +1,4 @@
-r"""A language model of real English, what it is surprised by, and what its heads do.
+r"""Language models of English, their surprisal, and the roles of their heads.
 
 $$\text{bits a character} = \frac{1}{\text{characters}} \sum_t -\log_2 p(y_t \mid y_1, \dots,
 y_{t-1}), \qquad \text{perplexity} = 2^{\,\text{mean surprisal of a token}}$$
@@ -11,7 +11,7 @@ from attncourse.language_model.heads import head_weights, induction_score, offse
 from attncourse.language_model.measures import (
     bits_by_window,
     bits_per_character,
-    interval,
+    bootstrap_interval,
     perplexity,
     surprisal,
 )
@@ -27,9 +27,9 @@ __all__ = [
     "LSTMLanguageModel",
     "bits_by_window",
     "bits_per_character",
+    "bootstrap_interval",
     "head_weights",
     "induction_score",
-    "interval",
     "language_model",
     "load_language_model",
     "load_lstm",

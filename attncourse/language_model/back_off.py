@@ -1,4 +1,4 @@
-"""The language models that count: the next token by those that followed the same last tokens."""
+"""N-gram language models with back-off."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 class BackOff:
-    """An n-gram model of this order, that backs off to fewer tokens for what it has not seen.
+    """An n-gram model of this order that backs off to shorter contexts.
 
-    `discount` is taken off each count. What was taken off is for the tokens that never followed, in
-    the proportions of the model of one order less. In that of order 0, all are equally likely.
+    `discount` is subtracted from each count. The freed probability goes to the tokens not seen in
+    this context, in proportion to the model of one order less. At order 0, all are equally likely.
     Source: Katz (1987); the discount: Ney et al. (1994).
     """
 
@@ -29,18 +29,18 @@ class BackOff:
         self.after_fewer = cache(self.after)
 
     def learn(self, rows: Iterable[Sequence[int]], first: int = 0) -> None:
-        """Count what each token of the rows follows, from their places `first` on."""
+        """Count the contexts of each token of the rows, from index `first` on."""
         self.after_fewer.cache_clear()
         for row in rows:
             if not all(0 <= token < self.vocabulary for token in row):
-                wrong = next(token for token in row if not 0 <= token < self.vocabulary)
-                raise ValueError(f"token {wrong} is not one of a vocabulary of {self.vocabulary}")
+                unknown = next(token for token in row if not 0 <= token < self.vocabulary)
+                raise ValueError(f"token {unknown} is not one of a vocabulary of {self.vocabulary}")
             for i in range(first, len(row)):
                 for length in range(min(self.order, i + 1)):
                     self.followed[tuple(row[i - length : i])][row[i]] += 1
 
     def after(self, context: tuple[int, ...]) -> Float[Tensor, "{self.vocabulary}"]:
-        """The probability of each token after these."""
+        """The probability of each token after this context."""
         if context:
             fewer = self.after_fewer(context[1:])
         else:
@@ -61,6 +61,6 @@ class BackOff:
         contexts = [
             tuple(row[max(0, t - reach) : t]) for row in rows for t in range(1, len(row) + 1)
         ]
-        found = {context: self.after(context) for context in set(contexts)}
-        log_p = torch.stack([found[context] for context in contexts]).log()
+        by_context = {context: self.after(context) for context in set(contexts)}
+        log_p = torch.stack([by_context[context] for context in contexts]).log()
         return log_p.view(*tokens.shape, self.vocabulary)

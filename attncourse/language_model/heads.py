@@ -1,4 +1,4 @@
-"""What the heads of a language model do: where they look, and what is lost without them."""
+"""Weights, ablation and scores of the heads of a language model."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,20 +17,22 @@ def head_weights(
 ) -> Float[Tensor, "depth batch heads n n"]:
     """The attention weights of all heads of all blocks.
 
-    With unit vectors in the place of the values, what a head gives is its weights.
+    With unit vectors as values, the output of a head is its weights.
     """
-    seen: list[Tensor] = []
+    weights_by_layer: list[Tensor] = []
 
-    def look(attend: nn.Module, given: tuple, named: dict) -> None:
-        q, k, _ = given
+    def record(attend: nn.Module, args: tuple, kwargs: dict) -> None:
+        q, k, _ = args
         units = torch.eye(k.shape[-2], dtype=q.dtype, device=q.device)
-        seen.append(attend.forward(q, k, units.expand(*k.shape[:-1], -1), **named))
+        weights_by_layer.append(attend.forward(q, k, units.expand(*k.shape[:-1], -1), **kwargs))
 
-    # blocks may share what their heads do
-    places = dict.fromkeys(layer.attend for layer in attention_layers(model))
-    with removed(one.register_forward_pre_hook(look, with_kwargs=True) for one in places):
+    # blocks may share one `attend`
+    attends = dict.fromkeys(layer.attend for layer in attention_layers(model))
+    with temporary_hooks(
+        attend.register_forward_pre_hook(record, with_kwargs=True) for attend in attends
+    ):
         model(tokens)
-    weights = torch.stack(seen)
+    weights = torch.stack(weights_by_layer)
     if not weights.is_meta and (weights.sum(-1) - 1).abs().max() > 1e-3:
         raise ValueError("rows do not sum to 1: these heads add something to the values")
     return weights
@@ -38,7 +40,7 @@ def head_weights(
 
 @contextmanager
 def without(model: LanguageModel, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
-    """Within, these heads, each a block and its place there, add nothing to the residual stream.
+    """Context in which these heads, (block, head) pairs, add nothing to the residual stream.
 
     Source: Michel et al. (2019), section 2.3.
     """
@@ -49,18 +51,18 @@ def without(model: LanguageModel, heads: Iterable[tuple[int, int]]) -> Iterator[
                 f"there is no head {head} in a block {block} of {len(layers)}, "
                 f"which have {layers[0].heads} heads each"
             )
-    with removed(
-        layers[block].w_o.register_forward_pre_hook(silence(head, layers[block].heads))
+    with temporary_hooks(
+        layers[block].w_o.register_forward_pre_hook(zero_head_hook(head, layers[block].heads))
         for block, head in heads
     ):
         yield
 
 
-def silence(head: int, heads: int) -> Callable[[nn.Module, tuple], Tensor]:
-    """A hook that sets one head's part of the joined heads to 0."""
+def zero_head_hook(head: int, heads: int) -> Callable[[nn.Module, tuple], Tensor]:
+    """A pre-hook of w_o that sets one head's part of the joined heads to 0."""
 
-    def hook(_: nn.Module, given: tuple) -> Tensor:
-        z = given[0].unflatten(-1, (heads, -1)).clone()
+    def hook(_: nn.Module, args: tuple) -> Tensor:
+        z = args[0].unflatten(-1, (heads, -1)).clone()
         z[..., head, :] = 0
         return z.flatten(-2)
 
@@ -68,27 +70,27 @@ def silence(head: int, heads: int) -> Callable[[nn.Module, tuple], Tensor]:
 
 
 @contextmanager
-def removed(hooks: Iterable) -> Iterator[None]:
-    """Hooks that are gone afterwards, whatever happens."""
-    held = []
+def temporary_hooks(hooks: Iterable) -> Iterator[None]:
+    """Context that removes these hooks at its end, also after an error."""
+    registered = []
     try:
-        # one by one, since one that cannot be made leaves the others behind
+        # one by one: if registering one fails, the earlier ones are removed
         for hook in hooks:
-            held.append(hook)
+            registered.append(hook)
         yield
     finally:
-        for hook in held:
+        for hook in registered:
             hook.remove()
 
 
 def attention_layers(model: LanguageModel) -> list[GroupedAttention]:
-    """The attention of each block."""
+    """The attention layer of each block."""
     return [block.attention.part for block in model.stack.blocks]  # pyright: ignore
 
 
 @shaped
 def offset_score(weights: Float[Tensor, "*batch n n"], offset: int = 1) -> Float[Tensor, "*batch"]:
-    """The mean weight on the token that stands so many places before."""
+    """Mean weight on the token `offset` positions before."""
     n = weights.shape[-1]
     if not 0 <= offset < n:
         raise ValueError(f"offset={offset} is not from 0 to {n - 1}, for {n} tokens")
@@ -97,7 +99,7 @@ def offset_score(weights: Float[Tensor, "*batch n n"], offset: int = 1) -> Float
 
 @shaped
 def induction_score(weights: Float[Tensor, "*batch n n"], period: int) -> Float[Tensor, "*batch"]:
-    """In a text that repeats its first `period` tokens: the mean weight on what followed before.
+    """Mean weight on the token after the previous copy, if the first `period` tokens are repeated.
 
     Source: Olsson et al. (2022), "prefix matching".
     """

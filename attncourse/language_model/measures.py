@@ -1,4 +1,4 @@
-"""How surprised a model is by what comes: in bits, as a perplexity, for each character."""
+"""Surprisal in bits, perplexity, and bits per character."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -33,7 +33,7 @@ def perplexity(
     labels: Int[Tensor, "*batch n"],
     ignore: int = -100,
 ) -> float:
-    """2 to the mean surprisal: among so many equally likely tokens one would be as surprised.
+    """2 to the mean surprisal: the number of equally likely tokens with the same surprisal.
 
     Source: Jelinek et al. (1977).
     """
@@ -47,14 +47,14 @@ def perplexity(
 def bits_by_window(
     model: Callable[[Tensor], Tensor], batches: Iterable[tuple[Tensor, Tensor]]
 ) -> Float[Tensor, "windows"]:
-    """For each window of the batches, tokens and labels, the bits that its labels cost in all."""
+    """Total surprisal in bits of each window; a batch is a pair of tokens and labels."""
     return torch.cat([surprisal(model(tokens), labels).sum(-1) for tokens, labels in batches])
 
 
 def bits_per_character(
     model: Callable[[Tensor], Tensor], batches: Iterable[tuple[Tensor, Tensor]], characters: int
 ) -> float:
-    """The bits that all labels of the batches cost, divided by the characters of their texts.
+    """Total surprisal of the labels in bits, divided by the number of characters of the texts.
 
     Source: Brown et al. (1992).
     """
@@ -62,21 +62,21 @@ def bits_per_character(
 
 
 @shaped
-def interval(
+def bootstrap_interval(
     bits: Float[Tensor, "texts"],
     characters: Float[Tensor, "texts"],
     g: torch.Generator,
     draws: int = 1000,
 ) -> tuple[float, float]:
-    """Between which bits a character 95 of 100 sets of texts lie that are drawn from these.
+    """95 % bootstrap interval of the bits per character, from the bits of each text.
 
-    Source: Efron (1979), the bootstrap; its unit is a text, since a text's windows resemble
-    each other.
+    Texts are resampled, not windows, because the windows of a text resemble each other.
+    Source: Efron (1979).
     """
     n = len(bits)
     if not n:
         raise ValueError("bits=(0,): there is no text to draw")
-    drawn = torch.randint(n, (draws, n), generator=g)
-    ratios = bits[drawn].sum(-1) / characters[drawn].sum(-1)
+    samples = torch.randint(n, (draws, n), generator=g)
+    ratios = bits[samples].sum(-1) / characters[samples].sum(-1)
     low, high = ratios.quantile(torch.tensor([0.025, 0.975], dtype=ratios.dtype)).tolist()
     return low, high

@@ -1,4 +1,4 @@
-"""The models that are compared: blocks of one kind of attention, and an LSTM of the same size."""
+"""The compared models: a GPT with a choice of attention, and an LSTM of the same size."""
 
 from collections.abc import Callable, Mapping
 
@@ -21,7 +21,7 @@ def language_model(
     attend: Callable[[], Callable[..., Tensor]] = rotary,
     groups: int | None = None,
 ) -> LanguageModel:
-    """A GPT whose heads know positions by RoPE, unless `attend` makes something else.
+    """A GPT with rotary positions, or with the attention that `attend` makes.
 
     Source: Radford et al. (2019), section 2.3; Su et al. (2021), section 3.2.2.
     """
@@ -29,7 +29,7 @@ def language_model(
 
 
 class LSTMLanguageModel(nn.Module):
-    """Two layers of LSTM that give the scores of each next token.
+    """A language model of stacked LSTM layers.
 
     Source: Hochreiter & Schmidhuber (1997); as a language model: Sundermeyer et al. (2012).
     """
@@ -46,7 +46,7 @@ class LSTMLanguageModel(nn.Module):
 
 
 def embedding(vocabulary: int, d_model: int, std: float = 0.02) -> Embedding:
-    """Vectors of this size; small ones make all next tokens about equally likely at first."""
+    """An embedding with this standard deviation; a small one makes initial predictions uniform."""
     table = Embedding(vocabulary, d_model)
     nn.init.normal_(table.table.weight, std=std)
     return table
@@ -55,7 +55,7 @@ def embedding(vocabulary: int, d_model: int, std: float = 0.02) -> Embedding:
 def load_language_model(
     weights: Mapping[str, Tensor], heads: int, attend: Callable[[], Callable[..., Tensor]] = rotary
 ) -> LanguageModel:
-    """The model that `language_model` makes, with these weights; its sizes are read off them."""
+    """A `language_model` with these weights, and the sizes of their shapes."""
     vocabulary, d = weights["embedding.table.weight"].shape
     depth = sum(name.endswith("attention.part.w_q.weight") for name in weights)
     model = language_model(vocabulary, d, heads, depth, attend)
@@ -64,7 +64,7 @@ def load_language_model(
 
 
 def load_lstm(weights: Mapping[str, Tensor]) -> LSTMLanguageModel:
-    """The LSTM with these weights; its sizes are read off them."""
+    """An LSTM language model with these weights, and the sizes of their shapes."""
     vocabulary, d = weights["embedding.table.weight"].shape
     hidden = weights["out.weight"].shape[1]
     layers = sum(name.startswith("lstm.weight_hh") for name in weights)

@@ -1,4 +1,4 @@
-"""What is added to a score for the distance alone: T5's buckets, ALiBi's slopes."""
+"""Score biases that depend on the distance alone: T5's buckets, ALiBi's slopes."""
 
 import math
 

@@ -12,7 +12,7 @@ from attncourse.kernels.relative import BlockwiseRelativeAttention
 from attncourse.precision import upcast
 from attncourse.shapes import shaped
 
-# what all forms take and give
+# shapes that all forms share
 Queries = Float[Tensor, "*batch n d"]
 Keys = Float[Tensor, "*batch m d"]
 Values = Float[Tensor, "*batch m e"]

@@ -1,4 +1,4 @@
-"""From a column for each offset to one for each key, without an index; and a table that is fixed.
+"""The skew, from a column per offset to one per key; and a fixed table of sinusoids.
 
 Source: Huang et al. (2019), section 3.4.1; Dai et al. (2019), section 3.3.
 """

@@ -1,4 +1,4 @@
-"""What is counted: which labels are taken for which, and which sequences are right throughout."""
+"""Confusion matrix, and exact matches of sequences."""
 
 from jaxtyping import Bool, Int
 from torch import Tensor
@@ -11,7 +11,7 @@ from attncourse.shapes import shaped
 def confusion(
     predicted: Int[Tensor, "*batch"], labels: Int[Tensor, "*batch"], count: int, ignore: int = -100
 ) -> Int[Tensor, "count count"]:
-    """Row i, column j: how often label i was predicted as j; labels `ignore` do not count."""
+    """Confusion matrix: entry (i, j) counts labels i predicted as j, without labels `ignore`."""
     kept = labels != ignore
     pairs = labels[kept] * count + predicted[kept]
     return pairs.bincount(minlength=count * count).view(count, count)

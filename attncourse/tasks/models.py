@@ -1,4 +1,4 @@
-"""The three models: each makes something else of the rows of its encoder."""
+"""Three models on an encoder: a tagger, a classifier and a translator."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from attncourse.transformer.stacks import require_known
 
 
 class WordEmbedding(nn.Module):
-    """The vector of a word plus that of its suffix, to which `position` adds where it stands.
+    """The vector of a word plus that of its suffix, and of its position if `position` is given.
 
     A rare word is unknown, but its suffix often is not.
     """
@@ -89,7 +89,7 @@ def mean_of_tokens(
 
 
 class Translator(Transformer):
-    """A sequence whose length the model decides: it writes until it writes the stop."""
+    """An encoder-decoder that writes a sequence until its stop token."""
 
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -108,16 +108,16 @@ class Translator(Transformer):
         stop: int,
         max_tokens: int,
     ) -> Int[Tensor, "batch tokens"]:
-        """The likeliest next token, again and again, until `stop` or `max_tokens`."""
+        """Greedy decoding until `stop` or `max_tokens`."""
         return generate(
             self.decoding(source, lengths), self.prompt(source, start), max_tokens, stop
         )
 
     def decoding(self, source: Int[Tensor, "batch m"], lengths: Int[Tensor, "batch"]) -> Decoding:
-        """The target before its first token."""
+        """Start decoding a target."""
         return self.decode(source, padding_mask(lengths, source.shape[1]))
 
     @staticmethod
     def prompt(source: Int[Tensor, "batch m"], start: int) -> Int[Tensor, "batch 1"]:
-        """What each target begins with."""
+        """The start token of each target."""
         return source.new_full((len(source), 1), start)

@@ -1,8 +1,8 @@
-"""What the heads of a block can do: each is called as attend(q, k, v, mask).
+"""Attention functions for the heads of a block: each is called as attend(q, k, v, mask).
 
 In self-attention, the n queries are the last of the m positions: all of them in training, the new
-ones with a cache. With `one_sequence`, queries and keys must be of the same one; `cache` is what it
-keeps of a text.
+ones with a cache. `one_sequence` marks those that need queries and keys of one sequence; `cache` is
+the class of their cache.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from attncourse.relative import alibi_bias, rope, t5_buckets
 from attncourse.shapes import shaped
 from attncourse.transformer.cache import KeyValueCache, LinearState
 
-# what most of them take and give
+# shapes that most of them share
 Queries = Float[Tensor, "*batch n d"]
 Keys = Float[Tensor, "*batch_k m d"]
 Values = Float[Tensor, "*batch_k m e"]
@@ -27,7 +27,7 @@ Output = Float[Tensor, "*batch n e"]
 
 
 class Causal(nn.Module):
-    """Another `attend`, from which the keys after a query are hidden.
+    """Causal form of another `attend`: keys after a query are masked.
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """
@@ -41,7 +41,7 @@ class Causal(nn.Module):
 
     @shaped
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
-        """What `attend` gives when query i sees the keys up to its own position."""
+        """Output of `attend` under a causal mask."""
         positions = torch.arange(k.shape[-2], device=q.device)
         earlier = positions <= rows_of_queries(positions[:, None], q, k)
         return self.attend(q, k, v, mask=earlier if mask is None else mask & earlier)
@@ -62,7 +62,7 @@ class CausalLinearAttention(nn.Module):
         v: Float[Tensor, "*batch_k n e"],
         mask: Bool[Tensor, "*#batch 1 n"] | None = None,
     ) -> Output:
-        """For each query, the weighted mean of the values so far."""
+        """Causal linear attention."""
         return linear_attention(q, k, v, causal=True, mask=mask)
 
 
@@ -79,14 +79,14 @@ class RotaryAttention(nn.Module):
         self.base, self.attend = base, attend
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
-        """The weighted mean of the values, whose scores depend on offsets."""
+        """Attention with rotated queries and keys."""
         positions = torch.arange(k.shape[-2], device=q.device)
         q = rope(q, rows_of_queries(positions[:, None], q, k)[:, 0], self.base)
         return self.attend(q, rope(k, positions, self.base), v, mask=mask)
 
 
 class BiasedAttention(nn.Module):
-    """Attention to whose scores `bias(m, like)` is added: a number for each head and pair."""
+    """Attention with `bias(m, like)`, a number for each head and pair, added to the scores."""
 
     one_sequence = True
 
@@ -95,6 +95,7 @@ class BiasedAttention(nn.Module):
         self.heads = heads
 
     def bias(self, m: int, like: Tensor) -> Float[Tensor, "{self.heads} m m"]:
+        """The bias for m positions, on the device and in the dtype of `like`."""
         raise NotImplementedError
 
     @shaped
@@ -139,7 +140,7 @@ class T5Attention(BiasedAttention):
         self.table = nn.Parameter(torch.zeros(heads, num_buckets))
 
     def bias(self, m: int, like: Tensor) -> Float[Tensor, "{self.heads} m m"]:
-        """For each pair, the number that is learned for its bucket."""
+        """For each pair, the learned number of its bucket."""
         return self.table[:, t5_buckets(m, *self.bucketing, device=like.device)].to(like.dtype)
 
 
@@ -158,13 +159,13 @@ class WindowedAttention(nn.Module):
         self.width, self.attend = width, attend
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
-        """What `attend` gives when a query sees width // 2 keys on each side."""
+        """Output of `attend` under a window mask of width // 2 keys on each side."""
         near = rows_of_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)
         return self.attend(q, k, v, mask=near if mask is None else mask & near)
 
 
 def rows_of_queries(x: Tensor, q: Tensor, k: Tensor) -> Tensor:
-    """Of x, with a row for each position, the rows of the queries, which are the last ones."""
+    """The last n of the m rows of x: those of the queries' positions."""
     n, m = q.shape[-2], k.shape[-2]
     if n > m:
         raise ValueError(f"{n} queries cannot be the last of {m} positions")

@@ -11,7 +11,7 @@ from attncourse.multi_head import MultiHeadAttention, join_heads, split_heads
 from attncourse.transformer.attends import Causal
 from attncourse.transformer.cache import Cache
 
-# keys and values that are made already, in heads
+# keys and values, split into heads
 KeysValues = tuple[Tensor, Tensor]
 
 
@@ -70,7 +70,7 @@ class PostNorm(nn.Module):
 
 
 class GroupedAttention(MultiHeadAttention):
-    """Multi-head attention that may have fewer heads of keys and values, and may keep them.
+    """Multi-head attention with an optional cache, and optionally fewer heads of keys and values.
 
     With fewer, several heads of queries share each, and `attend` is grouped_query_attention, alone
     or within another.
@@ -154,7 +154,7 @@ class EncoderBlock(nn.Module):
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "*batch n d"]:
-        """What the block makes of x; the cache holds the tokens before x, and keeps x."""
+        """The block's output; the cache has the tokens before x, and x is added to it."""
         return self.feed_forward(self.attention(x, mask=mask, cache=cache))
 
     def new_cache(self) -> Cache:
@@ -201,7 +201,7 @@ class DecoderBlock(EncoderBlock):
         memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "*batch n d"]:
-        """What the block makes of x and of the encoder's output, or its keys and values."""
+        """The block's output; the memory is the encoder's output, or its keys and values."""
         x = self.attention(x, mask=mask, cache=cache)
         return self.feed_forward(self.cross_attention(x, memory, memory_mask))
 

@@ -1,4 +1,4 @@
-"""What a block keeps of the tokens so far, so that a new one need not look at them again."""
+"""Caches of a block for decoding token by token."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ class KeyValueCache:
         v: Float[Tensor, "*batch_k n e"],
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
-        """Keep the new keys and values, and attend to all that are kept."""
+        """Append the new keys and values, and attend to all of them."""
         # this copies what is kept at each step; who wants speed allocates it once
         self.k = k if self.k is None else torch.cat([self.k, k], dim=-2)
         self.v = v if self.v is None else torch.cat([self.v, v], dim=-2)
@@ -56,7 +56,7 @@ class LinearState:
         v: Float[Tensor, "*batch n e"],
         mask: Bool[Tensor, "*#batch 1 n"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
-        """Let the tokens join the state one by one; `attend` would start from none."""
+        """Add the tokens to the state one by one; `attend` starts at zeros, and is not used."""
         if mask is not None:
             raise ValueError(f"mask={tuple(mask.shape)}: what joined the state cannot be masked")
         if self.state is None:

@@ -1,4 +1,4 @@
-"""How a model writes: the best next token, one drawn at random, or several texts side by side."""
+"""Decoding: greedy, sampling, and beam search."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def generate(
     stop: int | None = None,
     choose: Callable[[Tensor], Tensor] | None = None,
 ) -> Int[Tensor, "batch tokens"]:
-    """What follows the prompt, at most `max_tokens` tokens; after `stop`, only `stop`.
+    """The continuation of the prompt, at most `max_tokens` tokens; after `stop`, only `stop`.
 
     `choose` takes the scores of the next token, (batch, vocabulary), and gives a token
     for each row: `greedy` by default.
@@ -104,14 +104,14 @@ def beam_search(
 def only_stop(
     log_p: Float[Tensor, "batch texts vocabulary"], ended: Bool[Tensor, "batch texts"], stop: int
 ) -> Float[Tensor, "batch texts vocabulary"]:
-    """A text that has ended goes on in one way only, with `stop`, which costs nothing."""
+    """Log-probabilities in which an ended text can only go on with `stop`, at log-probability 0."""
     alone = torch.full_like(log_p, -torch.inf)
     alone[..., stop] = 0
     return alone.where(ended[..., None], log_p)
 
 
 def penalty(length: Float[Tensor, "*batch"], power: float) -> Float[Tensor, "*batch"]:
-    """What the log-probability of a text of this length is divided by.
+    """Length penalty, by which the log-probability of a text is divided.
 
     Source: Wu et al. (2016), eq. 14.
     """
@@ -119,7 +119,7 @@ def penalty(length: Float[Tensor, "*batch"], power: float) -> Float[Tensor, "*ba
 
 
 def require_prompt(prompt: Tensor, max_tokens: int, width: int = 1) -> None:
-    """Raise ValueError, with the numbers, where there is nothing to begin with, write or keep."""
+    """Raise ValueError, with the numbers, for an empty prompt, no tokens to write, or no beam."""
     if width < 1:
         raise ValueError(f"width={width}: at least 1 text is kept")
     if prompt.ndim != 2 or not prompt.numel() or max_tokens < 1:

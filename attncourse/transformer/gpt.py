@@ -1,4 +1,4 @@
-"""A whole GPT: the least that reads a text and says what comes next.
+"""A minimal GPT in one file.
 
 Source: Radford et al. (2019), section 2.3; the names of GPT-2's parts are in `weights`.
 """
@@ -13,7 +13,7 @@ from attncourse.multi_head import join_heads, split_heads
 
 
 class Block(nn.Module):
-    """Tokens look back, then each is worked on by itself; both parts only add."""
+    """A pre-norm block: causal self-attention, then a feed-forward network, both residual."""
 
     def __init__(self, d_model: int, heads: int):
         super().__init__()
@@ -24,26 +24,26 @@ class Block(nn.Module):
         self.down = nn.Linear(4 * d_model, d_model)
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
-        """Each part reads the tokens normalised, and adds to them what it has found."""
+        """x plus attention of its norm, then plus the feed-forward network of that sum's norm."""
         x = x + self.self_attention(self.norm_1(x))
         x = x + self.feed_forward(self.norm_2(x))
         return x
 
     def self_attention(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
-        """What each token takes in from itself and those before it, in all heads."""
+        """Causal self-attention in all heads."""
         q, k, v = (split_heads(w(x), self.heads) for w in (self.w_q, self.w_k, self.w_v))
         z = attention(q, k, v, mask=causal_mask(x.shape[-2], device=x.device))
         return self.w_o(join_heads(z))
 
     def feed_forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
-        """Each token alone: wider, through GELU, and back."""
+        """Two linear layers with GELU between them, for each token alone."""
         return self.down(gelu(self.up(x), approximate="tanh"))
 
 
 class GPT(nn.Module):
-    """Tokens in, and for each the scores of the token that comes next.
+    """A GPT: for each token, the scores of the next one.
 
-    A text may be `max_n` tokens long. Source: Radford et al. (2019), section 2.3.
+    A text has at most `max_n` tokens. Source: Radford et al. (2019), section 2.3.
     """
 
     def __init__(self, vocabulary: int, d_model: int, heads: int, depth: int, max_n: int):
@@ -68,7 +68,7 @@ class GPT(nn.Module):
 
     @torch.no_grad()
     def write(self, tokens: Int[Tensor, "batch n"], steps: int) -> Int[Tensor, "batch n_and_steps"]:
-        """The text, and after it the likeliest next token, again and again."""
+        """The tokens, followed by `steps` greedily decoded ones."""
         for _ in range(steps):
             tokens = torch.cat([tokens, self(tokens)[:, -1:].argmax(-1)], dim=1)
         return tokens

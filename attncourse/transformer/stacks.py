@@ -11,9 +11,9 @@ from attncourse.transformer.cache import Cache
 
 
 class Embedding(nn.Module):
-    """A vector for each token, to which `position` adds where it stands.
+    """A vector for each token, plus that of its position if `position` is given.
 
-    The vectors also score what comes next, so that a model has one table for both ends.
+    The same table scores the next token (tied embeddings).
     Source: Vaswani et al. (2017), section 3.4; Press & Wolf (2017).
     """
 
@@ -59,7 +59,7 @@ class Encoder(nn.Module):
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         caches: Sequence[Cache] | None = None,
     ) -> Float[Tensor, "*batch n d"]:
-        """What the last block makes of x."""
+        """The output of the last block, after the norm."""
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
             x = block(x, mask, cache)
         return self.norm(x)
@@ -83,7 +83,7 @@ class Decoder(nn.Module):
         memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         caches: Sequence[Cache] | None = None,
     ) -> Float[Tensor, "*batch n d"]:
-        """What the last block makes of x; the memory is rows, or for each block keys and values."""
+        """The last block's output, normed; the memory is rows, or keys and values by block."""
         memories = [memory] * len(self.blocks) if isinstance(memory, Tensor) else memory
         kept = caches or [None] * len(self.blocks)
         for block, of_block, cache in zip(self.blocks, memories, kept, strict=True):
@@ -118,7 +118,7 @@ class Transformer(nn.Module):
     def decode(
         self, source: Int[Tensor, "batch m"], source_mask: Bool[Tensor, "*#batch 1 m"] | None = None
     ) -> "Decoding":
-        """The target from its beginning; what is known of the source is computed once, here."""
+        """Start decoding a target; the source is encoded once, here."""
         memory = self.encoder(self.source(source), source_mask)
         made = [block.keys_values(memory) for block in self.decoder.blocks]
         mask = None if source_mask is None else source_mask.expand(len(source), -1, -1)
@@ -144,7 +144,7 @@ class LanguageModel(nn.Module):
         return self.embedding.scores(self.stack(self.embedding(tokens), mask))
 
     def decode(self) -> "Decoding":
-        """A text from its beginning: its prompt is the first step."""
+        """Start decoding a text; its prompt is the first step."""
         return Decoding(self.embedding, self.stack)
 
 
@@ -157,9 +157,9 @@ def causal_model(
     groups: int | None = None,
     d_ff: int | None = None,
 ) -> LanguageModel:
-    """A model of GPT-2's kind: pre-norm blocks with GELU in its tanh form, and one more norm.
+    """A model of GPT-2's kind: pre-norm blocks with GELU in its tanh form, and a final norm.
 
-    `attend()` makes what the heads of a block do; d_ff is four times the width unless given.
+    `attend()` makes the attention of each block; d_ff is four times the width unless given.
     Source: Radford et al. (2019), section 2.3.
     """
     d = embedding.table.embedding_dim
@@ -172,7 +172,7 @@ def causal_model(
 
 
 class Decoding:
-    """A text that is being written: what the blocks keep of its tokens, and how many there are."""
+    """State of step-by-step decoding: the blocks' caches, and the number of tokens so far."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class Decoding:
         self.rows = None if keys_values is None else len(keys_values[0][0])
 
     def step(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n vocabulary"]:
-        """The tokens join the text: for each, the scores of what may follow it."""
+        """Append the tokens; returns, for each, the scores of the next token."""
         if self.rows is not None and self.rows != len(tokens):
             raise ValueError(f"{len(tokens)} rows of tokens cannot go on {self.rows} texts")
         x = self.embedding(tokens, self.length)
@@ -201,7 +201,7 @@ class Decoding:
         return self.embedding.scores(x)
 
     def select(self, rows: Int[Tensor, "rows"]) -> None:
-        """Go on with these rows of the batch, in this order; one may come several times."""
+        """Keep these rows of the batch, in this order; a row may be repeated."""
         for cache in self.caches:
             cache.select(rows)
         self.rows = len(rows)

@@ -1,4 +1,4 @@
-"""Weights by the names of another model, in the composed one: the plain GPT's, and GPT-2's."""
+"""Convert weights to a LanguageModel: those of the class GPT, and those of GPT-2."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,8 @@ from attncourse.positional import LearnedEncoding
 from attncourse.transformer.gpt import GPT, Block
 from attncourse.transformer.stacks import Embedding, LanguageModel, causal_model
 
-# the plain GPT's name in a block -> the composed block's
-PARTS = {
+# a part of gpt.Block -> its name in an EncoderBlock
+BLOCK_PARTS = {
     "norm_1": "attention.norm",
     **{name: f"attention.part.{name}" for name in ("w_q", "w_k", "w_v", "w_o")},
     "norm_2": "feed_forward.norm",
@@ -25,8 +25,8 @@ MATRICES = {
 PROJECTIONS = ("attention.part.w_q", "attention.part.w_k", "attention.part.w_v")
 
 
-class Named(dict):
-    """Weights, of which one that is missing is named."""
+class RequiredWeights(dict):
+    """A state dict that raises ValueError for a missing name."""
 
     def __missing__(self, name: str) -> Tensor:
         raise ValueError(f"{name} is not among the {len(self)} weights: are they GPT-2's?")
@@ -38,18 +38,18 @@ def load_gpt2(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
     Widths and depth are read off the weights. Source: Radford et al. (2019); the names are those
     of the class GPT2Model of the library transformers.
     """
-    weights = Named({name.removeprefix("transformer."): x for name, x in weights.items()})
+    weights = RequiredWeights({name.removeprefix("transformer."): x for name, x in weights.items()})
     (vocabulary, d), (max_n, _) = weights["wte.weight"].shape, weights["wpe.weight"].shape
     d_ff = weights["h.0.mlp.c_fc.weight"].shape[1]
     depth = sum(name.endswith("mlp.c_fc.weight") for name in weights)
     embedding = Embedding(vocabulary, d, LearnedEncoding(max_n, d))
     model = causal_model(embedding, heads, depth, d_ff=d_ff).to(weights["wte.weight"])
-    model.load_state_dict(renamed(weights, depth))
+    model.load_state_dict(rename_gpt2(weights, depth))
     return model
 
 
 def composed(gpt: GPT) -> LanguageModel:
-    """The same model put together from the course's parts, with the same weights."""
+    """The GPT as a LanguageModel of the course's parts, with the same weights."""
     (vocabulary, d), (max_n, _) = (
         gpt.token_embedding.weight.shape,
         gpt.position_embedding.weight.shape,
@@ -65,13 +65,13 @@ def composed(gpt: GPT) -> LanguageModel:
     for i, block in enumerate(blocks):
         for name, weight in block.named_parameters():
             part, _, kind = name.partition(".")
-            ours[f"stack.blocks.{i}.{PARTS[part]}.{kind}"] = weight
+            ours[f"stack.blocks.{i}.{BLOCK_PARTS[part]}.{kind}"] = weight
     model.to(gpt.token_embedding.weight).load_state_dict(ours)
     return model
 
 
-def renamed(weights: Mapping[str, Tensor], depth: int) -> dict[str, Tensor]:
-    """The weights under the names of the course's model."""
+def rename_gpt2(weights: Mapping[str, Tensor], depth: int) -> dict[str, Tensor]:
+    """GPT-2's state dict under the names of LanguageModel."""
     ours = {
         "embedding.table.weight": weights["wte.weight"],
         "embedding.position.table": weights["wpe.weight"],

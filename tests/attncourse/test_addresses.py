@@ -33,13 +33,13 @@ SAMPLE = addresses(offline=True)
     ],
 )
 def test_notes_go_and_dashes_and_quotes_are_of_one_kind(text, kept):
-    assert cleaned(text) == kept
-    assert cleaned(kept) == kept
+    assert clean(text) == kept
+    assert clean(kept) == kept
 
 
 def test_the_last_digit_of_the_year_says_in_which_part_a_text_is():
     years = [1790, 1795, 1798, 1973, 1973, 1978, 1978]
-    parts = split(Address(year, "") for year in years)
+    parts = split_by_year(Address(year, "") for year in years)
     assert [one.year for one in parts.train] == [1790, 1973, 1973]
     assert [one.year for one in parts.validation] == [1795]
     assert [one.year for one in parts.test] == [1798, 1978, 1978]
@@ -58,7 +58,7 @@ def test_the_sample_has_texts_of_every_part_and_nothing_to_clean():
     every = [*SAMPLE.train, *SAMPLE.validation, *SAMPLE.test]
     assert min(map(len, (SAMPLE.train, SAMPLE.validation, SAMPLE.test))) >= 5
     assert len({one.decade for one in every}) >= 20
-    assert all(one.text == cleaned(one.text) and one.text.count("\n") >= 1 for one in every)
+    assert all(one.text == clean(one.text) and one.text.count("\n") >= 1 for one in every)
 
 
 def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, fake_pip):
@@ -92,10 +92,10 @@ def test_an_archive_that_cannot_be_read_is_named(content, pin_archive):
 def test_the_excerpts_are_of_the_years_that_are_tested_with_and_have_nothing_to_clean():
     years = [one.year for one in excerpts()]
     assert years == [y for y in range(1798, 2019, 10) if y not in (1808, 1908, 2008)]
-    assert split(excerpts()).test == excerpts()
+    assert split_by_year(excerpts()).test == excerpts()
     for one in excerpts():
         # a blank at its end is no part of it
-        assert len(one.text) in (2999, 3000) and one.text == cleaned(one.text)
+        assert len(one.text) in (2999, 3000) and one.text == clean(one.text)
 
 
 @pytest.fixture(scope="module")

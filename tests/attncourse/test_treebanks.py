@@ -53,7 +53,7 @@ def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(pin_archive
 
 def test_of_ten_sentences_the_ninth_is_to_develop_and_the_tenth_to_test():
     words = [Sentence((str(i),), ("X",), ("root",), (-1,)) for i in range(20)]
-    bank = treebanks.split([words])
+    bank = treebanks.split_sections([words])
     assert [one.forms[0] for one in bank.dev] == ["8", "18"]
     assert [one.forms[0] for one in bank.test] == ["9", "19"]
     assert len(bank.train) == 16
@@ -95,7 +95,7 @@ def test_a_sentence_is_what_its_lines_say():
     ],
 )
 def test_small_letters_are_those_of_turkish(form, want):
-    assert treebanks.small_letters(form) == want
+    assert treebanks.lower_turkish(form) == want
 
 
 def test_a_word_is_the_same_in_capitals():

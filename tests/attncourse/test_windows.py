@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 import torch
 
-from attncourse.data import NO_LABEL, PADDING, Address, BytePairs, Windowed, Windows
-from attncourse.data.windows import DECADES, batch
+from attncourse.data import NO_LABEL, PADDING, Address, BytePairs, WindowBatch, Windower
+from attncourse.data.windows import DECADES, make_batch
 
 # its tokens are bytes: 256 is the start, 257 is any decade, 258 the first of them
 BYTES = BytePairs([])
@@ -48,7 +48,7 @@ def test_each_token_of_each_text_is_a_label_once_and_no_window_crosses_texts(len
 
 
 def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_one():
-    found = Windowed(BYTES, 6).batches([Address(1801, "abcdef"), Address(1790, "xyz")], 9)
+    found = Windower(BYTES, 6).batches([Address(1801, "abcdef"), Address(1790, "xyz")], 9)
     (windows,) = found
     a, b, c, d, e, f, x, y, z = b"abcdefxyz"
     assert windows.tokens.tolist() == [
@@ -68,19 +68,19 @@ def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_on
 
 def test_a_window_has_no_more_tokens_than_its_length_says():
     for length in (3, 8):
-        (windows,) = Windowed(BYTES, length).batches([Address(1790, "a" * 50)], 99)
+        (windows,) = Windower(BYTES, length).batches([Address(1790, "a" * 50)], 99)
         # the last of the window is a label alone
         assert windows.tokens.shape[-1] == length - 1
 
 
 def test_texts_without_a_token_make_no_window():
-    assert [*Windowed(BYTES, 8).batches([], 4)] == []
-    assert [*Windowed(BYTES, 8).batches([Address(1790, "")], 4)] == []
+    assert [*Windower(BYTES, 8).batches([], 4)] == []
+    assert [*Windower(BYTES, 8).batches([Address(1790, "")], 4)] == []
 
 
 def test_pieces_are_merged_in_a_whole_text_before_it_is_cut():
     pairs = BytePairs([(ord("a"), ord("b"))])
-    (windows,) = Windowed(pairs, 4).batches([Address(1790, "xabab")], 9)
+    (windows,) = Windower(pairs, 4).batches([Address(1790, "xabab")], 9)
     assert windows.labels[:, 1:].tolist() == [[ord("x"), 256], [256, NO_LABEL]]
     assert windows.tokens[0, :2].tolist() == [257, 259]
 
@@ -109,7 +109,7 @@ def test_a_drawn_window_begins_at_every_place_equally_often(g):
 def test_a_drawn_window_has_the_decade_of_its_text(g):
     written = make_addresses([9, 1, 5, 2, 12])
     decades = {letter: one.decade for one in written for letter in one.text.encode()}
-    for windows in Windowed(BYTES, 6).drawn(written, 50, 3, g):
+    for windows in Windower(BYTES, 6).random_batches(written, 50, 3, g):
         for tokens, labels in zip(*windows, strict=True):
             known = counted_labels((tokens, labels))
             decade = ANY_DECADE + 1 + DECADES.index(decades[known[0]])
@@ -118,7 +118,7 @@ def test_a_drawn_window_has_the_decade_of_its_text(g):
 
 
 def test_which_windows_are_drawn_is_the_generators():
-    windowed = Windowed(BYTES, 6)
+    windowed = Windower(BYTES, 6)
     runs = [
         [one.tokens.tolist() for one in windowed.drawn(make_addresses(), 20, 2, g)]
         for g in (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
@@ -129,7 +129,7 @@ def test_which_windows_are_drawn_is_the_generators():
 
 
 def test_each_decade_and_any_have_a_token_of_their_own_after_those_of_the_text():
-    windowed = Windowed(BYTES)
+    windowed = Windower(BYTES)
     second = [windowed.prefix(decade)[1] for decade in (None, *DECADES)]
     assert second == [*range(ANY_DECADE, windowed.vocabulary)]
     assert windowed.vocabulary == 256 + 26 and len(DECADES) == 24
@@ -157,13 +157,13 @@ def test_rows_of_no_more_than_a_prefix_have_nothing_to_ask_for():
 @pytest.mark.parametrize("length", [2, 0, -1])
 def test_a_window_without_room_for_a_text_is_refused(length):
     with pytest.raises(ValueError, match=f"length={length}: with 2 tokens .* at least 3"):
-        Windowed(BYTES, length)
+        Windower(BYTES, length)
 
 
 @pytest.mark.parametrize("decade", [1780, 1795, 2030])
 @pytest.mark.parametrize("dated", [True, False])
 def test_a_decade_that_has_no_token_is_refused(decade, dated):
-    windowed, words = Windowed(BYTES, 6, dated), f"decade={decade} is none of 1790, 1800, ..., 2020"
+    windowed, words = Windower(BYTES, 6, dated), f"decade={decade} is none of 1790, 1800, ..., 2020"
     with pytest.raises(ValueError, match=words):
         windowed.prefix(decade)
 
@@ -171,8 +171,8 @@ def test_a_decade_that_has_no_token_is_refused(decade, dated):
 def test_a_text_of_a_year_that_has_no_token_is_refused(g):
     written = [Address(1789, "abc")]
     for windows in (
-        Windowed(BYTES, 6).batches(written, 2),
-        Windowed(BYTES, 6).drawn(written, 2, 1, g),
+        Windower(BYTES, 6).batches(written, 2),
+        Windower(BYTES, 6).random_batches(written, 2, 1, g),
     ):
         with pytest.raises(ValueError, match="decade=1780 is none of 1790"):
             next(windows)
@@ -180,4 +180,6 @@ def test_a_text_of_a_year_that_has_no_token_is_refused(g):
 
 def test_texts_without_a_token_cannot_be_drawn_from(g):
     with pytest.raises(ValueError, match="2 texts have no token to draw"):
-        next(Windowed(BytePairs([])).drawn([Address(1900, ""), Address(1901, "")], 2, 1, g))
+        next(
+            Windower(BytePairs([])).random_batches([Address(1900, ""), Address(1901, "")], 2, 1, g)
+        )

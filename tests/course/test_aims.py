@@ -1,6 +1,5 @@
 """Each aim of a chapter is tested by a question or an exercise."""
 
-from tests import ROOT
 from tools.extensions import aims
 
 

@@ -3,7 +3,10 @@
 import torch
 
 from attncourse.cost import count
-from attncourse.course.claim import convolution, efficient, multi_head, recurrence
+from attncourse.course.convolution import claims as convolution
+from attncourse.course.efficient import claims as efficient
+from attncourse.course.multi_head import claims as multi_head
+from attncourse.course.recurrence import claims as recurrence
 from attncourse.dot_product import attention, masked_softmax
 from attncourse.efficient import longformer_mask
 
@@ -46,5 +49,5 @@ def test_the_longest_chain_counts_products_that_wait_and_no_others():
 def test_what_is_kept_is_counted_once_and_without_what_was_given():
     x, w = torch.ones(2, 3), torch.ones(3, 5)
     # a tanh keeps its result, and the product the same numbers once more
-    assert recurrence.kept(lambda x: (x @ w).tanh() @ w.mT, x, [w]) == 2 * 5
-    assert recurrence.kept(lambda x: x @ w, x, [w]) == 0
+    assert recurrence.saved_elements(lambda x: (x @ w).tanh() @ w.mT, x, [w]) == 2 * 5
+    assert recurrence.saved_elements(lambda x: x @ w, x, [w]) == 0

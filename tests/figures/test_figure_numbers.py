@@ -14,7 +14,7 @@ from attncourse.convolution import tap_offsets, tap_weights
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.efficient import longformer_mask
 from attncourse.figures.explorer import TEMPERATURES
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 from attncourse.figures.turning import DEGREES
 from attncourse.linear import feature_map, linear_attention_parallel, linear_attention_state
 from attncourse.positional import sinusoids
@@ -172,8 +172,8 @@ def running(**state):
     sums = map(regex_of, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
     said += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(*sums)
     return {
-        "part": [*map(shown, parts.tolist()), *rest],
-        "weight": [*map(shown, weights.tolist()), *rest],
+        "part": [*map(format_number, parts.tolist()), *rest],
+        "weight": [*map(format_number, weights.tolist()), *rest],
         "said": said + (".*no key is left.*" if end == 7 else f"{7 - end} keys are still to come."),
     }
 
@@ -184,9 +184,11 @@ def growing(chunk, token):
     seen, start = token + 1, token // (chunk + 1) * (chunk + 1)
     S, z = linear_attention_state(k[:seen], v[:seen])
     weights = (feature_map(q) @ feature_map(k).mT)[token] * (torch.arange(n) < seen)
-    words = [shown(x) if j < seen else "" for j, x in enumerate(weights.tolist())]
+    words = [format_number(x) if j < seen else "" for j, x in enumerate(weights.tolist())]
     keys = feature_map(k)
-    key_words = [shown(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row]
+    key_words = [
+        format_number(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row
+    ]
     output = linear_attention_parallel(q, k, v)[token]
     ways = rf"Masked: {counted(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
     chunks = rf"Chunks: {counted(start, 'token')} by the state, {counted(seen - start, 'pair')}\. "
@@ -252,7 +254,7 @@ def distances(layer, distance, show):
 def format_share(share: float) -> str:
     """A share in the figure's format, with powers of ten."""
     if share == 0 or share >= 0.1:
-        return shown(share) if share else "0"
+        return format_number(share) if share else "0"
     digits, _, exponent = f"{share:.1e}".partition("e")
     return f"{digits} · 10{str(int(exponent)).translate(SUPERSCRIPTS)}"
 
@@ -472,7 +474,7 @@ def test_every_state_of_a_figure_equals_the_package(name, tab):
                     atol=1e-6,
                     msg=lambda why, at=at: f"{at}: {why}",
                 )
-                assert texts == (words or [shown(x) for x in values.tolist()]), at
+                assert texts == (words or [format_number(x) for x in values.tolist()]), at
 
 
 def test_above_0_and_below_0_have_colours_of_their_own(tab):

@@ -49,7 +49,7 @@ def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
         assert ("shuffled" in now["said"][0]) == (now["read"] != TOKENS)
         for place, word in enumerate(now["word"][:3]):
             got = now["key"][2 * place : 2 * place + 2]
-            assert word == "the" or got == [shown(x) for x in keys[word]]
+            assert word == "the" or got == [format_number(x) for x in keys[word]]
         for slot in ("S", "z", "masked", "recurrent", "chunks", "total", "way"):
             assert now[slot] == first[slot], slot
     assert len(orders) > 3

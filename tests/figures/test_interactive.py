@@ -7,7 +7,7 @@ import torch
 
 from attncourse import figures
 from attncourse.figures.interactive import Interactive, Slider, columns, number, row
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 
 from .in_page import EXPLORER, HEADS, PHONE, WEIGHTS, bare_page, figure_in, g, read_slots, visit
 
@@ -43,7 +43,7 @@ def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
         table = "".join(row("", number("x", one)) for one in x)
         tab.set_content(bare_page(Interactive(view, {"x": x}, [], table, alt="the same")))
         texts, values = zip(*visit(figure_in(tab), [{}])[0]["x"], strict=True)
-        assert [*texts] == [shown(float(one)) for one in x]
+        assert [*texts] == [format_number(float(one)) for one in x]
         assert [float(one) for one in values[:-3]] == x[:-3].double().tolist()
 
 

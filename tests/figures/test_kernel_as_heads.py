@@ -20,9 +20,9 @@ def kernel_slot_texts(**options):
 def test_the_figure_begins_with_the_weights_of_the_package(position, start, alpha):
     texts = kernel_slot_texts(position=position, start=start)
     weights = tap_weights(tap_offsets((3,)).double(), (5,), alpha)[:, position]
-    assert texts["weight"] == [shown(x) for x in weights.flatten().tolist()]
+    assert texts["weight"] == [format_number(x) for x in weights.flatten().tolist()]
     together = torch.tensor(KERNELS["blur"]).double() @ weights
-    assert texts["sum"] == [shown(x) for x in together.tolist()]
+    assert texts["sum"] == [format_number(x) for x in together.tolist()]
 
 
 def test_the_kernel_stands_around_the_query_and_is_cut_at_the_end():

@@ -228,7 +228,7 @@ def test_heads_without_numbers_are_refused(weights, words):
 def test_heads_begin_where_they_are_told_to():
     html = heads(head=1, query=1)._repr_html_()
     weights = heads(head=1, query=1).data["weights"]
-    assert Elements(html).texts["found"] == [shown(x) for x in weights[1, 1].tolist()]
+    assert Elements(html).texts["found"] == [format_number(x) for x in weights[1, 1].tolist()]
     for options, words in (({"head": 2}, "head starts at"), ({"query": 2}, "query starts at")):
         with pytest.raises(ValueError, match=words):
             heads(**options)
@@ -244,18 +244,18 @@ def test_heads_that_do_not_fit_are_refused_with_the_numbers(weights):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 def test_numbers_travel_in_the_fewest_digits_that_give_them_back(dtype):
     x = torch.tensor([[0.1, -2.5], [1e-9, 1 / 3]], dtype=dtype, requires_grad=True)
-    bits, numbers = 53, listed(x)
+    bits, numbers = 53, to_json(x)
     if isinstance(numbers, dict):
         bits, numbers = numbers["bits"], numbers["numbers"]
     assert numbers[0] == [0.1, -2.5]
-    assert [[restored(y, bits) for y in row] for row in numbers] == x.double().tolist()
+    assert [[round_to_bits(y, bits) for y in row] for row in numbers] == x.double().tolist()
     infinite = torch.tensor([-torch.inf, 2], dtype=dtype).tolist()
-    assert fewest(infinite, bits) == [-torch.inf, 2]
+    assert shortest_digits(infinite, bits) == [-torch.inf, 2]
 
 
 def test_whole_numbers_travel_as_they_are():
-    assert listed(torch.tensor([True, False])) == [1, 0]
-    assert listed(torch.tensor([2**40, -(2**33)])) == [2**40, -(2**33)]
+    assert to_json(torch.tensor([True, False])) == [1, 0]
+    assert to_json(torch.tensor([2**40, -(2**33)])) == [2**40, -(2**33)]
     with pytest.raises(TypeError, match="tensors, lists and text, but got PosixPath"):
         Interactive(VIEW, {"where": Path("a")}, [], "", alt="a path")._repr_html_()
 
@@ -263,7 +263,7 @@ def test_whole_numbers_travel_as_they_are():
 def test_numbers_are_shown_with_two_digits():
     numbers = [1 / 3, -0.001, -10.0, -torch.inf, torch.inf, torch.nan, 1e21]
     words = ["0.33", "0.00", "−10.00", "−∞", "∞", "NaN", "1e+21"]
-    assert [shown(x) for x in numbers] == words
+    assert [format_number(x) for x in numbers] == words
 
 
 # exact ties, and float32 numbers beside a tie, where the digits that they travel in are not

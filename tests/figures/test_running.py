@@ -17,9 +17,9 @@ def test_the_figure_begins_with_the_softmax_of_the_first_block(block):
     texts = slot_texts(figures.running(SCORES, VALUES, block, alt="softmax"))
     seen = SCORES[:block]
     rest = [""] * (5 - block)
-    assert texts["part"] == [shown(x) for x in (seen - seen.max()).exp().tolist()] + rest
-    assert texts["weight"] == [shown(x) for x in seen.softmax(0).tolist()] + rest
-    assert texts["score"] == [shown(x) for x in SCORES.tolist()]
+    assert texts["part"] == [format_number(x) for x in (seen - seen.max()).exp().tolist()] + rest
+    assert texts["weight"] == [format_number(x) for x in seen.softmax(0).tolist()] + rest
+    assert texts["score"] == [format_number(x) for x in SCORES.tolist()]
 
 
 @pytest.mark.parametrize(

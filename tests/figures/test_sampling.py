@@ -51,7 +51,9 @@ def test_the_tally_comes_to_the_probabilities(tab):
         assert slot_numbers(cells["count"]).sum() == draws
         # three standard deviations; the seed is fixed, so that this holds always or never
         assert (gap < 3 * (wide * (1 - wide) / draws).sqrt()).all()
-        assert cells["said"][0][0].endswith(f"its probability is {shown(gap.max().item())}.")
+        assert cells["said"][0][0].endswith(
+            f"its probability is {format_number(gap.max().item())}."
+        )
 
 
 def test_what_cannot_be_drawn_never_is_and_other_probabilities_clear_the_tally(tab):

@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 from torch import nn
 
 from attncourse import figures
-from attncourse.data.batches import padded
-from attncourse.data.numbers import END, START, draw, name
+from attncourse.data.batches import pad_rows
+from attncourse.data.numbers import END, START, draw_number, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
 from benchmarks.live import (
@@ -51,7 +51,7 @@ def random_numbers(count: int, seed: int) -> list[int]:
     """Random numbers of 1 to 12 digits, half of them from the training distribution."""
     rng = random.Random(seed)
     digits = (10 ** rng.randrange(12) for _ in range(count))
-    return [rng.choice((draw(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
+    return [rng.choice((draw_number(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
 
 
 def test_the_page_names_numbers_and_reads_their_names():

@@ -14,11 +14,11 @@ from playwright.sync_api import expect
 from attncourse import figures
 from attncourse.data.addresses import SAMPLE
 from attncourse.data.byte_pairs import PIECE, BytePairs, stored_pairs
-from attncourse.data.windows import DECADES, Windowed
-from attncourse.figures.numbers import shown
+from attncourse.data.windows import DECADES, Windower
+from attncourse.figures.numbers import format_number
 from attncourse.figures.writer import HERE, WEIGHTS
 from attncourse.language_model import head_weights, language_model, without
-from attncourse.stored import opened
+from attncourse.stored import read_weights
 from attncourse.transformer import generate, sample
 from benchmarks.writer import NODE, record
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
@@ -290,10 +290,10 @@ def test_what_is_refused_is_neither_shown_nor_drawn():
     # a list of its own: the likeliest word, in whatever letters
     script = """const of = { decade: 1900, tokens: own.tokensOf("We must") };
       const best = (some) => some.best(some.runOf(of), 6, false).map(({ tokens }) => tokens[0]);
-      const word = best(own).find((token) => own.cut.decode([token]).startsWith(" "));
-      const listed = own.cut.decode([word]).trim().toUpperCase();
+      const word = best(own).find((token) => own.tokenizer.decode([token]).startsWith(" "));
+      const listed = own.tokenizer.decode([word]).trim().toUpperCase();
       const strict = session(held, [listed], model, pieces);
-      const p = own.chances(own.runOf(of)).slice(0, own.cut.count);
+      const p = own.chances(own.runOf(of)).slice(0, own.tokenizer.count);
       const sum = (some) => some.reduce((a, b) => a + b, 0);
       const aimed = () => (sum(p.slice(0, word)) + p[word] / 2) / sum(p);
       const drawn = [own, strict].map((some) => some.draw(some.runOf(of), aimed));
@@ -336,7 +336,7 @@ def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
     assert again["opening"] == held["opening"] and again["examples"] == held["examples"]
     steps = [one["step"] for one in held["training"]]
     assert steps == sorted({*steps}) and held["training"][-1]["next"] == again["next"]
-    pairs, windowed, opening = stored_pairs(), Windowed(stored_pairs()), held["opening"]
+    pairs, windowed, opening = stored_pairs(), Windower(stored_pairs()), held["opening"]
     for decade, side in zip(opening["decades"], opening["sides"], strict=True):
         tokens = [*windowed.prefix(decade), *pairs.encode(opening["text"])]
         p = model(torch.tensor([tokens]))[0, -1].softmax(-1)
@@ -394,7 +394,7 @@ def write_text(tab, text: str):
 
 
 def torch_next(decade: int, tokens: list[int]) -> torch.Tensor:
-    prefix = Windowed(stored_pairs()).prefix(decade)
+    prefix = Windower(stored_pairs()).prefix(decade)
     with torch.no_grad():
         return load_published()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
 
@@ -406,7 +406,7 @@ def displayed_shares(tab) -> list[list[str]]:
 
 def expected_shares(decade: int, text: str) -> list[str]:
     p = torch_next(decade, stored_pairs().encode(text))[:2048]
-    return [shown(one) for one in p.topk(6).values.tolist()]
+    return [format_number(one) for one in p.topk(6).values.tolist()]
 
 
 def assert_near(texts: list[str], expected: list[str]) -> None:
@@ -489,7 +489,7 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
     tokens = stored_pairs().encode(LINE)
     apart = []
     for side, decade in enumerate((1860, 2010)):
-        whole = [*Windowed(stored_pairs()).prefix(decade), *tokens]
+        whole = [*Windower(stored_pairs()).prefix(decade), *tokens]
         with torch.no_grad():
             open_, hidden = (
                 torch_scores(load_published()[0], whole, keys, [])[-1] for keys in ([], places[2])
@@ -533,7 +533,7 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
     write_text(tab, LINE)
     tab.get_by_text("Look into its heads").click()
     tab.get_by_text("no one target").click()
-    tokens = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
+    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
     weights, places = (
         head_weights(load_published()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
         word_positions(LINE),
@@ -584,7 +584,7 @@ def test_a_head_that_is_off_adds_nothing(tab):
     tab.get_by_text("Look into its heads").click()
     first = load_published()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
-    whole = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
+    whole = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
     with torch.no_grad():
         p = torch_scores(load_published()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
     assert_near(displayed_shares(tab)[0], [shown(one) for one in p[:2048].topk(6).values.tolist()])
@@ -737,7 +737,7 @@ def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
     for i, one in enumerate(training):
         slider.evaluate(MOVE, i)
         assert slider.get_attribute("aria-valuetext") == f"{one['step']}"
-        want = [shown(each["p"]) for side in one["next"] for each in side]
+        want = [format_number(each["p"]) for side in one["next"] for each in side]
         assert tab.locator("[data-show=chance]").all_inner_texts() == want
 
 

@@ -32,6 +32,11 @@ def own_text(answer: Callable) -> tuple[str, str]:
     return text, needed(text, answer.__module__)
 
 
+def rebound(answer: Callable) -> bool:
+    """Whether other functions stand behind names of a right answer, which its text does not say."""
+    return bool(getattr(answer, "made_by", None) and answer.made_by.names)  # pyright: ignore
+
+
 def needed(text: str, module: str) -> str:
     """What a text needs of a module, and that of the bank's other modules."""
     found = definitions([inspect.getsource(sys.modules[module])])
@@ -71,7 +76,7 @@ LAYOUTS = (in_its_cell, with_its_helpers_above, in_a_cell_of_its_own)
 def notebooks(chapter: str, layout: Callable):
     """Notebooks that together hold each right answer of the chapter once, and whose each holds."""
     waiting = {
-        name: [own_text(one) for one in exercise.valid_answers]
+        name: [own_text(one) for one in exercise.valid_answers if not rebound(one)]
         for name, exercise in exercises(chapter).items()
         if not isinstance(exercise, JudgesItself)
     }

@@ -7,7 +7,7 @@ import time
 import pytest
 import torch
 
-from attncourse.course import exercise
+from attncourse.course import exercise, session
 from judge.exercise import MAX_STEPS, SECONDS, TEST_FACTOR
 from judge.grading.budget import EXERCISE
 from judge.timed import timed
@@ -89,7 +89,7 @@ def test_a_test_that_runs_for_ever_is_told_after_how_many_lines_it_was_stopped(c
         while True:
             pass
 
-    notebook.check(test_rnn)
+    session.check(test_rnn)
     said = capsys.readouterr().out
     assert "your test runs too long: fewer inputs, or smaller ones, will do" in said
     assert f"it was stopped after {MAX_STEPS * TEST_FACTOR:,} lines of Python" in said

@@ -3,8 +3,10 @@
 import traceback
 
 import pytest
+import torch
 from torch import nn
 
+from attncourse.course import exercise
 from judge import variants
 from judge.exercise import Exercise
 
@@ -39,8 +41,17 @@ class Scaled(nn.Module):
         return doubled(x) * self.factor + self.offset
 
 
-def exercise() -> Exercise:
-    return Exercise(
+def steps(x):
+    """A step of its own for each number, and a condition."""
+    one = x + 1
+    if one < 0:
+        one = -one
+    both, sign = 2 * one, 1
+    return both * sign
+
+
+def twice(answer=plain) -> Exercise:
+    one = Exercise(
         name="twice",
         chapter="dot_product",
         title="Twice",
@@ -50,6 +61,8 @@ def exercise() -> Exercise:
         points=1,
         hints=("idea", "shape", "line"),
     )
+    one.valid(answer)
+    return one
 
 
 def test_pieces_are_replaced_and_the_answer_stays_as_it_is():
@@ -71,9 +84,9 @@ def test_a_class_is_edited_too():
 
 
 def test_a_decorator_is_not_run_again():
-    one = exercise()
-    made = variants.edited(one.valid(plain), "+ 0", "+ 1")
-    assert one.valid_answers == [plain] and made(1) == 5
+    one = twice()
+    made = variants.edited(one.valid(halved), "/ 2", "/ 4")
+    assert one.valid_answers == [plain, halved] and made(4) == 1
 
 
 def test_an_edit_that_no_longer_applies_is_named():
@@ -81,15 +94,13 @@ def test_an_edit_that_no_longer_applies_is_named():
     with pytest.raises(ValueError, match=f"^{said}$"):
         variants.edited(plain, "x + 2", "x")
     with pytest.raises(ValueError, match=f"^{said}, under the hint 'it adds two'$"):
-        variants.wrong(
-            exercise(), plain, {"it adds one": ("+ 0", "+ 1"), "it adds two": ("x + 2", "x")}
-        )
+        variants.wrong(twice(), {"it adds one": ("+ 0", "+ 1"), "it adds two": ("x + 2", "x")})
 
 
 def test_an_edit_that_is_no_longer_python_is_named():
-    said = rf"<{__name__}: x \+ 0 -> x \+>, line 5\), under the hint 'it adds nothing'$"
+    said = rf"<{__name__}.plain: x \+ 0 -> x \+>, line 5\), under the hint 'it adds nothing'$"
     with pytest.raises(ValueError, match=said):
-        variants.wrong(exercise(), plain, {"it adds nothing": ("x + 0", "x +")})
+        variants.wrong(twice(), {"it adds nothing": ("x + 0", "x +")})
 
 
 def test_a_piece_without_a_replacement_is_named():
@@ -98,7 +109,8 @@ def test_a_piece_without_a_replacement_is_named():
 
 
 def test_what_is_no_edit_is_named():
-    with pytest.raises(ValueError, match=r"plain: an edit is \(old, new\).*, not \['a', 'b'\]"):
+    said = r"plain: an edit is a statement, or \(old, new, .*, not \['a', 'b'\]"
+    with pytest.raises(ValueError, match=said):
         variants.made(plain, ["a", "b"])
 
 
@@ -115,25 +127,84 @@ def test_a_name_that_only_the_edit_knows_is_named():
         variants.edited(plain, "x + 0", "F.relu(x)")
 
 
-def test_another_function_stands_behind_a_name():
-    assert variants.rebound(plain, doubled=halved)(8) == 2
-    assert variants.rebound(Scaled, doubled=halved)(1)(8) == 13
+@pytest.mark.parametrize(
+    ("statements", "found"),
+    [
+        ("one = x", 14),
+        ("return both", 16),
+        ("both, sign = 2 * one, -1\none = x + 2", -18),
+        ("if one < 0: one = 0", 16),
+        # what is no step stands before the next that is
+        ("less = x - 1\none = less; return one", 6),
+        ("if x > 5:\n    return 0\nboth, sign = one, one", 0),
+    ],
+)
+def test_a_statement_takes_the_place_of_the_step_that_it_is(statements, found):
+    assert variants.made(steps, statements)(7) == found
+
+
+def test_a_step_of_a_method_is_replaced_too():
+    made = variants.made(Scaled, "self.offset = offset + 1\nreturn x + self.offset")
+    assert made(7)(2) == 10
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        ("two = x", r"steps has no step for \['two = x'\], among \['one', 'if one < 0', "),
+        ("one = x\none = 2 * x", "steps: the step 'one' is there twice"),
+    ],
+)
+def test_a_statement_that_is_no_step_is_named(statements, said):
+    with pytest.raises(ValueError, match=said):
+        variants.made(steps, statements)
+
+
+def test_an_edited_answer_is_edited_again_and_knows_its_text():
+    again = variants.edited(variants.made(steps, "one = 2"), "one = 2", "one = 3")
+    assert again(7) == 6 and "one = 3" in variants.source_of(again)
+
+
+def test_two_changes_are_made_at_once_where_each_has_steps_of_its_own():
+    one, other, third = (
+        variants.made(steps, way).made_by  # pyright: ignore
+        for way in ("one = x", "return both + sign", "one = 2 * x")
+    )
+    assert one.joined(other)(7) == 15 and one.joined(third) is None
+
+
+def test_the_worked_answer_of_a_text_is_right_and_has_the_names_of_its_notebook_and_its_bank():
+    answer = exercise("distance_attention").valid_answers[0]
+    q = torch.ones(2, 1, 3)
+    assert answer(q, q, q).equal(q)
+    assert variants.source_of(answer) in answer.__globals__["exercise"].task.text
+    made = variants.made(answer, "weights = softmax(scores)")
+    assert made(q, q, q).equal(q)
+
+
+def test_a_stub_is_read_from_the_text():
+    one = exercise("token_accuracy")
+    assert variants.source_of(one.stub_answer) in one.task.text
+
+
+def test_another_function_stands_behind_a_name_of_an_edited_answer():
+    assert variants.made(plain, ("+ 0", "+ 1"), doubled=halved)(8) == 3
 
 
 def test_a_name_that_is_not_called_is_named():
     with pytest.raises(ValueError, match="plain calls no 'tripled'"):
-        variants.rebound(plain, tripled=halved)
+        variants.calling(twice(), "tripled", {halved: "it halves"})
 
 
 def test_a_table_gives_an_exercise_its_answers():
-    one = exercise()
-    variants.right(one, plain, ("+ 0", "- 0"))
-    variants.wrong(one, plain, {
+    one = twice()
+    variants.right(one, ("+ 0", "- 0"))
+    variants.wrong(one, {
         "it adds one": ("+ 0", "+ 1"),
         "it does nothing": [("doubled(x)", "x"), zero],
     })  # fmt: skip
-    variants.calling(one, plain, "doubled", {halved: "it halves", doubled: None})
-    assert [answer(1) for answer in one.valid_answers] == [4, 4]
+    variants.calling(one, "doubled", {halved: "it halves", doubled: None})
+    assert [answer(1) for answer in one.valid_answers] == [4, 4, 4]
     assert [(m.hint, m.function(1)) for m in one.own_mutants] == [
         ("it adds one", 5),
         ("it does nothing", 1),
@@ -143,6 +214,16 @@ def test_a_table_gives_an_exercise_its_answers():
 
 
 def test_several_names_are_rebound_at_once():
-    one = exercise()
-    variants.calling(one, plain, ("doubled", "range"), {(halved, lambda n: [0]): "it halves once"})
+    one = twice()
+    variants.calling(one, ("doubled", "range"), {(halved, lambda n: [0]): "it halves once"})
     assert one.own_mutants[0].function(8) == 4
+
+
+def test_another_right_answer_is_edited_where_it_is_named():
+    one = twice()
+    variants.wrong(one, {"it is a third": ("2", "3")}, of=halved)
+    variants.calling(one, "doubled", {halved: "it halves"}, of=Scaled)
+    called = "one = doubled(x)"
+    variants.calling(one, "doubled", {halved: "it halves first"}, of=steps, instead=called)
+    third, module, first = (mutant.function for mutant in one.own_mutants)
+    assert third(9) == 3 and module(1)(8) == 13 and first(8) == 8

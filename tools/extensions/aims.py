@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective
 from attncourse.course import COURSE
 from attncourse.course.aims import AIMS, bullets
 from judge.exercise import Exercise
-from tools.questions import box_id
+from tools.questions import box_id, sections
 
 from .questions import page_of
 
@@ -49,10 +49,11 @@ class AimsTable(SphinxDirective):
         tables = []
         for slug, aims in AIMS.items():
             names = {f"{slug}.{aim}": text for aim, text in aims.items()}
+            page = Path(self.env.srcdir, "chapters", f"{slug}.md").read_text("utf-8")
+            place = sections(page)
             rows = [
                 self.row(root, tests[name], f"{text}<br>`{name}`") for name, text in names.items()
             ]
-            page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
             title = next(line for line in page.split("\n") if line.startswith("# "))
             tables.append("\n".join([f"#{title}\n", TABLE_HEAD, *rows]))
         slug = self.env.docname.removeprefix("chapters/")
@@ -61,7 +62,6 @@ class AimsTable(SphinxDirective):
     def row(self, root: Path, tests: dict, text: str) -> str:
         """A row of the table, in Markdown: aim, sections, questions, exercises."""
         questions, exercises = tests.get("questions", []), tests.get("exercises", [])
-        sections = [page_of(slug, root).known[name]["section"] for slug, name in questions]
         cells = (
             text,
             "; ".join(dict.fromkeys(sections)),

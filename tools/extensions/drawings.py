@@ -7,7 +7,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from drawings import module_of, svgs
+from drawings import source_file, svgs
 
 
 def alt_text(svg: str) -> str:
@@ -25,7 +25,7 @@ class Drawing(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         if (svg := svgs().get(self.arguments[0])) is None:
             raise self.error(f"no drawing is called {self.arguments[0]}")
-        self.env.note_dependency(module_of(self.arguments[0]))
+        self.env.note_dependency(source_file(self.arguments[0]))
         # it scrolls where the page is narrow, so it takes the keyboard's focus, and has a name
         name = self.arguments[0].replace("_", " ")
         wide = ElementTree.fromstring(svg).get("width")

@@ -6,7 +6,6 @@ front page lists the chapters with the same facts.
 
 import re
 from functools import partial
-from pathlib import Path
 
 from docutils import nodes
 from docutils.utils import new_document

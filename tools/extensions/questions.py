@@ -1,13 +1,15 @@
 """`{question}`: a question of the chapter, which knows the usual mistakes, inside the page."""
 
-import json
-from functools import lru_cache
+from collections.abc import Container
+from functools import cache
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from tools.questions import FOLDER, Page, kept
+from attncourse.course.question import chapters
+from tools.execute import PACKAGE
+from tools.questions import Page, load
 
 from .formulas import mathml
 
@@ -19,15 +21,11 @@ def formula(tex: str) -> str:
     return f'<span class="math notranslate">{answer["html"]}</span>'
 
 
-def page_of(chapter: str, root: Path) -> Page:
-    """The questions of a chapter of the course in that folder."""
-    return drawn_page(chapter, json.dumps(kept(chapter, root)))
-
-
 # all its formulas are drawn for the name of its script
-@lru_cache(maxsize=32)
-def drawn_page(chapter: str, known: str) -> Page:
-    return Page(chapter, json.loads(known), formula)
+@cache
+def page_of(chapter: str) -> Page:
+    """The questions of a chapter."""
+    return Page(chapter, load(chapter), formula)
 
 
 class QuestionBox(SphinxDirective):
@@ -37,16 +35,23 @@ class QuestionBox(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         chapter, name = self.env.docname.rpartition("/")[2], self.arguments[0]
-        root = Path(self.env.srcdir)
-        self.env.note_dependency(str(root / FOLDER / f"{chapter}.json"))
-        page = page_of(chapter, root)
+        page, module = page_of(chapter), PACKAGE / "course" / chapter / "questions.py"
         if name not in page.known:
             known = ", ".join(page.known) or "none"
-            raise self.error(
-                f"{name} is no question of attncourse/questions/{chapter}.py that `make release` "
-                f"has drawn: there are {known}"
-            )
+            raise self.error(f"{name} is no question of {module.name}: there are {known}")
+        self.env.note_dependency(str(module))
         return [nodes.raw("", page.box(name), format="html", question=name)]
+
+
+def chapters_of(docnames: Container[str]) -> list[str]:
+    """The chapters among these pages that have questions."""
+    return [chapter for chapter in chapters() if f"chapters/{chapter}" in docnames]
+
+
+def draw(app, env, docnames):
+    """Draw the questions before the pages are read, so that no two processes draw the same."""
+    for chapter in chapters_of(docnames):
+        load(chapter)
 
 
 def write_scripts(app, exception):
@@ -54,13 +59,13 @@ def write_scripts(app, exception):
     if exception or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", "questions")
-    for path in Path(app.srcdir, FOLDER).glob("*.json"):
+    for chapter in chapters_of(app.env.found_docs):
         folder.mkdir(parents=True, exist_ok=True)
-        script = page_of(path.stem, Path(app.srcdir)).script
-        (folder / f"{path.stem}.js").write_text(script, "utf-8")
+        (folder / f"{chapter}.js").write_text(page_of(chapter).script, "utf-8")
 
 
 def setup(app):
     app.add_directive("question", QuestionBox)
+    app.connect("env-before-read-docs", draw)
     # before minify deletes what no page names
     app.connect("build-finished", write_scripts, priority=800)

@@ -8,7 +8,6 @@ grader which exercises are set, and the aims that no exercise tests.
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import yaml
 from docutils import nodes

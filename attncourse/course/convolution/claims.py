@@ -18,7 +18,7 @@ from attncourse.convolution import (
     window_mask,
     windowed_attention,
 )
-from attncourse.cost import count, elements_made
+from attncourse.cost import count, elements_by_operation
 from attncourse.course.claim import (
     Measured,
     about,
@@ -47,7 +47,7 @@ ROUNDING = at_most(1e-12, "rounding")
     source="our own measurement",
 )
 def a_window_of_three_misses_a_word(g):
-    read, kept = english.tokens(device=g.device), english.place(english.KEPT)
+    read, kept = english.tokens(device=g.device), english.token_index(english.TARGET)
     model = english.model("english", g.device)
     whole = english.surprisals(model, read)[0, kept].item()
     lost = {
@@ -171,7 +171,7 @@ def a_mask_saves_no_work(g):
     masked = partial(full, mask=window_mask(2048, 33, device="meta"))
     calls = masked, full, blocks
     operations = [count(call).flops for call in calls]
-    numbers = [elements_made(call).total() for call in calls]
+    numbers = [elements_by_operation(call).total() for call in calls]
     return Measured(
         {
             "operations, under the mask / without": (operations[0] / operations[1], exactly(1)),

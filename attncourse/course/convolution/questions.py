@@ -57,9 +57,8 @@ def response(chance) -> dict:
     }  # fmt: skip
 
 
-@Number(
+output_of_two_inputs = Number(
     aim="equivariance",
-    section="Translation equivariance: what moves with the input",
     asks=(
         "A layer is linear and translation-equivariant, and its sequence has no ends. If the input "
         "is 1 at position <first> and 0 elsewhere, the output is <left>, <middle> and <right> at "
@@ -68,7 +67,10 @@ def response(chance) -> dict:
         "<later>?"
     ),
     draw=response,
-    way=lambda a, b, left, middle, later, next, **_: (
+    right=lambda a, b, left, middle, right, **_: convolution(
+        column([0, a, b, 0]), kernel_of((right, middle, left))
+    )[1, 0],
+    steps=lambda a, b, left, middle, later, next, **_: (
         f"The {a} at position {later} gives {a} times what the 1 gave at its own position: "
         f"{a} · {bracketed(middle)}.",
         f"Seen from the {show(b)} at position {next}, position {later} is one place to the left, "
@@ -76,62 +78,29 @@ def response(chance) -> dict:
         f"The layer is linear, so the two add up to {show(a * middle + b * left)}.",
     ),
     check="Which of the two inputs reach this position, and from which side?",
-)
-def output_of_two_inputs(a, b, left, middle, right, **_):
-    # what a 1 gives on its left comes from the tap that looks to the right
-    return convolution(column([0, a, b, 0]), kernel_of((right, middle, left)))[1, 0]
-
-
-@output_of_two_inputs.mistake(
-    "You took the other side for the second input. Seen from that input, on which side is the "
-    "position that is asked for?"
-)
-def from_the_other_side(a, b, left, middle, right, **_):
-    return a * middle + b * right
-
-
-@output_of_two_inputs.mistake(
-    "That is the output at the position of the second input. Which of the two positions is asked "
-    "for?"
-)
-def at_the_other_position(a, b, middle, right, **_):
-    return a * right + b * middle
-
-
-@output_of_two_inputs.mistake(
-    "You counted one of the inputs alone. Does the one at the next position reach this one, too?"
-)
-def one_input(a, b, middle, **_):
-    return a * middle
-
-
-@output_of_two_inputs.mistake(
-    "You took both inputs as if they stood at the position itself. One of them is a place away."
-)
-def both_in_the_middle(a, b, middle, **_):
-    return (a + b) * middle
-
-
-@output_of_two_inputs.mistake(
-    "You used what a 1 gives. What do inputs that are not 1 give, if the layer is linear?"
-)
-def as_if_of_1(left, middle, **_):
-    return middle + left
-
-
-@output_of_two_inputs.mistake(
-    "You multiplied the first input by what a 1 gives on its left. Where does the first input "
-    "stand, seen from the position that is asked for?"
-)
-def from_left_to_right(a, b, left, middle, **_):
-    return a * left + b * middle
-
-
-@output_of_two_inputs.mistake(
-    "Equivariant outputs do not stay where they were. What happens to them when the input moves?"
-)
-def where_it_was(**_):
-    return 0
+    mistakes={
+        "You took the other side for the second input. Seen from that input, on which side is the "
+        "position that is asked for?":
+            lambda a, b, left, middle, right, **_: a * middle + b * right,
+        "That is the output at the position of the second input. Which of the two positions is "
+        "asked for?":
+            lambda a, b, middle, right, **_: a * right + b * middle,
+        "You counted one of the inputs alone. Does the one at the next position reach this one, "
+        "too?":
+            lambda a, b, middle, **_: a * middle,
+        "You took both inputs as if they stood at the position itself. One of them is a place "
+        "away.":
+            lambda a, b, middle, **_: (a + b) * middle,
+        "You used what a 1 gives. What do inputs that are not 1 give, if the layer is linear?":
+            lambda left, middle, **_: middle + left,
+        "You multiplied the first input by what a 1 gives on its left. Where does the first input "
+        "stand, seen from the position that is asked for?":
+            lambda a, b, left, middle, **_: a * left + b * middle,
+        "Equivariant outputs do not stay where they were. What happens to them when the input "
+        "moves?":
+            0,
+    },
+)  # fmt: skip
 
 
 # the figure below the question shows what is drawn first
@@ -139,15 +108,21 @@ STACKS = [(3, 2), (3, 4), (3, 5), (5, 2), (5, 3), (5, 4), (3, 3), (5, 5), (7, 2)
           (9, 2), (9, 3)]  # fmt: skip
 
 
-@Number(
+def inputs_read(width, layers):
+    n, taps = layers * (width - 1) + 3, torch.ones(1, 1, width).double()
+    stack = stacked([partial(convolution, weight=taps)] * layers)
+    return footprint(lambda x: stack(x)[n // 2 :][:1], column([1.0] * n)).count_nonzero()
+
+
+inputs_of_a_stack = Number(
     aim="measure-reach",
-    section="Receptive fields: what an output sees",
     asks=(
         "In one layer with a kernel of <width> neighbouring taps, an output sees <width> inputs. "
         "You stack <layers> such layers. How many inputs does an output far from the ends see then?"
     ),
     draw=lambda chance: dict(zip(("width", "layers"), chance.choice(STACKS), strict=True)),
-    way=lambda width, layers: (
+    right=inputs_read,
+    steps=lambda width, layers: (
         f"A kernel of {width} taps reaches {width // 2} "
         f"{'place' if width == 3 else 'places'} to each side.",
         f"Each layer starts where the one above it ended, so {layers} layers reach {layers} · "
@@ -158,69 +133,32 @@ STACKS = [(3, 2), (3, 4), (3, 5), (5, 2), (5, 3), (5, 4), (3, 3), (5, 5), (7, 2)
     "output.",
     tolerance=0.4,
     placement=True,
-)
-def inputs_of_a_stack(width, layers):
-    n, taps = layers * (width - 1) + 3, torch.ones(1, 1, width).double()
-    stack = stacked([partial(convolution, weight=taps)] * layers)
-    return footprint(lambda x: stack(x)[n // 2 :][:1], column([1.0] * n)).count_nonzero()
-
-
-@inputs_of_a_stack.mistake(
-    "You added the widths of the layers. The fields of neighbouring taps overlap: how many inputs "
-    "more does another layer let an output see?"
-)
-def widths_added(width, layers):
-    return width * layers
-
-
-@inputs_of_a_stack.mistake(
-    "You multiplied the widths. That is the number of paths, and many of them lead to the same "
-    "input."
-)
-def widths_multiplied(width, layers):
-    return width**layers
-
-
-@inputs_of_a_stack.mistake(
-    "You counted one side, with the output's own place, or one layer alone. A kernel reaches both "
-    "ways, in every layer."
-)
-def one_side(width, layers):
-    return layers * (width // 2) + 1
-
-
-@inputs_of_a_stack.mistake(
-    "Those are the inputs on the two sides. Does the output see the one at its own place, too?"
-)
-def both_sides_alone(width, layers):
-    return layers * (width - 1)
+    mistakes={
+        "You added the widths of the layers. The fields of neighbouring taps overlap: how many "
+        "inputs more does another layer let an output see?":
+            lambda width, layers: width * layers,
+        "You multiplied the widths. That is the number of paths, and many of them lead to the "
+        "same input.":
+            lambda width, layers: width**layers,
+        "You counted one side, with the output's own place, or one layer alone. A kernel reaches "
+        "both ways, in every layer.":
+            lambda width, layers: layers * (width // 2) + 1,
+        "Those are the inputs on the two sides. Does the output see the one at its own place, too?":
+            lambda width, layers: layers * (width - 1),
+    },
+)  # fmt: skip
 
 
 def causal(x: Tensor, width: int) -> Tensor:
     return windowed_attention(x, x, x, width, causal=True)
 
 
-@Maps(
-    aim="measure-reach",
-    section="Receptive fields: what an output sees",
-    asks=(
-        "A causal window of <width> positions ends at the query's own. You stack two layers of "
-        "attention in such windows, over <n> tokens. Which map shows which inputs (columns) each "
-        "output (row) sees?"
-    ),
-    draw=lambda chance: dict(zip(("n", "width"), chance.choice([(6, 2), (8, 3)]), strict=True)),
-    way=lambda n, width: (
-        "One layer does not look ahead, so two do not either: nothing lies to the right of the "
-        "diagonal.",
-        f"In the upper layer, an output reads its own position and {width - 1} before it. The "
-        "farthest of these has read just as far back in the lower layer.",
-        f"So an output sees its own position and {2 * (width - 1)} before it.",
-    ),
-    check="Take the last row. Which position is the farthest that it reads in one layer, and what "
-    "does that one read?",
-)
-def seen_through_two_windows(n, width):
-    return seen(n, width)
+def two_windows(width: int):
+    return stacked([partial(causal, width=width)] * 2)
+
+
+def point(n: int) -> Tensor:
+    return torch.randn(n, 2, generator=torch.Generator().manual_seed(0)).double()
 
 
 # a gradient for each pair: once for each size, not for each variant
@@ -234,51 +172,39 @@ def seen_the_other_way(n: int, width: int) -> Tensor:
     return mutant(FOOTPRINT, "row and column are exchanged")(two_windows(width), n, 2).double()
 
 
-def two_windows(width: int):
-    return stacked([partial(causal, width=width)] * 2)
+seen_through_two_windows = Maps(
+    aim="measure-reach",
+    asks=(
+        "A causal window of <width> positions ends at the query's own. You stack two layers of "
+        "attention in such windows, over <n> tokens. Which map shows which inputs (columns) each "
+        "output (row) sees?"
+    ),
+    draw=lambda chance: dict(zip(("n", "width"), chance.choice([(6, 2), (8, 3)]), strict=True)),
+    right=seen,
+    steps=lambda n, width: (
+        "One layer does not look ahead, so two do not either: nothing lies to the right of the "
+        "diagonal.",
+        f"In the upper layer, an output reads its own position and {width - 1} before it. The "
+        "farthest of these has read just as far back in the lower layer.",
+        f"So an output sees its own position and {2 * (width - 1)} before it.",
+    ),
+    check="Take the last row. Which position is the farthest that it reads in one layer, and what "
+    "does that one read?",
+    mistakes={
+        "There the outputs see what comes after them. Is a row an output or an input?":
+            seen_the_other_way,
+        "That is what one layer sees. The tokens that an output reads there have read others "
+        "before.":
+            lambda n, width: window_mask(n, width, causal=True).double(),
+        "There an output sees one position too many. Each window holds the position that it "
+        "starts from: how far back does one layer reach?":
+            lambda n, width: window_mask(n, 2 * width, causal=True).double(),
+    },
+)  # fmt: skip
 
 
-def point(n: int) -> Tensor:
-    return torch.randn(n, 2, generator=torch.Generator().manual_seed(0)).double()
-
-
-@seen_through_two_windows.mistake(
-    "There the outputs see what comes after them. Is a row an output or an input?"
-)
-def rows_and_columns_exchanged(n, width):
-    return seen_the_other_way(n, width)
-
-
-@seen_through_two_windows.mistake(
-    "That is what one layer sees. The tokens that an output reads there have read others before."
-)
-def one_window(n, width):
-    return window_mask(n, width, causal=True).double()
-
-
-@seen_through_two_windows.mistake(
-    "There an output sees one position too many. Each window holds the position that it starts "
-    "from: how far back does one layer reach?"
-)
-def windows_added(n, width):
-    return window_mask(n, 2 * width, causal=True).double()
-
-
-FAULTS = {
-    "positions near the ends get no window": "It cuts the windows from `x` itself, so the zeros "
-    "are never used, and the positions near the ends get no window.",
-    "it adds zeros to every vector": "`pad` counts axes from the last one, so a single pair of "
-    "numbers makes every vector wider and adds no position.",
-    "the last two axes are exchanged": "`unfold` puts the places of a window last, behind the "
-    "width of the vectors, so the two axes still have to change places.",
-    "the windows lie before their position": "With all the zeros in front, a window ends at its "
-    "position. Half of it should lie after.",
-}
-
-
-@Line(
+wrong_line_of_the_windows = Line(
     aim="window",
-    section="Attention in a window, without n × n scores",
     asks=(
         "For each position of `x`, which has the shape `(n, d)`, this function should give the "
         "`width` vectors around it, in the shape `(n, width, d)`, with zeros beyond the ends; "
@@ -286,39 +212,46 @@ FAULTS = {
         "it; `unfold(-2, width, 1)` cuts all stretches of `width` positions and puts the new axis "
         "last. Which line is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "positions near the ends get no window":
+            "It cuts the windows from `x` itself, so the zeros are never used, and the positions "
+            "near the ends get no window.",
+        "it adds zeros to every vector":
+            "`pad` counts axes from the last one, so a single pair of numbers makes every vector "
+            "wider and adds no position.",
+        "the last two axes are exchanged":
+            "`unfold` puts the places of a window last, behind the width of the vectors, so the "
+            "two axes still have to change places.",
+        "the windows lie before their position":
+            "With all the zeros in front, a window ends at its position. Half of it should lie "
+            "after.",
+    },
     text_of=partial(texts, WINDOWS),
-    way=lambda mutant, plain: (
+    steps=(
         "Take three positions of two numbers and a width of 3, and write down the shape after each "
         "line. Where the shapes are right, ask which positions are in the first window.",
     ),
     check="Write down the shape after each line, for three positions, vectors of two numbers and a "
     "width of 3. If all shapes are right, which positions are in the first window?",
     minutes=3,
-)
-def wrong_line_of_the_windows():
-    return None
+    mistakes={
+        "That line is right: a window of odd width reaches as far to the left as to the right.":
+            "width // 2",
+        "That line is right: it does what the task says of the function that it calls.":
+            lambda mutant, **_: "padded.unfold" if "padded.unfold" in mutant else "pad(x",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
-wrong_line_of_the_windows.right_line(
-    "width // 2",
-    "That line is right: a window of odd width reaches as far to the left as to the right.",
-)
+def without_the_zeros(n, size, width):
+    side = width // 2
+    blocks = range(0, n, size)
+    return sum(size * (min(n, at + size + side) - max(0, at - side)) for at in blocks)
 
 
-@wrong_line_of_the_windows.mistake(
-    "That line is right: it does what the task says of the function that it calls."
-)
-def the_call(mutant, plain):
-    return "padded.unfold" if "padded.unfold" in mutant else "pad(x"
-
-
-wrong_line_of_the_windows.right_line("def ", NAMES_ONLY)
-
-
-@Number(
+scores_in_blocks = Number(
     aim="window",
-    section="How long should a block be?",
     asks=(
         "<n> queries are cut into blocks of <size>. A query's window holds <width> positions, with "
         "its own in the middle. Each block is multiplied, in one product, by all the keys that any "
@@ -330,7 +263,10 @@ wrong_line_of_the_windows.right_line("def ", NAMES_ONLY)
         "n": size * chance.choice([4, 5, 10]),
         "width": chance.choice([3, 5, 7]),
     },
-    way=lambda n, size, width: (
+    right=lambda n, size, width: mask_of_blocks(
+        torch.empty(n // size, size, 1), n, *sides(width)
+    ).numel(),
+    steps=lambda n, size, width: (
         f"A block of {size} neighbouring queries reaches its own {size} positions and "
         f"{width // 2} more on each side: {size + width - 1} keys.",
         f"That makes {size} · {size + width - 1} = {size * (size + width - 1)} scores for a block.",
@@ -339,71 +275,31 @@ wrong_line_of_the_windows.right_line("def ", NAMES_ONLY)
     check="Draw one block. Which key is the first that its first query reaches, and which is the "
     "last that its last query reaches?",
     tolerance=0.4,
-)
-def scores_in_blocks(n, size, width):
-    return mask_of_blocks(torch.empty(n // size, size, 1), n, *sides(width)).numel()
-
-
-@scores_in_blocks.mistake(
-    "Those are the scores inside the windows. A block is multiplied as a whole: does the first of "
-    "its queries meet the keys of the last one, too?"
-)
-def windows_alone(n, size, width):
-    return n * width
-
-
-@scores_in_blocks.mistake(
-    "You added a whole window to the block, but a part of it lies inside. How many keys does the "
-    "block reach beyond its own positions, on each side?"
-)
-def a_window_more(n, size, width):
-    return n * (size + width)
-
-
-@scores_in_blocks.mistake(
-    "You extended the block on one side only. A window has its query in the middle."
-)
-def one_end(n, size, width):
-    return n * (size + width // 2)
-
-
-@scores_in_blocks.mistake(
-    "You left out the keys beyond the ends. They are zeros, but are their scores computed all the "
-    "same?"
-)
-def without_the_zeros(n, size, width):
-    side = width // 2
-    blocks = range(0, n, size)
-    return sum(size * (min(n, at + size + side) - max(0, at - side)) for at in blocks)
-
-
-@scores_in_blocks.mistake("Those are the scores of one block. How many blocks are there?")
-def one_block(n, size, width):
-    return size * (size + width - 1)
-
-
-@scores_in_blocks.mistake(
-    "Those are all the pairs. Which keys does a block never meet, because no query of it reaches "
-    "them?"
-)
-def all_pairs(n, size, width):
-    return n * n
-
-
-@scores_in_blocks.mistake(
-    "You let the queries of a block meet its own keys alone. Which keys beyond the block does its "
-    "first query reach, and which does its last?"
-)
-def blocks_alone(n, size, width):
-    return n * size
-
-
-@scores_in_blocks.mistake(
-    "You added a whole window on each side. A window has its query in the middle: how far does it "
-    "reach to one side?"
-)
-def a_window_on_each_side(n, size, width):
-    return n * (size + 2 * width)
+    mistakes={
+        "Those are the scores inside the windows. A block is multiplied as a whole: does the "
+        "first of its queries meet the keys of the last one, too?":
+            lambda n, size, width: n * width,
+        "You added a whole window to the block, but a part of it lies inside. How many keys does "
+        "the block reach beyond its own positions, on each side?":
+            lambda n, size, width: n * (size + width),
+        "You extended the block on one side only. A window has its query in the middle.":
+            lambda n, size, width: n * (size + width // 2),
+        "You left out the keys beyond the ends. They are zeros, but are their scores computed all "
+        "the same?":
+            without_the_zeros,
+        "Those are the scores of one block. How many blocks are there?":
+            lambda n, size, width: size * (size + width - 1),
+        "Those are all the pairs. Which keys does a block never meet, because no query of it "
+        "reaches them?":
+            lambda n, size, width: n * n,
+        "You let the queries of a block meet its own keys alone. Which keys beyond the block does "
+        "its first query reach, and which does its last?":
+            lambda n, size, width: n * size,
+        "You added a whole window on each side. A window has its query in the middle: how far "
+        "does it reach to one side?":
+            lambda n, size, width: n * (size + 2 * width),
+    },
+)  # fmt: skip
 
 
 TAPS = -2, -1, 1, 2, 3, 4
@@ -415,9 +311,8 @@ def blunt(chance) -> dict:
     return {"tokens": tuple(chance.sample(tokens, 5)), "taps": tuple(chance.sample(TAPS, 3))}
 
 
-@Number(
+heads_at_zero = Number(
     aim="convolution-by-heads",
-    section="Heads can be any kernel",
     asks=(
         "The kernel <taps> becomes three heads, for the offsets −1, 0 and 1. In each, a key's "
         "score is $-\\alpha$ times the squared distance from the place that the head looks at. "
@@ -425,7 +320,8 @@ def blunt(chance) -> dict:
         "$\\alpha$ to 0. What does the token in the middle of <tokens> get?"
     ),
     draw=blunt,
-    way=lambda tokens, taps: (
+    right=lambda tokens, taps: convolution_as_attention(kernel_of(taps), 0.0)(column(tokens))[2, 0],
+    steps=lambda tokens, taps: (
         "With $\\alpha = 0$, all the scores are 0, so each head gives each of the five tokens a "
         "weight of 1/5.",
         f"Every head returns the mean of the five, {sum(tokens) // 5}, wherever its place is.",
@@ -434,68 +330,48 @@ def blunt(chance) -> dict:
     ),
     check="What are the scores of one head when $\\alpha$ is 0, and what does a softmax make of "
     "them?",
-)
-def heads_at_zero(tokens, taps):
-    return convolution_as_attention(kernel_of(taps), 0.0)(column(tokens))[2, 0]
+    mistakes={
+        "All the scores are 0, but not the weights. What does a softmax make of equal scores?":
+            0,
+        "That is what the kernel itself gives, and what very sharp heads come close to. Does a "
+        "head still know its place when all its scores are equal?":
+            lambda tokens, taps: convolution(column(tokens), kernel_of(taps))[2, 0],
+        "You gave each token the weight exp(0) = 1. The weights of a head sum to 1: by what do "
+        "you divide?":
+            lambda tokens, taps: sum(taps) * sum(tokens),
+        "You averaged the three tokens in the middle. If all the scores of a head are equal, "
+        "which keys get a weight?":
+            lambda tokens, taps: sum(taps) * sum(tokens[1:4]) / 3,
+        "That is the output of one head. Each is multiplied by its tap before the three are added "
+        "up.":
+            lambda tokens, taps: sum(tokens) / len(tokens),
+        "You took the mean of the heads. What is done with their outputs when each has been "
+        "multiplied by its tap?":
+            lambda tokens, taps: sum(taps) / len(taps) * sum(tokens) / len(tokens),
+        "Each of your heads looks at the token in the middle alone. Which scores do the other "
+        "tokens get?":
+            lambda tokens, taps: sum(taps) * tokens[2],
+    },
+)  # fmt: skip
 
 
-@heads_at_zero.mistake(
-    "All the scores are 0, but not the weights. What does a softmax make of equal scores?"
-)
-def no_weight(tokens, taps):
-    return 0
+def seen_by(tokens) -> list[tuple]:
+    """What the three heads look at, for each token."""
+    first, second, third = tokens
+    return [(first, first, second), tokens, (second, third, third)]
 
 
-@heads_at_zero.mistake(
-    "That is what the kernel itself gives, and what very sharp heads come close to. Does a head "
-    "still know its place when all its scores are equal?"
-)
-def the_kernel_itself(tokens, taps):
-    return convolution(column(tokens), kernel_of(taps))[2, 0]
+def flipped(taps, tokens):
+    return outputs_of_sharp_heads.right(taps[::-1], tokens)
 
 
-@heads_at_zero.mistake(
-    "You gave each token the weight exp(0) = 1. The weights of a head sum to 1: by what do you "
-    "divide?"
-)
-def without_the_sum(tokens, taps):
-    return sum(taps) * sum(tokens)
+def mirrored(taps, tokens):
+    _, inner, _ = tokens
+    return convolution(column([inner, *tokens, inner]), kernel_of(taps))[1:-1, 0]
 
 
-@heads_at_zero.mistake(
-    "You averaged the three tokens in the middle. If all the scores of a head are equal, which "
-    "keys get a weight?"
-)
-def mean_of_three(tokens, taps):
-    return sum(taps) * sum(tokens[1:4]) / 3
-
-
-@heads_at_zero.mistake(
-    "That is the output of one head. Each is multiplied by its tap before the three are added up."
-)
-def one_head(tokens, taps):
-    return sum(tokens) / len(tokens)
-
-
-@heads_at_zero.mistake(
-    "You took the mean of the heads. What is done with their outputs when each has been multiplied "
-    "by its tap?"
-)
-def heads_averaged(tokens, taps):
-    return sum(taps) / len(taps) * sum(tokens) / len(tokens)
-
-
-@heads_at_zero.mistake(
-    "Each of your heads looks at the token in the middle alone. Which scores do the other tokens "
-    "get?"
-)
-def the_middle_alone(tokens, taps):
-    return sum(taps) * tokens[2]
-
-
-@Row(
+outputs_of_sharp_heads = Row(
     aim="convolution-by-heads",
-    section="Heads can be any kernel",
     asks=(
         "Three heads stand in for a kernel with the taps <taps> at the offsets −1, 0 and 1. A "
         "head's place is the query's position plus its offset, and each key scores $-\\alpha$ "
@@ -507,7 +383,10 @@ def the_middle_alone(tokens, taps):
         "taps": tuple(chance.sample(range(1, 6), 3)),
         "tokens": tuple(chance.sample([0, 1, 2, 3, 10], 3)),
     },
-    way=lambda taps, tokens: (
+    right=lambda taps, tokens: convolution_as_attention(kernel_of(taps), SHARP)(column(tokens))[
+        :, 0
+    ],
+    steps=lambda taps, tokens: (
         "With a large $\\alpha$, a head looks only at the key nearest to its place.",
         "At an end, the head whose place lies outside finds the end token itself nearest, so this "
         "token counts twice.",
@@ -522,56 +401,28 @@ def the_middle_alone(tokens, taps):
     "of the head for offset −1?",
     minutes=3,
     placement=True,
-)
-def outputs_of_sharp_heads(taps, tokens):
-    return convolution_as_attention(kernel_of(taps), SHARP)(column(tokens))[:, 0]
-
-
-def seen_by(tokens) -> list[tuple]:
-    """What the three heads look at, for each token."""
-    first, second, third = tokens
-    return [(first, first, second), tokens, (second, third, third)]
-
-
-@outputs_of_sharp_heads.mistake(
-    "That is what the kernel gives, which finds zeros outside. A softmax has to put its weight "
-    "somewhere: which key is nearest to a place outside?"
-)
-def zeros_outside(taps, tokens):
-    return convolution(column(tokens), kernel_of(taps))[:, 0]
-
-
-@outputs_of_sharp_heads.mistake(
-    "You joined the two ends. A head whose place lies outside looks at the key that is nearest to "
-    "it: which end is that?"
-)
-def ends_joined(taps, tokens):
-    return mutant(HEADS, "the two ends are joined")(column(tokens), kernel_of(taps))[:, 0]
-
-
-@outputs_of_sharp_heads.mistake(
-    "You flipped the kernel. Which neighbour is at the offset −1, and which of the taps goes with "
-    "it?"
-)
-def flipped(taps, tokens):
-    return outputs_of_sharp_heads.right(taps[::-1], tokens)
-
-
-@outputs_of_sharp_heads.mistake(
-    "You flipped the kernel, and let the heads find zeros outside. Which tap goes with the offset "
-    "−1? And where does a softmax put its weight when a head's place lies outside?"
-)
-def flipped_with_zeros(taps, tokens):
-    return mutant(HEADS, "the kernel is flipped")(column(tokens), kernel_of(taps))[:, 0]
-
-
-@outputs_of_sharp_heads.mistake(
-    "At the ends you turned back to the inner neighbour. Which key is nearest to a place just "
-    "outside?"
-)
-def mirrored(taps, tokens):
-    _, inner, _ = tokens
-    return convolution(column([inner, *tokens, inner]), kernel_of(taps))[1:-1, 0]
+    mistakes={
+        "That is what the kernel gives, which finds zeros outside. A softmax has to put its "
+        "weight somewhere: which key is nearest to a place outside?":
+            lambda taps, tokens: convolution(column(tokens), kernel_of(taps))[:, 0],
+        "You joined the two ends. A head whose place lies outside looks at the key that is "
+        "nearest to it: which end is that?":
+            lambda taps, tokens: mutant(HEADS, "the two ends are joined")(
+                column(tokens), kernel_of(taps)
+            )[:, 0],
+        "You flipped the kernel. Which neighbour is at the offset −1, and which of the taps goes "
+        "with it?":
+            flipped,
+        "You flipped the kernel, and let the heads find zeros outside. Which tap goes with the "
+        "offset −1? And where does a softmax put its weight when a head's place lies outside?":
+            lambda taps, tokens: mutant(HEADS, "the kernel is flipped")(
+                column(tokens), kernel_of(taps)
+            )[:, 0],
+        "At the ends you turned back to the inner neighbour. Which key is nearest to a place just "
+        "outside?":
+            mirrored,
+    },
+)  # fmt: skip
 
 
 def whole(x, one, other, after) -> bool:
@@ -597,9 +448,18 @@ def rows_of_factors(one, other) -> Tensor:
     return torch.tensor([[[one, 1, other]]], dtype=torch.float64).log()
 
 
-@Number(
+def nothing_for_a_score_of_0(x, after, one, other, factors):
+    parts = [base**x if base > 1 else 0 for base in (one, 1, other)]
+    return parts[2] * after / sum(parts)
+
+
+def times_the_number(x, after, one, other, factors):
+    parts = [x * base if base > 1 else 1 for base in (one, 1, other)]
+    return (parts[1] * x + parts[2] * after) / sum(parts)
+
+
+output_of_a_dynamic_convolution = Number(
     aim="between-layers",
-    section="Between kernel and attention: depthwise and dynamic convolutions",
     asks=(
         "A dynamic convolution has one head and three taps, at the offsets −1, 0 and 1. A token of "
         "one number $x$ gives the taps the scores $x$ times <factors>, which go through a softmax. "
@@ -607,7 +467,10 @@ def rows_of_factors(one, other) -> Tensor:
         "<after>. What does the first one get?"
     ),
     draw=by_the_token,
-    way=lambda x, after, one, other, factors: (
+    right=lambda x, after, one, other, factors: dynamic_convolution(
+        column([x, after]), rows_of_factors(one, other)
+    )[0, 0],
+    steps=lambda x, after, one, other, factors: (
         f"The first token makes the weights. The exponentials of its scores are {one**x}, 1 and "
         f"{other**x}, with the sum {one**x + 1 + other**x}.",
         "The tap at offset −1 finds 0 outside, but its weight is still a part of the sum.",
@@ -615,66 +478,37 @@ def rows_of_factors(one, other) -> Tensor:
         f"{one**x + 1 + other**x}.",
     ),
     check="Write down the weights of all three taps: do they sum to 1?",
-)
-def output_of_a_dynamic_convolution(x, after, one, other, factors):
-    return dynamic_convolution(column([x, after]), rows_of_factors(one, other))[0, 0]
+    mistakes={
+        "You left the place outside out of the softmax, as attention would. Here each tap has its "
+        "score, whatever it finds: does the tap at offset −1 take part?":
+            lambda x, after, one, other, factors: (x + other**x * after) / (1 + other**x),
+        "You used the exponentials as they are. By what do you divide, so that the weights sum to "
+        "1?":
+            lambda x, after, one, other, factors: x + other**x * after,
+        "You took the factors themselves for the scores. What are they multiplied by?":
+            lambda x, after, one, other, factors: (x + other * after) / (one + 1 + other),
+        "You gave the second token the weight of another tap. At which offset does it stand, seen "
+        "from the first?":
+            lambda x, after, one, other, factors: dynamic_convolution(
+                column([x, after]), rows_of_factors(other, one)
+            )[0, 0],
+        "You left out what has a score of 0, as if it got no weight. What is exp(0)?":
+            nothing_for_a_score_of_0,
+        "You took something like exp(2 ln 7) for 2 times 7. What is $x$ ln $a$ the logarithm of?":
+            times_the_number,
+    },
+)  # fmt: skip
 
 
-@output_of_a_dynamic_convolution.mistake(
-    "You left the place outside out of the softmax, as attention would. Here each tap has its "
-    "score, whatever it finds: does the tap at offset −1 take part?"
-)
-def only_what_exists(x, after, one, other, factors):
-    return (x + other**x * after) / (1 + other**x)
-
-
-@output_of_a_dynamic_convolution.mistake(
-    "You used the exponentials as they are. By what do you divide, so that the weights sum to 1?"
-)
-def not_divided(x, after, one, other, factors):
-    return x + other**x * after
-
-
-@output_of_a_dynamic_convolution.mistake(
-    "You took the factors themselves for the scores. What are they multiplied by?"
-)
-def factors_for_scores(x, after, one, other, factors):
-    return (x + other * after) / (one + 1 + other)
-
-
-@output_of_a_dynamic_convolution.mistake(
-    "You gave the second token the weight of another tap. At which offset does it stand, seen from "
-    "the first?"
-)
-def reversed_taps(x, after, one, other, factors):
-    return dynamic_convolution(column([x, after]), rows_of_factors(other, one))[0, 0]
-
-
-@output_of_a_dynamic_convolution.mistake(
-    "You left out what has a score of 0, as if it got no weight. What is exp(0)?"
-)
-def nothing_for_a_score_of_0(x, after, one, other, factors):
-    parts = [base**x if base > 1 else 0 for base in (one, 1, other)]
-    return parts[2] * after / sum(parts)
-
-
-@output_of_a_dynamic_convolution.mistake(
-    "You took something like exp(2 ln 7) for 2 times 7. What is $x$ ln $a$ the logarithm of?"
-)
-def times_the_number(x, after, one, other, factors):
-    parts = [x * base if base > 1 else 1 for base in (one, 1, other)]
-    return (parts[1] * x + parts[2] * after) / sum(parts)
-
-
-@Choice(
+weight_that_may_change = Choice(
     aim="between-layers",
-    section="Between kernel and attention: depthwise and dynamic convolutions",
     asks=(
         "Four layers each give token 5 a weighted sum of tokens 4, 5 and 6. Now token 6 changes, "
         "and the other two stay. In which of the layers may the weight of token 4 in this sum "
         "change?"
     ),
-    way=lambda: (
+    right="attention in a window of three",
+    steps=(
         "In a depthwise and in a lightweight convolution, the weights are learned numbers, which "
         "stay whatever the input is.",
         "In a dynamic convolution, the weights are computed from the token in the middle, and that "
@@ -684,27 +518,13 @@ def times_the_number(x, after, one, other, factors):
     ),
     check="Ask of each layer: from which tokens are its weights computed?",
     minutes=1,
-)
-def weight_that_may_change():
-    return "attention in a window of three"
-
-
-@weight_that_may_change.mistake(
-    "Its weights are computed from a token, but from only one. Which of the three is it?"
-)
-def the_dynamic_one():
-    return "a dynamic convolution with three taps"
-
-
-@weight_that_may_change.mistake(
-    "Its weights have been through a softmax, but a softmax of what? Is there a token in it?"
-)
-def the_lightweight_one():
-    return "a lightweight convolution with three taps"
-
-
-@weight_that_may_change.mistake(
-    "It has a number of its own for each tap and channel. Does it look at any token to get them?"
-)
-def the_depthwise_one():
-    return "a depthwise convolution with three taps"
+    mistakes={
+        "Its weights are computed from a token, but from only one. Which of the three is it?":
+            "a dynamic convolution with three taps",
+        "Its weights have been through a softmax, but a softmax of what? Is there a token in it?":
+            "a lightweight convolution with three taps",
+        "It has a number of its own for each tap and channel. Does it look at any token to get "
+        "them?":
+            "a depthwise convolution with three taps",
+    },
+)  # fmt: skip

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.func import jacrev, vmap
 
 from attncourse import english
-from attncourse.cost import Cost, count, elements_made
+from attncourse.cost import Cost, count, elements_by_operation
 from attncourse.course.claim import (
     Measured,
     about,
@@ -50,12 +50,12 @@ def rounding(m: int, of: Tensor):
 )
 def one_word_waits_for_another(g):
     model, read = english.model("english", g.device), english.tokens(device=g.device)
-    kept = english.costs_of_hiding(model, read)[:, english.place(english.KEPT)]
-    words = english.PROMISE, english.CONTROL
-    promise, control = (kept[english.place(one)].item() for one in words)
+    kept = english.costs_of_hiding(model, read)[:, english.token_index(english.TARGET)]
+    words = english.CUE, english.CONTROL
+    promise, control = (kept[english.token_index(one)].item() for one in words)
     return Measured(
         {
-            f"bits more for “{english.KEPT}”, without “{english.PROMISE}”": (promise, at_least(1)),
+            f"bits more for “{english.TARGET}”, without “{english.CUE}”": (promise, at_least(1)),
             f"without “{english.CONTROL}”, up or down": (abs(control), below(0.1)),
         }
     )
@@ -134,8 +134,8 @@ def additive_holds_hidden_times_more(g):
 def dot_product_makes_fewer_numbers(g):
     shapes = [(256, 64)] * 2 + [(64, 64)] * 2 + [(64,)]
     q, k, *network = (torch.empty(shape, device="meta") for shape in shapes)
-    dot = elements_made(attention_weights, q, k)
-    additive = elements_made(additive_weights, q, k, *network)
+    dot = elements_by_operation(attention_weights, q, k)
+    additive = elements_by_operation(additive_weights, q, k, *network)
     pairs, tanhs = 256 * 256, additive["tanh"]
     rest = additive.total() - tanhs
     return Measured(

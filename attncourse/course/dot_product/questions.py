@@ -33,16 +33,21 @@ def weights_of(scores) -> torch.Tensor:
     return attention_weights(double([1]), double(*[[s] for s in scores]))[0]
 
 
-@Number(
+def nothing_for_a_score_of_0(scores):
+    parts = [s.number if s else 0 for s in scores]
+    return parts[0] / sum(parts)
+
+
+weight_of_a_key = Number(
     aim="compute-attention",
-    section="Three tokens by hand",
     asks="A query has the scores <scores> with three keys. What weight does the first key get?",
     draw=lambda chance: {
         "scores": chance.choice(
             [[a, Ln(1), b] for a, b in permutations(map(Ln, (2, 3, 4, 5, 6)), 2)]
         )
     },
-    way=lambda scores: (
+    right=lambda scores: weights_of(scores)[0],
+    steps=lambda scores: (
         f"The exponentials of the scores are {', '.join(str(s.number) for s in scores)}, because "
         "exp(ln $a$) is $a$, and exp(0) is 1.",
         f"Their sum is {sum(s.number for s in scores)}.",
@@ -51,55 +56,42 @@ def weights_of(scores) -> torch.Tensor:
     ),
     check="Compute the other two weights in the same way: do the three sum to 1?",
     placement=True,
-)
-def weight_of_a_key(scores):
-    return weights_of(scores)[0]
+    mistakes={
+        "You divided the score by the sum of the scores. A softmax takes the exponentials first: "
+        "what are those of the three scores?":
+            lambda scores: scores[0] / sum(scores),
+        "You left out a key whose score is 0, as if it got no weight. What is exp(0)?":
+            nothing_for_a_score_of_0,
+        "You compared the first key with the other two. All three keys share the weight, the "
+        "first one too, so its own exponential belongs in the sum.":
+            lambda scores: scores[0].number / sum(s.number for s in scores[1:]),
+        "That is the weight of the second key. Which one is asked for?":
+            lambda scores: weights_of(scores)[1],
+        "That is the exponential itself. The weights have to sum to 1: by what do you divide it?":
+            lambda scores: scores[0].number,
+        "That is the weight of the last key. Which one is asked for?":
+            lambda scores: weights_of(scores)[2],
+    },
+)  # fmt: skip
 
 
-@weight_of_a_key.mistake(
-    "You divided the score by the sum of the scores. A softmax takes the exponentials first: what "
-    "are those of the three scores?"
-)
-def without_exponentials(scores):
-    return scores[0] / sum(scores)
+def weighted_mean(scores, first, second):
+    q, k, v = double([1]), double(*[[s] for s in scores]), double(first, second)
+    return attention(q, k, v)[0]
 
 
-@weight_of_a_key.mistake(
-    "You left out a key whose score is 0, as if it got no weight. What is exp(0)?"
-)
-def nothing_for_a_score_of_0(scores):
-    parts = [s.number if s else 0 for s in scores]
-    return parts[0] / sum(parts)
+def weighted_sum(scores, first, second):
+    a, b = (s.number for s in scores)
+    return [a * x + b * y for x, y in zip(first, second, strict=True)]
 
 
-@weight_of_a_key.mistake(
-    "You compared the first key with the other two. All three keys share the weight, the first "
-    "one too, so its own exponential belongs in the sum."
-)
-def not_in_the_sum(scores):
-    return scores[0].number / sum(s.number for s in scores[1:])
+def in_thirds(scores, first, second):
+    a, b = (2 if s.number == 3 else 1 for s in scores)
+    return [(a * x + b * y) / 3 for x, y in zip(first, second, strict=True)]
 
 
-@weight_of_a_key.mistake("That is the weight of the second key. Which one is asked for?")
-def weight_of_the_second(scores):
-    return weights_of(scores)[1]
-
-
-@weight_of_a_key.mistake(
-    "That is the exponential itself. The weights have to sum to 1: by what do you divide it?"
-)
-def not_divided(scores):
-    return scores[0].number
-
-
-@weight_of_a_key.mistake("That is the weight of the last key. Which one is asked for?")
-def of_the_last(scores):
-    return weights_of(scores)[2]
-
-
-@Row(
+output_of_two = Row(
     aim="compute-attention",
-    section="Queries, keys and values",
     asks=(
         "A query scores <scores> with two keys, whose values are <first> and <second>. What does "
         "the query get?"
@@ -109,7 +101,8 @@ def of_the_last(scores):
         "first": tuple(4 * x for x in chance.sample(range(-3, 4), 2)),
         "second": tuple(4 * x for x in chance.sample(range(-3, 4), 2)),
     },
-    way=lambda scores, first, second: (
+    right=weighted_mean,
+    steps=lambda scores, first, second: (
         f"The exponentials are {scores[0].number} and {scores[1].number}, so the weights are "
         f"{scores[0].number}/4 and {scores[1].number}/4.",
         f"First component: {scores[0].number}/4 · {show(first[0])} + {scores[1].number}/4 · "
@@ -119,89 +112,29 @@ def of_the_last(scores):
     ),
     check="Which weights did you give the two values? They sum to 1, so each component of the mean "
     "lies between those of the values.",
-)
-def output_of_two(scores, first, second):
-    q, k, v = double([1]), double(*[[s] for s in scores]), double(first, second)
-    return attention(q, k, v)[0]
-
-
-@output_of_two.mistake(
-    "You gave both values the same weight. The scores differ, so the weights do: which value "
-    "counts three times as much?"
-)
-def plain_mean(scores, first, second):
-    return [(a + b) / 2 for a, b in zip(first, second, strict=True)]
-
-
-@output_of_two.mistake(
-    "You used the exponentials as they are. They become weights when they sum to 1: by what do you "
-    "divide?"
-)
-def weighted_sum(scores, first, second):
-    a, b = (s.number for s in scores)
-    return [a * x + b * y for x, y in zip(first, second, strict=True)]
-
-
-@output_of_two.mistake("You gave each value the other one's weight. Which key has which score?")
-def exchanged(scores, first, second):
-    return output_of_two.right(scores[::-1], first, second)
-
-
-@output_of_two.mistake(
-    "You multiplied the values by the scores. The scores go through the softmax first."
-)
-def by_the_scores(scores, first, second):
-    return [scores[0] * x + scores[1] * y for x, y in zip(first, second, strict=True)]
-
-
-@output_of_two.mistake(
-    "One value got all of the weight. What is the exponential of the other score?"
-)
-def the_larger_alone(scores, first, second):
-    return first if scores[0] > scores[1] else second
-
-
-@output_of_two.mistake(
-    "You divided by 3. By what does a softmax divide: what do the exponentials of both scores sum "
-    "to?"
-)
-def divided_by_3(scores, first, second):
-    return [x / 3 for x in weighted_sum(scores, first, second)]
-
-
-@output_of_two.mistake(
-    "You gave one value twice the weight of the other. How many times as large is its exponential, "
-    "and how many parts make the whole?"
-)
-def in_thirds(scores, first, second):
-    a, b = (2 if s.number == 3 else 1 for s in scores)
-    return [(a * x + b * y) / 3 for x, y in zip(first, second, strict=True)]
-
-
-@Number(
-    aim="scale",
-    section="Dot products grow with the width",
-    asks=(
-        "Queries and keys have width <d_k>. A query's dot product with key A is <product>, and "
-        "with key B it is 0. How many times as large as B's weight is A's?"
-    ),
-    draw=lambda chance: {
-        "d_k": (d := chance.choice([4, 16])),
-        "base": (base := chance.choice([2, 3, 4, 5, 6])),
-        "product": f"{round(d**0.5)} ln {base}",
+    mistakes={
+        "You gave both values the same weight. The scores differ, so the weights do: which value "
+        "counts three times as much?":
+            lambda scores, first, second: [(a + b) / 2 for a, b in zip(first, second, strict=True)],
+        "You used the exponentials as they are. They become weights when they sum to 1: by what "
+        "do you divide?":
+            weighted_sum,
+        "You gave each value the other one's weight. Which key has which score?":
+            lambda scores, first, second: output_of_two.right(scores[::-1], first, second),
+        "You multiplied the values by the scores. The scores go through the softmax first.":
+            lambda scores, first, second: [
+                scores[0] * x + scores[1] * y for x, y in zip(first, second, strict=True)
+            ],
+        "One value got all of the weight. What is the exponential of the other score?":
+            lambda scores, first, second: first if scores[0] > scores[1] else second,
+        "You divided by 3. By what does a softmax divide: what do the exponentials of both scores "
+        "sum to?":
+            lambda scores, first, second: [x / 3 for x in weighted_sum(scores, first, second)],
+        "You gave one value twice the weight of the other. How many times as large is its "
+        "exponential, and how many parts make the whole?":
+            in_thirds,
     },
-    way=lambda d_k, base, product: (
-        f"The score of A is the dot product divided by $\\sqrt{{{d_k}}} = {round(d_k**0.5)}$: "
-        f"ln {base}. The score of B is 0.",
-        f"Their exponentials are {base} and 1, and every weight is an exponential divided by the "
-        "same sum.",
-        f"So A gets {base} times as much weight.",
-    ),
-    check="Write down both scores before you take any exponential.",
-    placement=True,
-)
-def ratio_of_weights(d_k, base, product):
-    return at_width(d_k, base, d_k)
+)  # fmt: skip
 
 
 def at_width(d_k: int, base: int, divisor: int) -> float:
@@ -213,58 +146,55 @@ def at_width(d_k: int, base: int, divisor: int) -> float:
     return (w[0] / w[1]).item()
 
 
-@ratio_of_weights.mistake(
-    "The dot products became weights without being scaled. What happens to them before the softmax?"
-)
-def not_scaled(d_k, base, product):
-    return at_width(d_k, base, 1)
-
-
-@ratio_of_weights.mistake(
-    "You divided by the width itself. By what is a dot product divided, and why?"
-)
-def scaled_by_the_width(d_k, base, product):
-    return at_width(d_k, base, d_k**2)
-
-
-@ratio_of_weights.mistake(
-    "You divided the weight of B by that of A. Which of the two has the larger score?"
-)
-def the_other_way_round(d_k, base, product):
-    return 1 / at_width(d_k, base, d_k)
-
-
-@ratio_of_weights.mistake(
-    "That is the score of A. What is the ratio of the exponentials of two scores?"
-)
-def the_score_itself(d_k, base, product):
-    return math.log(base)
-
-
-@ratio_of_weights.mistake(
-    "That is the share of A in the weight of both. How many times the share of B is it?"
-)
-def the_share(d_k, base, product):
-    return base / (1 + base)
-
-
-@ratio_of_weights.mistake(
-    "exp(2 ln 7), for example, is 7 to the power of 2, not 2 times 7. But look at the step before: "
-    "what happens to a dot product before its exponential is taken?"
-)
-def factor_before_the_logarithm(d_k, base, product):
-    return math.sqrt(d_k) * base
-
-
-@Choice(
+ratio_of_weights = Number(
     aim="scale",
-    section="Large scores freeze the softmax",
+    asks=(
+        "Queries and keys have width <d_k>. A query's dot product with key A is <product>, and "
+        "with key B it is 0. How many times as large as B's weight is A's?"
+    ),
+    draw=lambda chance: {
+        "d_k": (d := chance.choice([4, 16])),
+        "base": (base := chance.choice([2, 3, 4, 5, 6])),
+        "product": f"{round(d**0.5)} ln {base}",
+    },
+    right=lambda d_k, base, product: at_width(d_k, base, d_k),
+    steps=lambda d_k, base, product: (
+        f"The score of A is the dot product divided by $\\sqrt{{{d_k}}} = {round(d_k**0.5)}$: "
+        f"ln {base}. The score of B is 0.",
+        f"Their exponentials are {base} and 1, and every weight is an exponential divided by the "
+        "same sum.",
+        f"So A gets {base} times as much weight.",
+    ),
+    check="Write down both scores before you take any exponential.",
+    placement=True,
+    mistakes={
+        "The dot products became weights without being scaled. What happens to them before the "
+        "softmax?":
+            lambda d_k, base, product: at_width(d_k, base, 1),
+        "You divided by the width itself. By what is a dot product divided, and why?":
+            lambda d_k, base, product: at_width(d_k, base, d_k**2),
+        "You divided the weight of B by that of A. Which of the two has the larger score?":
+            lambda d_k, base, product: 1 / at_width(d_k, base, d_k),
+        "That is the score of A. What is the ratio of the exponentials of two scores?":
+            lambda d_k, base, product: math.log(base),
+        "That is the share of A in the weight of both. How many times the share of B is it?":
+            lambda d_k, base, product: base / (1 + base),
+        "exp(2 ln 7), for example, is 7 to the power of 2, not 2 times 7. But look at the step "
+        "before: what happens to a dot product before its exponential is taken?":
+            lambda d_k, base, product: math.sqrt(d_k) * base,
+    },
+)  # fmt: skip
+
+
+unscaled_at_1024 = Choice(
+    aim="scale",
     asks=(
         "One query meets eight keys of width $d_k = 1024$. All their numbers are drawn at random, "
         "with mean 0 and variance 1. Suppose that you leave out the division by $\\sqrt{d_k}$. "
         "How much weight does the key with the largest score get, on average?"
     ),
-    way=lambda: (
+    right="nearly all of it",
+    steps=(
         "The dot products have the standard deviation $\\sqrt{1024} = 32$.",
         "The largest of eight is then typically more than ten ahead of the second.",
         "A lead of ten already makes its exponential more than 20,000 times as large, so nearly "
@@ -272,54 +202,18 @@ def factor_before_the_logarithm(d_k, base, product):
     ),
     check="How far apart are two numbers whose standard deviation is 32, and what is exp of that?",
     minutes=1,
-)
-def unscaled_at_1024():
-    return "nearly all of it"
-
-
-@unscaled_at_1024.mistake(
-    "That would be so if the scores were all alike. How far apart are numbers whose standard "
-    "deviation is 32?"
-)
-def as_if_equal():
-    return "about an eighth"
-
-
-@unscaled_at_1024.mistake(
-    "That is roughly what scores with a standard deviation of 1 give, at any width. Here nothing "
-    "was divided by 32."
-)
-def as_if_scaled():
-    return "a little more than a third"
-
-
-@unscaled_at_1024.mistake(
-    "Two keys would have to tie for that. How likely are two of eight numbers to lie within 1 of "
-    "each other at the top, if their standard deviation is 32?"
-)
-def as_if_tied():
-    return "about half"
-
-
-@Maps(
-    aim="mask",
-    section="Causal and padding masks",
-    asks=(
-        "A sentence of <words> words is padded to four tokens. All scores are equal. A token may "
-        "attend to earlier words and to itself, but no token, not even the padding, may attend to "
-        "padding. Which map shows the weights? (A row is a query, a column is a key; a larger "
-        "square is more weight.)"
-    ),
-    draw=lambda chance: {"words": chance.choice([2, 3])},
-    way=lambda words: (
-        "Row $i$ may attend to the columns up to $i$: the causal mask leaves a triangle.",
-        f"The padding mask then takes away the columns of the padding: only {words} are left.",
-        "All scores are equal, so what is left in a row shares the weight equally.",
-    ),
-    check="Take the last row. Which columns may it attend to, and what does each of them get?",
-)
-def causal_and_padding(words):
-    return uniform(causal_mask(4) & padding_mask(torch.tensor(words), 4))
+    mistakes={
+        "That would be so if the scores were all alike. How far apart are numbers whose standard "
+        "deviation is 32?":
+            "about an eighth",
+        "That is roughly what scores with a standard deviation of 1 give, at any width. Here "
+        "nothing was divided by 32.":
+            "a little more than a third",
+        "Two keys would have to tie for that. How likely are two of eight numbers to lie within 1 "
+        "of each other at the top, if their standard deviation is 32?":
+            "about half",
+    },
+)  # fmt: skip
 
 
 def uniform(mask: torch.Tensor) -> torch.Tensor:
@@ -332,154 +226,130 @@ def decoder_mask(hint: str, words: int) -> torch.Tensor:
     return mutant("decoder_mask", hint)(torch.tensor([words]), 4)[0]
 
 
-@causal_and_padding.mistake(
-    "There the last row attends to padding. Which columns are padding, and for which rows?"
-)
-def only_causal(words):
-    return uniform(decoder_mask("the padding is not masked", words))
-
-
-@causal_and_padding.mistake(
-    "There the first word attends to later words. In which direction does time run along a row?"
-)
-def only_padding(words):
-    return uniform(decoder_mask("the future is not masked", words))
-
-
-@causal_and_padding.mistake(
-    "There no word attends to itself, so the first one gets nothing at all. May a word attend to "
-    "itself?"
-)
-def not_itself(words):
-    return uniform(decoder_mask("a query does not see itself", words))
-
-
-FAULTS = {
-    "the mask is upside down": "`mask` is True where a query may attend, so the scores to fill are "
-    "those of `~mask`.",
-    "the extra score is 1": "The sink's score is meant to be 0, so that it adds exp(0) = 1 to "
-    "each row's sum.",
-    "a masked score of 0 still gets weight": "exp(0) is 1, so a forbidden key would still get "
-    "weight: a forbidden score has to be minus infinity.",
-}
-
-
-@Number(
+causal_and_padding = Maps(
     aim="mask",
-    section="A query that may attend nowhere",
+    asks=(
+        "A sentence of <words> words is padded to four tokens. All scores are equal. A token may "
+        "attend to earlier words and to itself, but no token, not even the padding, may attend to "
+        "padding. Which map shows the weights? (A row is a query, a column is a key; a larger "
+        "square is more weight.)"
+    ),
+    draw=lambda chance: {"words": chance.choice([2, 3])},
+    right=lambda words: uniform(causal_mask(4) & padding_mask(torch.tensor(words), 4)),
+    steps=lambda words: (
+        "Row $i$ may attend to the columns up to $i$: the causal mask leaves a triangle.",
+        f"The padding mask then takes away the columns of the padding: only {words} are left.",
+        "All scores are equal, so what is left in a row shares the weight equally.",
+    ),
+    check="Take the last row. Which columns may it attend to, and what does each of them get?",
+    mistakes={
+        "There the last row attends to padding. Which columns are padding, and for which rows?":
+            lambda words: uniform(decoder_mask("the padding is not masked", words)),
+        "There the first word attends to later words. In which direction does time run along a "
+        "row?":
+            lambda words: uniform(decoder_mask("the future is not masked", words)),
+        "There no word attends to itself, so the first one gets nothing at all. May a word attend "
+        "to itself?":
+            lambda words: uniform(decoder_mask("a query does not see itself", words)),
+    },
+)  # fmt: skip
+
+
+def halved(scores):
+    return mutant(SINK, "this halves")(double(scores))[0, 0]
+
+
+weight_beside_a_sink = Number(
+    aim="mask",
     asks=(
         "A softmax with a *sink* gives each query one more key, whose score is 0, and throws its "
         "weight away. A query scores <scores> with two keys. What weight does the first key get?"
     ),
     draw=lambda chance: {"scores": chance.sample([Ln(2), Ln(3), Ln(4), Ln(5), Ln(6), Ln(7)], 2)},
-    way=lambda scores: (
+    right=lambda scores: softmax_with_sink(double(scores))[0, 0],
+    steps=lambda scores: (
         f"The exponentials of the scores are {scores[0].number} and {scores[1].number}; that of "
         "the sink's score is exp(0) = 1.",
         f"All three share the weight, so the sum is {scores[0].number + scores[1].number + 1}.",
         f"The first key gets {scores[0].number}/{scores[0].number + scores[1].number + 1}.",
     ),
     check="The weights of the two keys and of the sink sum to 1. What does each of the three get?",
-)
-def weight_beside_a_sink(scores):
-    return softmax_with_sink(double(scores))[0, 0]
+    mistakes={
+        "That is the weight without a sink. What does a key whose score is 0 add to the sum?":
+            lambda scores: mutant(SINK, "this is the plain softmax")(double(scores))[0, 0],
+        "You took e for the sink, which is exp(1). Its score is 0: what is exp(0)?":
+            lambda scores: mutant(SINK, "the extra score is 1")(double(scores))[0, 0],
+        "You compared the first key with the sink alone. The other key has a share, too.":
+            lambda scores: mutant(SINK, "each score meets the extra one alone")(double(scores))[
+                0, 0
+            ],
+        "That is the weight of the second key. Which one is asked for?":
+            lambda scores: softmax_with_sink(double(scores))[0, 1],
+        "You halved the weight. The sink joins the sum of the exponentials before you divide.":
+            halved,
+        "That is the weight of the sink, which is thrown away. Which key is asked for?":
+            lambda scores: 1 - softmax_with_sink(double(scores))[0].sum(),
+        "You divided the score by the sum of the scores. What does a softmax take of each score "
+        "first?":
+            lambda scores: scores[0] / sum(scores),
+        "That is the exponential of the first score. By what is it divided, so that all weights "
+        "sum to 1?":
+            lambda scores: scores[0].number,
+    },
+)  # fmt: skip
 
 
-@weight_beside_a_sink.mistake(
-    "That is the weight without a sink. What does a key whose score is 0 add to the sum?"
-)
-def without_a_sink(scores):
-    return mutant(SINK, "this is the plain softmax")(double(scores))[0, 0]
-
-
-@weight_beside_a_sink.mistake(
-    "You took e for the sink, which is exp(1). Its score is 0: what is exp(0)?"
-)
-def exp_of_one(scores):
-    return mutant(SINK, "the extra score is 1")(double(scores))[0, 0]
-
-
-@weight_beside_a_sink.mistake(
-    "You compared the first key with the sink alone. The other key has a share, too."
-)
-def the_sink_alone(scores):
-    return mutant(SINK, "each score meets the extra one alone")(double(scores))[0, 0]
-
-
-@weight_beside_a_sink.mistake("That is the weight of the second key. Which one is asked for?")
-def weight_of_the_other(scores):
-    return softmax_with_sink(double(scores))[0, 1]
-
-
-@weight_beside_a_sink.mistake(
-    "You halved the weight. The sink joins the sum of the exponentials before you divide."
-)
-def halved(scores):
-    return mutant(SINK, "this halves")(double(scores))[0, 0]
-
-
-@weight_beside_a_sink.mistake(
-    "That is the weight of the sink, which is thrown away. Which key is asked for?"
-)
-def weight_of_the_sink(scores):
-    return 1 - softmax_with_sink(double(scores))[0].sum()
-
-
-@weight_beside_a_sink.mistake(
-    "You divided the score by the sum of the scores. What does a softmax take of each score first?"
-)
-def of_the_scores(scores):
-    return scores[0] / sum(scores)
-
-
-@weight_beside_a_sink.mistake(
-    "That is the exponential of the first score. By what is it divided, so that all weights sum to "
-    "1?"
-)
-def the_exponential(scores):
-    return scores[0].number
-
-
-@Line(
+wrong_line_of_a_sink = Line(
     aim="mask",
-    section="A finite fill",
     asks=(
         "This softmax should let a query attend to nothing: it adds a key whose score is 0, a "
         "*sink*, and throws its weight away. `mask` is True where a query may attend. Which line "
         "is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "the mask is upside down":
+            "`mask` is True where a query may attend, so the scores to fill are those of `~mask`.",
+        "the extra score is 1":
+            "The sink's score is meant to be 0, so that it adds exp(0) = 1 to each row's sum.",
+        "a masked score of 0 still gets weight":
+            "exp(0) is 1, so a forbidden key would still get weight: a forbidden score has to be "
+            "minus infinity.",
+    },
     text_of=partial(texts, SINK),
-    way=lambda mutant, plain: (
-        "Ask of each line what it does to a row of two scores, one of them forbidden.",
-    ),
+    steps=("Ask of each line what it does to a row of two scores, one of them forbidden.",),
     check=(
         "That line does what it should. Put in one row, the scores (0, ln 2) with the second one "
         "forbidden: what does each line make of it?"
     ),
     minutes=3,
-)
-def wrong_line_of_a_sink():
-    return None
+    mistakes={
+        "That line is right: without a mask, every key may be attended to, and nothing is filled.":
+            "is not None",
+        "That line is right: the sink's score joins the others, and all of them share the weight.":
+            "weights = ",
+        "That line is right: the sink comes last, and its weight is thrown away.": "return ",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
-wrong_line_of_a_sink.right_line(
-    "is not None",
-    "That line is right: without a mask, every key may be attended to, and nothing is filled.",
-)
-wrong_line_of_a_sink.right_line(
-    "weights = ",
-    "That line is right: the sink's score joins the others, and all of them share the weight.",
-)
-wrong_line_of_a_sink.right_line(
-    "return ",
-    "That line is right: the sink comes last, and its weight is thrown away.",
-)
-wrong_line_of_a_sink.right_line("def ", NAMES_ONLY)
+def over_the_queries(q, k, v, mask):
+    s = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
+    return s.softmax(-2).masked_fill(~mask, 0.0) @ v
 
 
-@Order(
+def masked_late(q, k, v, mask):
+    w = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+    return w.masked_fill(~mask, 0.0) @ v
+
+
+def left_nan(q, k, v, mask):
+    s = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
+    return s.softmax(-1) @ v
+
+
+masked_attention = Order(
     aim="mask",
-    section="A query that may attend nowhere",
     asks=(
         "Put five of these six lines in an order that computes attention under a mask. A query "
         "that may attend nowhere must get zeros."
@@ -500,7 +370,8 @@ wrong_line_of_a_sink.right_line("def ", NAMES_ONLY)
             torch.tensor([[0, 0, 0], [0, 1, 1]]).bool(),
         )
     ],
-    way=lambda: (
+    right=attention,
+    steps=(
         "The scores come first, since everything else is made from them.",
         "The forbidden scores become minus infinity before the softmax, so that the allowed keys "
         "share all of the weight.",
@@ -511,40 +382,22 @@ wrong_line_of_a_sink.right_line("def ", NAMES_ONLY)
     check="Does your program end with what it returns? Then run it in your head, with a mask that "
     "allows one key: what weight does this key get?",
     minutes=3,
-)
-def masked_attention(q, k, v, mask):
-    return attention(q, k, v, mask)
+    mistakes={
+        "Your softmax runs over the queries. The weights of one query have to sum to 1 over the "
+        "keys.":
+            over_the_queries,
+        "Your weights are masked after the softmax alone, so those of the allowed keys no longer "
+        "sum to 1. Which line has to come before it?":
+            masked_late,
+        "A query that may attend nowhere gets NaN from your program: its softmax is 0 divided by "
+        "0. Which line makes zeros of that, and does it run before the mean is taken?":
+            left_nan,
+    },
+)  # fmt: skip
 
 
-@masked_attention.mistake(
-    "Your softmax runs over the queries. The weights of one query have to sum to 1 over the keys."
-)
-def over_the_queries(q, k, v, mask):
-    s = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
-    return s.softmax(-2).masked_fill(~mask, 0.0) @ v
-
-
-@masked_attention.mistake(
-    "Your weights are masked after the softmax alone, so those of the allowed keys no longer sum "
-    "to 1. Which line has to come before it?"
-)
-def masked_late(q, k, v, mask):
-    w = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
-    return w.masked_fill(~mask, 0.0) @ v
-
-
-@masked_attention.mistake(
-    "A query that may attend nowhere gets NaN from your program: its softmax is 0 divided by 0. "
-    "Which line makes zeros of that, and does it run before the mean is taken?"
-)
-def left_nan(q, k, v, mask):
-    s = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
-    return s.softmax(-1) @ v
-
-
-@Number(
+operations = Number(
     aim="count-cost",
-    section="What attention costs",
     asks=(
         "<n> queries meet <m> keys of width <d_k>, with values of width <d_v>. Count one "
         "multiplication and one addition for each term of the two matrix products. How many "
@@ -556,7 +409,10 @@ def left_nan(q, k, v, mask):
         "d_k": chance.choice([4, 16]),
         "d_v": chance.choice([2, 6, 8]),
     },
-    way=lambda n, m, d_k, d_v: (
+    right=lambda n, m, d_k, d_v: (
+        count(attention, torch.ones(n, d_k), torch.ones(m, d_k), torch.ones(m, d_v)).flops
+    ),
+    steps=lambda n, m, d_k, d_v: (
         f"Each of the {n} · {m} = {n * m} scores is a sum of {d_k} products: {n * m * d_k} terms.",
         f"Each of the {n} · {d_v} numbers of the output is a sum of {m} products: {n * m * d_v} "
         "terms.",
@@ -564,69 +420,39 @@ def left_nan(q, k, v, mask):
     ),
     check="What shape does the result of each product have, and how long are its sums?",
     tolerance=0.4,
-)
-def operations(n, m, d_k, d_v):
-    return count(attention, torch.ones(n, d_k), torch.ones(m, d_k), torch.ones(m, d_v)).flops
+    mistakes={
+        "A term takes two operations: a multiplication and an addition.":
+            lambda n, m, d_k, d_v: n * m * (d_k + d_v),
+        "There is a second product: the weights meet the values.":
+            lambda n, m, d_k, d_v: 2 * n * m * d_k,
+        "You multiplied the two widths. The two products come one after the other: add their "
+        "costs.":
+            lambda n, m, d_k, d_v: 2 * n * m * d_k * d_v,
+        "A sum of several terms needs an addition fewer than terms, that is true; here an "
+        "addition is counted for each term, the first one too.":
+            lambda n, m, d_k, d_v: n * m * (2 * d_k - 1) + n * d_v * (2 * m - 1),
+        "In the second product, the sums run over the keys, and there is one for each number of "
+        "the output. How many terms does each have?":
+            lambda n, m, d_k, d_v: 2 * n * m * 2 * d_k,
+        "Those are the terms of the first product alone. What comes after the scores, and how "
+        "many operations does a term take?":
+            lambda n, m, d_k, d_v: n * m * d_k,
+        "In the second product you counted one term for each number of the output. How many "
+        "values is such a number a sum over?":
+            lambda n, m, d_k, d_v: 2 * (n * m * d_k + n * d_v),
+    },
+)  # fmt: skip
 
 
-@operations.mistake("A term takes two operations: a multiplication and an addition.")
-def one_for_each_term(n, m, d_k, d_v):
-    return n * m * (d_k + d_v)
-
-
-@operations.mistake("There is a second product: the weights meet the values.")
-def only_the_scores(n, m, d_k, d_v):
-    return 2 * n * m * d_k
-
-
-@operations.mistake(
-    "You multiplied the two widths. The two products come one after the other: add their costs."
-)
-def widths_multiplied(n, m, d_k, d_v):
-    return 2 * n * m * d_k * d_v
-
-
-@operations.mistake(
-    "A sum of several terms needs an addition fewer than terms, that is true; here an addition is "
-    "counted for each term, the first one too."
-)
-def an_addition_fewer(n, m, d_k, d_v):
-    return n * m * (2 * d_k - 1) + n * d_v * (2 * m - 1)
-
-
-@operations.mistake(
-    "In the second product, the sums run over the keys, and there is one for each number of the "
-    "output. How many terms does each have?"
-)
-def width_of_the_keys_twice(n, m, d_k, d_v):
-    return 2 * n * m * 2 * d_k
-
-
-@operations.mistake(
-    "Those are the terms of the first product alone. What comes after the scores, and how many "
-    "operations does a term take?"
-)
-def terms_of_the_scores(n, m, d_k, d_v):
-    return n * m * d_k
-
-
-@operations.mistake(
-    "In the second product you counted one term for each number of the output. How many values is "
-    "such a number a sum over?"
-)
-def one_term_for_each_output(n, m, d_k, d_v):
-    return 2 * (n * m * d_k + n * d_v)
-
-
-@Choice(
+different_directions = Choice(
     aim="query-and-key",
-    section="Why queries and keys differ",
     asks=(
         'In *the river bank*, the query of "bank" should have a large dot product with the key of '
         '"river", but the query of "river" a small one with the key of "bank". Every word has one '
         "vector $x$. What makes this possible?"
     ),
-    way=lambda: (
+    right="the queries are $x\\,W_Q$, and the keys are the vectors $x$",
+    steps=(
         "With queries and keys equal to the vectors themselves, the dot product of two words is "
         "the same, whichever of them asks.",
         "With $W_Q$ on the queries alone, the query of one word and the key of the other are "
@@ -634,29 +460,14 @@ def one_term_for_each_output(n, m, d_k, d_v):
     ),
     check="Write down the dot product for both directions. What would have to differ in it?",
     minutes=1,
-)
-def different_directions():
-    return "the queries are $x\\,W_Q$, and the keys are the vectors $x$"
-
-
-@different_directions.mistake(
-    "Then both vectors of a dot product have gone through the same matrix: exchange the two words, "
-    "and what changes?"
-)
-def one_matrix():
-    return "queries and keys are both $x\\,W$, with the same matrix"
-
-
-@different_directions.mistake(
-    "The values are what is taken from a word. Do they play a part in how much it weighs?"
-)
-def another_value():
-    return "the values are $x\\,W_V$, while queries and keys are $x$"
-
-
-@different_directions.mistake(
-    "Two equal numbers are still equal when both are divided by the same. What would have to "
-    "differ in the two dot products?"
-)
-def only_scaled():
-    return "all dot products are divided by the same number"
+    mistakes={
+        "Then both vectors of a dot product have gone through the same matrix: exchange the two "
+        "words, and what changes?":
+            "queries and keys are both $x\\,W$, with the same matrix",
+        "The values are what is taken from a word. Do they play a part in how much it weighs?":
+            "the values are $x\\,W_V$, while queries and keys are $x$",
+        "Two equal numbers are still equal when both are divided by the same. What would have to "
+        "differ in the two dot products?":
+            "all dot products are divided by the same number",
+    },
+)  # fmt: skip

@@ -45,28 +45,7 @@ def two_blocks(chance) -> dict:
     return {"first": first, "second": second}
 
 
-@Number(
-    aim="never-all-scores",
-    section="Three keys by hand",
-    asks=(
-        "A query reads four keys in two blocks, whose scores are <first> and <second>. After each "
-        "block it keeps the largest score so far, $\\mu$, and the sum $\\ell$ of $e^{s - \\mu}$ "
-        "over all scores $s$ so far. What is $\\ell$ after the second block?"
-    ),
-    draw=two_blocks,
-    way=lambda first, second: (
-        f"After the first block, $\\mu$ is {max(first)}, so $\\ell$ is "
-        f"{summed(first, (old := max(first).number))} = {show(sum_of(first, old))}.",
-        f"The second block has a larger score, {max(second)}. Multiply the old sum by "
-        f"exp({max(first)} − {max(second)}) = {show(Fraction(old, (new := max(second).number)))}: "
-        f"that gives {show(sum_of(first, new))}.",
-        f"Its own scores add {summed(second, new)} = {show(sum_of(second, new))}.",
-        f"Together, that is {show(sum_of((*first, *second), new))}.",
-    ),
-    check="The largest score so far adds exp(0) = 1 to the sum. What do the other three add?",
-    placement=True,
-)
-def running_sum(first, second):
+def sum_of_two_blocks(first, second):
     mu, ell, z = double([-math.inf]), double([0]), double([0])
     for scores in (first, second):
         mu, ell, z = online_softmax_update(mu, ell, z, double(scores), double([0], [0]))
@@ -81,63 +60,61 @@ def last_sum(hint, first, second):
     return mutant(RUNNING, hint)(double(*first, *second), 2)[1][-1]
 
 
-@running_sum.mistake(
-    "You added to the old sum as it was. It was made with the old maximum: by which factor is it "
-    "too large now?"
-)
-def old_scale(first, second):
-    return last_sum("the old sum keeps its scale", first, second)
-
-
-@running_sum.mistake(
-    "You multiplied the old sum by a factor above 1. The maximum has grown: do exponentials taken "
-    "relative to it become larger or smaller?"
-)
-def wrong_way(first, second):
-    return last_sum("the old sum is rescaled the wrong way", first, second)
-
-
-@running_sum.mistake(
-    "That is the sum of the second block alone. What becomes of the keys that were read before?"
-)
-def block_alone(first, second):
-    return last_sum("the sums start anew", first, second)
-
-
-@running_sum.mistake(
-    "You added up the exponentials of the scores themselves. What is taken away from each score "
-    "first, so that no exponential overflows?"
-)
-def without_the_maximum(first, second):
-    return last_sum("the sums are taken without the maximum", first, second)
-
-
-@running_sum.mistake(
-    "That is the sum after the first block. What does the second block change in it, and add to it?"
-)
-def first_block_only(first, second):
-    return float(sum_of(first, max(first).number))
-
-
-@running_sum.mistake(
-    "That is the old sum, relative to the new maximum. What do the scores of the second block add "
-    "to it?"
-)
-def nothing_added(first, second):
-    return float(sum_of(first, max(second).number))
-
-
-@running_sum.mistake(
-    "Your exponentials are relative to the largest score of the first block. Is that still the "
-    "largest so far?"
-)
-def the_old_maximum(first, second):
-    return float(sum_of((*first, *second), max(first).number))
-
-
-@Order(
+running_sum = Number(
     aim="never-all-scores",
-    section="Attention, block by block",
+    asks=(
+        "A query reads four keys in two blocks, whose scores are <first> and <second>. After each "
+        "block it keeps the largest score so far, $\\mu$, and the sum $\\ell$ of $e^{s - \\mu}$ "
+        "over all scores $s$ so far. What is $\\ell$ after the second block?"
+    ),
+    draw=two_blocks,
+    right=sum_of_two_blocks,
+    steps=lambda first, second: (
+        f"After the first block, $\\mu$ is {max(first)}, so $\\ell$ is "
+        f"{summed(first, (old := max(first).number))} = {show(sum_of(first, old))}.",
+        f"The second block has a larger score, {max(second)}. Multiply the old sum by "
+        f"exp({max(first)} − {max(second)}) = {show(Fraction(old, (new := max(second).number)))}: "
+        f"that gives {show(sum_of(first, new))}.",
+        f"Its own scores add {summed(second, new)} = {show(sum_of(second, new))}.",
+        f"Together, that is {show(sum_of((*first, *second), new))}.",
+    ),
+    check="The largest score so far adds exp(0) = 1 to the sum. What do the other three add?",
+    placement=True,
+    mistakes={
+        "You added to the old sum as it was. It was made with the old maximum: by which factor is "
+        "it too large now?":
+            partial(last_sum, "the old sum keeps its scale"),
+        "You multiplied the old sum by a factor above 1. The maximum has grown: do exponentials "
+        "taken relative to it become larger or smaller?":
+            partial(last_sum, "the old sum is rescaled the wrong way"),
+        "That is the sum of the second block alone. What becomes of the keys that were read "
+        "before?":
+            partial(last_sum, "the sums start anew"),
+        "You added up the exponentials of the scores themselves. What is taken away from each "
+        "score first, so that no exponential overflows?":
+            partial(last_sum, "the sums are taken without the maximum"),
+        "That is the sum after the first block. What does the second block change in it, and add "
+        "to it?":
+            lambda first, second: float(sum_of(first, max(first).number)),
+        "That is the old sum, relative to the new maximum. What do the scores of the second block "
+        "add to it?":
+            lambda first, second: float(sum_of(first, max(second).number)),
+        "Your exponentials are relative to the largest score of the first block. Is that still "
+        "the largest so far?":
+            lambda first, second: float(sum_of((*first, *second), max(first).number)),
+    },
+)  # fmt: skip
+
+
+def sum_of_one_pass(scores):
+    mu, ell, z = double([-math.inf]), double([0]), double([0])
+    for s in scores:
+        mu, ell, z = online_softmax_update(mu, ell, z, double([s]), double([0]))
+    return ell.squeeze()
+
+
+one_pass = Order(
+    aim="never-all-scores",
     asks=(
         "Put five of these six lines in an order that reads each score once and returns the sum of "
         "exp(s − m) over all scores s, where m is the largest of them. No exponential may be of a "
@@ -153,7 +130,8 @@ def the_old_maximum(first, second):
     ),
     spare="    ell = ell + math.exp(s - new)",
     cases=lambda: [([1.0, 3.0, 2.0, 4.5],), ([2.0, 0.5, 1.0],)],
-    way=lambda: (
+    right=sum_of_one_pass,
+    steps=(
         "Inside the loop, the new maximum comes first, because both exponentials need it.",
         "The old sum then shrinks by exp(mu − new), so `mu` must still be the old maximum here.",
         "Only after that does `mu` become the new maximum, ready for the next score.",
@@ -162,46 +140,20 @@ def the_old_maximum(first, second):
     check="The indented lines belong below the `for`. Run yours in your head with the scores 0 and "
     "ln 2: is `ell` 1/2 + 1 at the end?",
     minutes=3,
-)
-def one_pass(scores):
-    mu, ell, z = double([-math.inf]), double([0]), double([0])
-    for s in scores:
-        mu, ell, z = online_softmax_update(mu, ell, z, double([s]), double([0]))
-    return ell.squeeze()
-
-
-@one_pass.mistake(
-    "In your program, the old sum stays as it is when a larger score comes. Which line makes it "
-    "smaller, and what is `mu` when that line runs?"
-)
-def never_rescaled(scores):
-    return sum(math.exp(s - max(scores[: i + 1])) for i, s in enumerate(scores))
-
-
-@one_pass.mistake(
-    "Your program forgets the largest score from one turn of the loop to the next. Which line "
-    "keeps it? And each score may be added once only."
-)
-def forgotten_and_added_twice(scores):
-    return 2.0
-
-
-@one_pass.mistake(
-    "Your program forgets the largest score from one turn of the loop to the next, and the sum "
-    "with it. Which line keeps it?"
-)
-def forgotten(scores):
-    return 1.0
-
-
-@one_pass.mistake("Your program returns before it has read a score.")
-def returned_at_once(scores):
-    return 0.0
-
-
-@one_pass.mistake("Your program ends without returning anything.")
-def returned_nothing(scores):
-    return None
+    mistakes={
+        "In your program, the old sum stays as it is when a larger score comes. Which line makes "
+        "it smaller, and what is `mu` when that line runs?":
+            lambda scores: sum(math.exp(s - max(scores[: i + 1])) for i, s in enumerate(scores)),
+        "Your program forgets the largest score from one turn of the loop to the next. Which line "
+        "keeps it? And each score may be added once only.":
+            lambda scores: 2.0,
+        "Your program forgets the largest score from one turn of the loop to the next, and the "
+        "sum with it. Which line keeps it?":
+            lambda scores: 1.0,
+        "Your program returns before it has read a score.": lambda scores: 0.0,
+        "Your program ends without returning anything.": lambda scores: None,
+    },
+)  # fmt: skip
 
 
 WIDTH, KEPT, HEADS, GROUPS = 128, 8192, 32, 8
@@ -217,9 +169,8 @@ def operations(heads: int, groups: int) -> int:
     return count(grouped_query_attention, *(torch.empty(x, device="meta") for x in shapes)).flops
 
 
-@Number(
+queries_before_the_limit = Number(
     aim="shared-keys",
-    section="Decoding: the memory is the limit",
     asks=(
         "Each number of a cache takes 2 bytes, and each query that meets it does 2 operations with "
         f"it, a multiplication and an addition. The {HEADS} heads of a layer form {GROUPS} groups, "
@@ -230,7 +181,8 @@ def operations(heads: int, groups: int) -> int:
     ),
     # in this order the first number drawn is the one with which the figure opens
     draw=lambda chance: {"power": chance.choice([48, 200, *range(64, 257, 16)])},
-    way=lambda power: (
+    right=lambda power, groups=GROUPS: power * bytes_of_cache(groups) / operations(HEADS, groups),
+    steps=lambda power: (
         "A query spends two operations on each number of the cache that it meets, and the number "
         "takes 2 bytes: that is one operation for each byte.",
         f"Each number serves {HEADS} / {GROUPS} = {HEADS // GROUPS} heads, so one query in each "
@@ -241,58 +193,33 @@ def operations(heads: int, groups: int) -> int:
     tolerance=0.1,
     minutes=3,
     placement=True,
-)
-def queries_before_the_limit(power, groups=GROUPS):
-    return power * bytes_of_cache(groups) / operations(HEADS, groups)
+    mistakes={
+        "That is right where every head has keys and values of its own. Here, how many heads use "
+        "a number that has been read once?":
+            lambda power: queries_before_the_limit.right(power, HEADS),
+        "You let each number serve the heads of all groups. Which heads use it?":
+            lambda power: queries_before_the_limit.right(power, 1),
+        "That many queries are needed in all heads together. How many are there in each?":
+            lambda power: HEADS * queries_before_the_limit.right(power),
+        "You have it the wrong way round: do shared keys cause more operations for each byte, or "
+        "fewer?":
+            lambda power: power * HEADS / GROUPS,
+        "You counted one operation for each number that a query meets. It is multiplied, and then?":
+            lambda power: 2 * queries_before_the_limit.right(power),
+        "So few queries leave the processor waiting. How many heads use a number of the cache, "
+        "and how many bytes does the number take?":
+            lambda power: queries_before_the_limit.right(power) / 2,
+    },
+)  # fmt: skip
 
 
-@queries_before_the_limit.mistake(
-    "That is right where every head has keys and values of its own. Here, how many heads use a "
-    "number that has been read once?"
-)
-def as_if_separate(power):
-    return queries_before_the_limit.right(power, HEADS)
+def ratios_to_all_heads(heads, groups):
+    smaller = bytes_of_cache(groups) / bytes_of_cache(heads)
+    return [smaller, operations(heads, groups) / operations(heads, heads), smaller]
 
 
-@queries_before_the_limit.mistake(
-    "You let each number serve the heads of all groups. Which heads use it?"
-)
-def as_if_one_set(power):
-    return queries_before_the_limit.right(power, 1)
-
-
-@queries_before_the_limit.mistake(
-    "That many queries are needed in all heads together. How many are there in each?"
-)
-def in_all_heads(power):
-    return HEADS * queries_before_the_limit.right(power)
-
-
-@queries_before_the_limit.mistake(
-    "You have it the wrong way round: do shared keys cause more operations for each byte, or fewer?"
-)
-def sharing_costs(power):
-    return power * HEADS / GROUPS
-
-
-@queries_before_the_limit.mistake(
-    "You counted one operation for each number that a query meets. It is multiplied, and then?"
-)
-def products_alone(power):
-    return 2 * queries_before_the_limit.right(power)
-
-
-@queries_before_the_limit.mistake(
-    "So few queries leave the processor waiting. How many heads use a number of the cache, and how "
-    "many bytes does the number take?"
-)
-def a_byte_each(power):
-    return queries_before_the_limit.right(power) / 2
-
-
-@Row(
+what_sharing_changes = Row(
     aim="shared-keys",
-    section="Heads that share keys and values",
     asks=(
         "A model with <heads> heads writes token by token, and its attention spends nearly all of "
         "its time reading the cache. Now the heads share keys and values in <groups> groups; "
@@ -304,7 +231,8 @@ def a_byte_each(power):
         "heads": (heads := chance.choice([8, 12, 16, 24, 32, 64])),
         "groups": heads // chance.choice([2, 4, 8][: 2 + (heads > 12)]),
     },
-    way=lambda heads, groups: (
+    right=ratios_to_all_heads,
+    steps=lambda heads, groups: (
         f"The cache holds keys and values for each group, so {groups} sets instead of {heads}: "
         f"that is a factor of 1/{heads // groups}.",
         f"There are still {heads} heads with queries of their own, and each query meets as many "
@@ -312,75 +240,44 @@ def a_byte_each(power):
         "The time goes into reading the cache, so it falls with the bytes.",
     ),
     check="Ask of each of the three: does it go by the heads of queries, or by the sets of keys?",
-)
-def what_sharing_changes(heads, groups):
-    smaller = bytes_of_cache(groups) / bytes_of_cache(heads)
-    return [smaller, operations(heads, groups) / operations(heads, heads), smaller]
+    mistakes={
+        "Your operations fall with the keys. Every head still has a query: how many keys does it "
+        "meet?":
+            lambda heads, groups: [groups / heads] * 3,
+        "Your operations fall with the keys, and your time does not fall with the bytes. How many "
+        "queries are there still, and what does this step spend its time on?":
+            lambda heads, groups: [groups / heads, groups / heads, 1],
+        "Your time follows the operations. What does this step spend its time on?":
+            lambda heads, groups: [groups / heads, 1, 1],
+        "Your factors lie above 1. Are there more sets of keys and values than before, or fewer?":
+            lambda heads, groups: [heads / groups, 1, heads / groups],
+        "Your factors lie above 1, so all three would grow. Ask of each by itself: does it grow, "
+        "shrink or stay?":
+            lambda heads, groups: [heads / groups] * 3,
+        "Your cache holds a copy for each head. Must a set be stored several times because "
+        "several heads read it?":
+            lambda heads, groups: [1, 1, 1],
+        "You divided by the number of groups. How many sets of keys and values were there before, "
+        "and how many are there now?":
+            lambda heads, groups: [1 / groups, 1, 1 / groups],
+    },
+)  # fmt: skip
 
 
-@what_sharing_changes.mistake(
-    "Your operations fall with the keys. Every head still has a query: how many keys does it meet?"
-)
-def fewer_operations(heads, groups):
-    return [groups / heads] * 3
+def pattern(hint, n, token):
+    return mutant(PATTERN, hint)(n, 3, [token]).double()
 
 
-@what_sharing_changes.mistake(
-    "Your operations fall with the keys, and your time does not fall with the bytes. How many "
-    "queries are there still, and what does this step spend its time on?"
-)
-def operations_for_time(heads, groups):
-    return [groups / heads, groups / heads, 1]
-
-
-@what_sharing_changes.mistake(
-    "Your time follows the operations. What does this step spend its time on?"
-)
-def time_by_operations(heads, groups):
-    return [groups / heads, 1, 1]
-
-
-@what_sharing_changes.mistake(
-    "Your factors lie above 1. Are there more sets of keys and values than before, or fewer?"
-)
-def upside_down(heads, groups):
-    return [heads / groups, 1, heads / groups]
-
-
-@what_sharing_changes.mistake(
-    "Your factors lie above 1, so all three would grow. Ask of each by itself: does it grow, "
-    "shrink or stay?"
-)
-def all_upside_down(heads, groups):
-    return [heads / groups] * 3
-
-
-@what_sharing_changes.mistake(
-    "Your cache holds a copy for each head. Must a set be stored several times because several "
-    "heads read it?"
-)
-def a_copy_for_each_head(heads, groups):
-    return [1, 1, 1]
-
-
-@what_sharing_changes.mistake(
-    "You divided by the number of groups. How many sets of keys and values were there before, and "
-    "how many are there now?"
-)
-def divided_by_groups(heads, groups):
-    return [1 / groups, 1, 1 / groups]
-
-
-@Maps(
+pairs_kept = Maps(
     aim="choose-approximation",
-    section="Fewer pairs: patterns",
     asks=(
         "A pattern for <n> tokens keeps a window of 3: each token, and one neighbour on either "
         "side. Token <token> (counted from 0) is a *global token*. Which map shows the pairs that "
         "are kept? (A row is a query, a column is a key.)"
     ),
     draw=lambda chance: {"n": (n := chance.choice([6, 7, 8])), "token": chance.randrange(2, n - 2)},
-    way=lambda n, token: (
+    right=lambda n, token: longformer_mask(n, 3, [token]).double(),
+    steps=lambda n, token: (
         "The window is a band of three along the diagonal.",
         f"Token {token} sees all tokens, so row {token} is full.",
         f"All tokens see token {token}, so column {token} is full as well.",
@@ -388,34 +285,17 @@ def divided_by_groups(heads, groups):
     check="Take two tokens that are far apart, one of them global. In which directions may they "
     "see each other?",
     minutes=1,
-)
-def pairs_kept(n, token):
-    return longformer_mask(n, 3, [token]).double()
-
-
-@pairs_kept.mistake(
-    "There the global token sees all, but only its neighbours see it. What could a distant token "
-    "learn from it?"
-)
-def not_seen(n, token):
-    return pattern("the listed tokens see all, but not all", n, token)
-
-
-@pairs_kept.mistake(
-    "There all see the global token, but it sees only its neighbours. How would it learn what to "
-    "pass on?"
-)
-def sees_little(n, token):
-    return pattern("all see the listed tokens, but those", n, token)
-
-
-@pairs_kept.mistake("That is the window alone. What does a global token add to it?")
-def window_alone(n, token):
-    return pattern("the listed tokens see only each other", n, token)
-
-
-def pattern(hint, n, token):
-    return mutant(PATTERN, hint)(n, 3, [token]).double()
+    mistakes={
+        "There the global token sees all, but only its neighbours see it. What could a distant "
+        "token learn from it?":
+            partial(pattern, "the listed tokens see all, but not all"),
+        "There all see the global token, but it sees only its neighbours. How would it learn what "
+        "to pass on?":
+            partial(pattern, "all see the listed tokens, but those"),
+        "That is the window alone. What does a global token add to it?":
+            partial(pattern, "the listed tokens see only each other"),
+    },
+)  # fmt: skip
 
 
 def answers_of_a_method(chance) -> dict:
@@ -428,9 +308,21 @@ def answers_of_a_method(chance) -> dict:
     return {"exact": exact, "got": got, "mean": (mean, mean)}
 
 
-@Number(
+def relative_error(exact, got, mean):
+    z, best, v = (double(*([x] for x in rows)) for rows in (got, exact, mean))
+    return error(z, best, v)
+
+
+def squared(exact, got, mean):
+    return relative_error(exact, got, mean) ** 2
+
+
+def off_by(some, others) -> float:
+    return sum(abs(x - y) for x, y in zip(some, others, strict=True))
+
+
+error_of_a_method = Number(
     aim="error-and-cost",
-    section="Fewer pairs: similar tokens meet",
     asks=(
         "Values are single numbers here. Attention answers two queries with <exact>. A cheaper "
         "method, which should come close to that, answers with <got>, and the mean of all values "
@@ -438,7 +330,8 @@ def answers_of_a_method(chance) -> dict:
         "of two answers from two others is the root of the sum of the squared differences.)"
     ),
     draw=answers_of_a_method,
-    way=lambda exact, got, mean: (
+    right=relative_error,
+    steps=lambda exact, got, mean: (
         f"The method differs from attention by {show(got[0] - exact[0])} and "
         f"{show(got[1] - exact[1])}: a distance of {math.dist(got, exact):g}.",
         f"The mean differs from attention by {show(mean[0] - exact[0])} and "
@@ -446,86 +339,48 @@ def answers_of_a_method(chance) -> dict:
         f"The error is {math.dist(got, exact):g}/{math.dist(exact, mean):g}.",
     ),
     check="There are two distances, and both are distances from attention's answers.",
-)
-def error_of_a_method(exact, got, mean):
-    z, best, v = (double(*([x] for x in rows)) for rows in (got, exact, mean))
-    return error(z, best, v)
+    mistakes={
+        "That is a distance, not yet an error. By what do you divide it, so that the mean of all "
+        "values has an error of 1?":
+            lambda exact, got, mean: math.dist(got, exact),
+        "You divided by the size of attention's answers. Answer with the mean instead of the "
+        "method: does your formula give 1?":
+            lambda exact, got, mean: math.dist(got, exact) / math.hypot(*exact),
+        "That is how many times as far off the mean is as the method. Suppose that a method "
+        "answers as attention does: what should its error be, and what does your formula give?":
+            lambda exact, got, mean: 1 / error_of_a_method.right(exact, got, mean),
+        "You compared sums of squares. What is still missing to make distances of them?": squared,
+        "You compared sums of differences. A distance is made of squares: what are the two "
+        "distances?":
+            lambda exact, got, mean: off_by(got, exact) / off_by(exact, mean),
+        "You divided by the distance of the method from the mean. Answer with the mean instead of "
+        "the method: by what do you divide then?":
+            lambda exact, got, mean: math.dist(got, exact) / math.dist(got, mean),
+    },
+)  # fmt: skip
 
 
-@error_of_a_method.mistake(
-    "That is a distance, not yet an error. By what do you divide it, so that the mean of all "
-    "values has an error of 1?"
-)
-def the_distance(exact, got, mean):
-    return math.dist(got, exact)
-
-
-@error_of_a_method.mistake(
-    "You divided by the size of attention's answers. Answer with the mean instead of the method: "
-    "does your formula give 1?"
-)
-def share_of_the_answers(exact, got, mean):
-    return math.dist(got, exact) / math.hypot(*exact)
-
-
-@error_of_a_method.mistake(
-    "That is how many times as far off the mean is as the method. Suppose that a method answers as "
-    "attention does: what should its error be, and what does your formula give?"
-)
-def upside_down_error(exact, got, mean):
-    return 1 / error_of_a_method.right(exact, got, mean)
-
-
-@error_of_a_method.mistake(
-    "You compared sums of squares. What is still missing to make distances of them?"
-)
-def squared(exact, got, mean):
-    return error_of_a_method.right(exact, got, mean) ** 2
-
-
-@error_of_a_method.mistake(
-    "You compared sums of differences. A distance is made of squares: what are the two distances?"
-)
-def sums_of_differences(exact, got, mean):
-    return off_by(got, exact) / off_by(exact, mean)
-
-
-@error_of_a_method.mistake(
-    "You divided by the distance of the method from the mean. Answer with the mean instead of the "
-    "method: by what do you divide then?"
-)
-def from_method_to_mean(exact, got, mean):
-    return math.dist(got, exact) / math.dist(got, mean)
-
-
-def off_by(some, others) -> float:
-    return sum(abs(x - y) for x, y in zip(some, others, strict=True))
-
-
-FAULTS = {
-    "e projects the values as well": "`values` is made with `e`. The values have a matrix of their "
-    "own, `f`.",
-    "the values are not projected": "There are `r` weights for each query, but `values` still has "
-    "`m` rows.",
-    "the scale comes from the number of projections": "The scores are sums of as many products as "
-    "a key is wide, so they are divided by the root of that width. `len(e)` is the number of "
-    "mixtures.",
-    "the softmax runs over the queries": "The last axis of the scores runs over the mixtures. "
-    "With `-2`, the weights of a *mixture* sum to 1 over the queries.",
-}
-
-
-@Line(
+wrong_line_of_mixtures = Line(
     aim="choose-approximation",
-    section="Linformer: learned mixtures",
     asks=(
         "This function should attend to `r` mixtures of the `m` keys instead of the keys "
         "themselves. `e` and `f` are learned and have the shape `(r, m)`; `e` is for the keys, `f` "
         "for the values. Which line is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "e projects the values as well":
+            "`values` is made with `e`. The values have a matrix of their own, `f`.",
+        "the values are not projected":
+            "There are `r` weights for each query, but `values` still has `m` rows.",
+        "the scale comes from the number of projections":
+            "The scores are sums of as many products as a key is wide, so they are divided by the "
+            "root of that width. `len(e)` is the number of mixtures.",
+        "the softmax runs over the queries":
+            "The last axis of the scores runs over the mixtures. With `-2`, the weights of a "
+            "*mixture* sum to 1 over the queries.",
+    },
     text_of=partial(texts, PROJECTED),
-    way=lambda mutant, plain: (
+    steps=(
         "Write down the shape that each line should give: `(r, d)` for the mixtures, `(n, r)` for "
         "the scores and the weights, `(n, d)` for the result.",
         "Then ask what each row of the weights stands for, and what it has to sum to.",
@@ -535,32 +390,27 @@ FAULTS = {
         "which matrix each line should use, over how many numbers a score is summed, and along "
         "which axis the weights sum to 1."
     ),
-)
-def wrong_line_of_mixtures():
-    return None
+    mistakes={
+        "That line is right: it makes `r` keys out of `m`, with the matrix that is for the keys.":
+            "keys = ",
+        "That line is right: each query takes a mean of what it is given. Look at what it is "
+        "given.":
+            "return ",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
-wrong_line_of_mixtures.right_line(
-    "keys = ",
-    "That line is right: it makes `r` keys out of `m`, with the matrix that is for the keys.",
-)
-wrong_line_of_mixtures.right_line(
-    "return ",
-    "That line is right: each query takes a mean of what it is given. Look at what it is given.",
-)
-wrong_line_of_mixtures.right_line("def ", NAMES_ONLY)
-
-
-@Choice(
+method_for_sharp_weights = Choice(
     aim="choose-approximation",
-    section="Random features",
     asks=(
         "Suppose that in a trained model each token gives nearly all of its weight to one other "
         "token, whose vector is nearly a positive multiple of its own. That token may stand "
         "anywhere in the text, and is a different one for nearly every token. Which method assumes "
         "what is true of these weights?"
     ),
-    way=lambda: (
+    right="the Reformer, in which tokens meet if their directions fall into the same bucket",
+    steps=(
         "The weights are sharp: they come from large scores, and they lie on many different keys. "
         "So they are not of low rank, and random features would need very many draws.",
         "The important key can be far away, so no pattern of positions finds it.",
@@ -568,45 +418,30 @@ wrong_line_of_mixtures.right_line("def ", NAMES_ONLY)
         "likely to share a bucket.",
     ),
     check="For each method, ask what it decides by: the place of a key, its content, or neither.",
-)
-def method_for_sharp_weights():
-    return "the Reformer, in which tokens meet if their directions fall into the same bucket"
+    mistakes={
+        "Its window and its keys at random are chosen without a look at the tokens. How likely is "
+        "it that the one token that matters is among them?":
+            "BigBird, with a window, a global token and a few keys at random",
+        "A mixture blends many keys. How many keys have to be told apart here, and how many "
+        "mixtures would that take?":
+            "Linformer, with a few learned mixtures of keys",
+        "Weights as sharp as these come from large scores. Which draws make up most of the mean "
+        "that estimates the exponential of a large score?":
+            "the Performer, with random features",
+    },
+)  # fmt: skip
 
 
-@method_for_sharp_weights.mistake(
-    "Its window and its keys at random are chosen without a look at the tokens. How likely is it "
-    "that the one token that matters is among them?"
-)
-def by_position():
-    return "BigBird, with a window, a global token and a few keys at random"
-
-
-@method_for_sharp_weights.mistake(
-    "A mixture blends many keys. How many keys have to be told apart here, and how many mixtures "
-    "would that take?"
-)
-def by_mixtures():
-    return "Linformer, with a few learned mixtures of keys"
-
-
-@method_for_sharp_weights.mistake(
-    "Weights as sharp as these come from large scores. Which draws make up most of the mean that "
-    "estimates the exponential of a large score?"
-)
-def by_features():
-    return "the Performer, with random features"
-
-
-@Choice(
+window_or_means = Choice(
     aim="error-and-cost",
-    section="Error against cost",
     asks=(
         "The tokens of a text change slowly from one to the next. Two methods spend an eighth of "
         "attention's operations: a window of neighbours, and mixtures that are the means of short "
         "stretches of tokens. Which has the smaller error where the weights are spread over much "
         "of the text, and which where they are sharp and lie on a token's neighbours?"
     ),
-    way=lambda: (
+    right="the means where the weights are spread out, the window where they are sharp",
+    steps=(
         "Where the weights are spread out, most of them lie outside the window. Neighbours are "
         "alike, so the means lose little.",
         "Where the weights are sharp, most of them lie inside the window. A mean over a stretch "
@@ -614,30 +449,15 @@ def by_features():
     ),
     check="For each method, ask what it leaves out, and how much weight lies there.",
     minutes=1,
-)
-def window_or_means():
-    return "the means where the weights are spread out, the window where they are sharp"
-
-
-@window_or_means.mistake(
-    "Ask where the weight is. How much of a weight that is spread out does a window keep? And what "
-    "does a mean make of a single large weight?"
-)
-def the_other_way_round():
-    return "the window where the weights are spread out, the means where they are sharp"
-
-
-@window_or_means.mistake(
-    "A window drops whatever lies outside it. How much is that if the weights are spread over the "
-    "whole text?"
-)
-def always_the_window():
-    return "the window in both cases"
-
-
-@window_or_means.mistake(
-    "All the tokens of a stretch get the same share of a mean. What if the weight of one of them "
-    "should be far above that of the next?"
-)
-def always_the_means():
-    return "the means in both cases"
+    mistakes={
+        "Ask where the weight is. How much of a weight that is spread out does a window keep? And "
+        "what does a mean make of a single large weight?":
+            "the window where the weights are spread out, the means where they are sharp",
+        "A window drops whatever lies outside it. How much is that if the weights are spread over "
+        "the whole text?":
+            "the window in both cases",
+        "All the tokens of a stretch get the same share of a mean. What if the weight of one of "
+        "them should be far above that of the next?":
+            "the means in both cases",
+    },
+)  # fmt: skip

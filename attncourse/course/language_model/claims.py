@@ -8,8 +8,8 @@ from torch import Tensor
 
 from attncourse import english
 from attncourse.course.claim import Measured, about, above, at_least, below, between, claim, exactly
-from attncourse.data import Address, BytePairs, Windowed, excerpts, stored_pairs
-from attncourse.english import windowed
+from attncourse.data import Address, BytePairs, Windower, excerpts, stored_pairs
+from attncourse.english import windower
 from attncourse.language_model import (
     BackOff,
     bits_per_character,
@@ -22,7 +22,7 @@ from attncourse.language_model import (
     surprisal,
     without,
 )
-from attncourse.stored import stored
+from attncourse.stored import load_weights
 from attncourse.train import seeded
 from attncourse.transformer import LanguageModel
 
@@ -32,7 +32,7 @@ CENTURY = 100
 @cache
 def loaded(name: str, device: torch.device) -> LanguageModel:
     """A model that comes with the course."""
-    weights, held = stored(name)
+    weights, held = load_weights(name)
     return load_language_model(weights, held["heads"]).to(device)
 
 
@@ -44,7 +44,7 @@ def ours(device: torch.device) -> LanguageModel:
 def bits(
     model,
     texts: Sequence[Address],
-    windows: Windowed,
+    windows: Windower,
     device: torch.device | None = None,
 ) -> float:
     """Bits a character of these texts, which the model reads in the windows."""
@@ -59,7 +59,7 @@ def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
     return [texts[i] for i in order[::2]], [texts[i] for i in order[1::2]]
 
 
-def counted(order: int, texts: Sequence[Address], windows: Windowed) -> BackOff:
+def counted(order: int, texts: Sequence[Address], windows: Windower) -> BackOff:
     """An n-gram model of these texts."""
     model = BackOff(order, windows.vocabulary)
     model.learn((row for one in texts for row in windows.rows(one)), first=2)
@@ -100,7 +100,7 @@ def a_seen_text_looks_easy(g):
     place = int(whole_numbers(g, len(texts), 1))
     asked, others = texts[place : place + 1], texts[:place] + texts[place + 1 :]
     fair, seen = (
-        bits(counted(3, learned, windowed()), asked, windowed()) for learned in (others, texts)
+        bits(counted(3, learned, windower()), asked, windower()) for learned in (others, texts)
     )
     return Measured(
         {
@@ -118,7 +118,7 @@ def a_seen_text_looks_easy(g):
 def perplexity_needs_its_tokens(g):
     learned, asked = halves(g)
     found = []
-    for windows in (Windowed(BytePairs([])), windowed()):
+    for windows in (Windower(BytePairs([])), windower()):
         model = counted(1, learned, windows)
         (batch,) = windows.batches(asked, 1000)
         found.append((perplexity(model(batch.tokens), batch.labels), bits(model, asked, windows)))
@@ -142,7 +142,7 @@ def perplexity_needs_its_tokens(g):
 )
 def one_token_before_helps(g):
     learned, asked = halves(g)
-    single, pair = (bits(counted(n, learned, windowed()), asked, windowed()) for n in (1, 2))
+    single, pair = (bits(counted(n, learned, windower()), asked, windower()) for n in (1, 2))
     return Measured(
         {
             "bits a character, single tokens": (single, about(2.65, 0.2)),
@@ -157,7 +157,7 @@ def one_token_before_helps(g):
     source="our own measurement",
 )
 def context_pays_less_and_less(g):
-    model, reach, rows = ours(g.device), (2, 8, 32, 100), english.windows().tolist()
+    model, reach, rows = ours(g.device), (2, 8, 32, 100), english.held_out_windows().tolist()
     picked = [rows[i] for i in torch.randperm(len(rows), generator=g, device=g.device)[:80]]
     mean = [after(model, picked, fewer, g.device) for fewer in reach]
     gains = [
@@ -196,7 +196,7 @@ def the_decade_is_worth_bits(g):
         Address(one.year + (CENTURY if one.year < 1900 else -CENTURY), one.text)
         for one in excerpts()
     ]
-    right, wrong = (bits(model, texts, windowed(), g.device) for texts in (excerpts(), moved))
+    right, wrong = (bits(model, texts, windower(), g.device) for texts in (excerpts(), moved))
     return Measured(
         {
             "bits a character": (right, about(1.31, 0.02)),
@@ -251,15 +251,15 @@ def copying_takes_two_blocks(g):
 )
 def heads_look_one_back_and_at_the_decade(g):
     model = ours(g.device)
-    tokens = english.windows(g.device)[::4]
+    tokens = english.held_out_windows(g.device)[::4]
     with seeded(int(whole_numbers(g, 2**31, 1))):
-        untrained = language_model(windowed().vocabulary).to(g.device)
-    rows, whole = {}, bits(model, excerpts(), windowed(), g.device)
+        untrained = language_model(windower().vocabulary).to(g.device)
+    rows, whole = {}, bits(model, excerpts(), windower(), g.device)
     looks, before = head_weights(model, tokens), head_weights(untrained, tokens)
     for name, score in (("the token before", one_back), ("the decade", on_the_decade)):
         scores = score(looks)
         with without(model, [divmod(int(scores.argmax()), scores.shape[1])]):
-            costs = bits(model, excerpts(), windowed(), g.device) - whole
+            costs = bits(model, excerpts(), windower(), g.device) - whole
         rows[f"weight on {name}, at most"] = scores.max().item(), above(0.4)
         rows[f"weight on {name}, untrained"] = score(before).max().item(), below(0.2)
         rows[f"bits a character that its loss costs ({name})"] = costs, above(0.02)

@@ -21,27 +21,7 @@ PERPLEXITY, COPIES = "padded_perplexity", "induction_weight"
 BITS = [(1, 1, 4), (1, 2, 3), (2, 2, 5), (1, 3, 5), (2, 3, 4), (1, 4, 4)]
 
 
-@Number(
-    aim="bits",
-    section="Three tokens by hand",
-    asks=(
-        "A text has three tokens, and the model gave them the probabilities <p>. What is the "
-        "model's perplexity on this text?"
-    ),
-    draw=lambda chance: {
-        "bits": (bits := chance.sample(chance.choice(BITS), 3)),
-        "p": tuple(f"1/{2**b}" for b in bits),
-    },
-    way=lambda bits, p: (
-        f"The tokens cost {', '.join(map(str, bits))} bits, because {p[0]} is 2 to the power of "
-        f"−{bits[0]}, and so on.",
-        f"The mean of these is {sum(bits)}/3 = {sum(bits) // 3} bits.",
-        f"The perplexity is 2 to this power: {2 ** (sum(bits) // 3)}.",
-    ),
-    check="Write down the bits of each token, and take their mean. Which power of 2 is that?",
-    placement=True,
-)
-def perplexity_of_a_text(bits, p):
+def perplexity_at_bits(bits, p):
     scores = scores_of(bits)
     return perplexity(scores, torch.zeros(len(scores), dtype=torch.int64))
 
@@ -59,65 +39,49 @@ def mistaken_perplexity(hint: str, bits: Sequence[int]) -> torch.Tensor:
     return mutant(PERPLEXITY, hint)(scores, tokens, torch.tensor(len(scores)))
 
 
-@perplexity_of_a_text.mistake(
-    "That is the mean surprisal, in bits. Among how many equally likely tokens would each one cost "
-    "so much?"
-)
-def the_mean_surprisal(bits, p):
-    return mistaken_perplexity("these are bits for each token", bits)
-
-
-@perplexity_of_a_text.mistake(
-    "That takes in the bits of the whole text. A perplexity is a figure per token: what becomes of "
-    "the bits before they are made an exponent?"
-)
-def of_the_whole_text(bits, p):
-    return mistaken_perplexity("the sum of the nats becomes the exponent", bits)
-
-
-@perplexity_of_a_text.mistake(
-    "Those are the bits of the whole text. What is their mean, and among how many equally likely "
-    "tokens would each one cost so much?"
-)
-def all_the_bits(bits, p):
-    return sum(bits)
-
-
-@perplexity_of_a_text.mistake(
-    "You raised e to a number of bits. To which number do bits belong as an exponent?"
-)
-def bits_as_nats(bits, p):
-    return math.exp(sum(bits) / len(bits))
-
-
-@perplexity_of_a_text.mistake(
-    "That is the mean surprisal in nats. How do you make a number of tokens of it?"
-)
-def the_mean_in_nats(bits, p):
-    return math.log(2) * sum(bits) / len(bits)
-
-
-@perplexity_of_a_text.mistake(
-    "You averaged the numbers 1/*p*. Turn each of them into bits first, and average those."
-)
-def mean_of_inverses(bits, p):
-    return mistaken_perplexity("the mean of 1 / p is taken", bits)
-
-
-@perplexity_of_a_text.mistake(
-    "You averaged the probabilities, so the least likely token hardly counts. Which quantity adds "
-    "up over a text?"
-)
-def of_the_mean_probability(bits, p):
-    return mistaken_perplexity("1 divided by the mean probability", bits)
-
-
-@perplexity_of_a_text.mistake(
-    "That is the geometric mean of the three. A perplexity is a number of tokens: among how many "
-    "equally likely ones would each have this probability?"
-)
-def the_probability(bits, p):
-    return 2 ** (-sum(bits) / len(bits))
+perplexity_of_a_text = Number(
+    aim="bits",
+    asks=(
+        "A text has three tokens, and the model gave them the probabilities <p>. What is the "
+        "model's perplexity on this text?"
+    ),
+    draw=lambda chance: {
+        "bits": (bits := chance.sample(chance.choice(BITS), 3)),
+        "p": tuple(f"1/{2**b}" for b in bits),
+    },
+    right=perplexity_at_bits,
+    steps=lambda bits, p: (
+        f"The tokens cost {', '.join(map(str, bits))} bits, because {p[0]} is 2 to the power of "
+        f"−{bits[0]}, and so on.",
+        f"The mean of these is {sum(bits)}/3 = {sum(bits) // 3} bits.",
+        f"The perplexity is 2 to this power: {2 ** (sum(bits) // 3)}.",
+    ),
+    check="Write down the bits of each token, and take their mean. Which power of 2 is that?",
+    placement=True,
+    mistakes={
+        "That is the mean surprisal, in bits. Among how many equally likely tokens would each one "
+        "cost so much?":
+            lambda bits, p: mistaken_perplexity("these are bits for each token", bits),
+        "That takes in the bits of the whole text. A perplexity is a figure per token: what "
+        "becomes of the bits before they are made an exponent?":
+            lambda bits, p: mistaken_perplexity("the sum of the nats becomes the exponent", bits),
+        "Those are the bits of the whole text. What is their mean, and among how many equally "
+        "likely tokens would each one cost so much?":
+            lambda bits, p: sum(bits),
+        "You raised e to a number of bits. To which number do bits belong as an exponent?":
+            lambda bits, p: math.exp(sum(bits) / len(bits)),
+        "That is the mean surprisal in nats. How do you make a number of tokens of it?":
+            lambda bits, p: math.log(2) * sum(bits) / len(bits),
+        "You averaged the numbers 1/*p*. Turn each of them into bits first, and average those.":
+            lambda bits, p: mistaken_perplexity("the mean of 1 / p is taken", bits),
+        "You averaged the probabilities, so the least likely token hardly counts. Which quantity "
+        "adds up over a text?":
+            lambda bits, p: mistaken_perplexity("1 divided by the mean probability", bits),
+        "That is the geometric mean of the three. A perplexity is a number of tokens: among how "
+        "many equally likely ones would each have this probability?":
+            lambda bits, p: 2 ** (-sum(bits) / len(bits)),
+    },
+)  # fmt: skip
 
 
 WORDS = [
@@ -164,48 +128,47 @@ def spaced(tokens: Iterable[str]) -> str:
     return ", ".join(f"`{token}`" for token in tokens)
 
 
-@Choice(
+def token_texts(word, merges, learned):
+    pairs = with_merges(merges)
+    return spaced(pairs.decode([token]) for token in pairs.encode(word))
+
+
+def one_merge(word, merges, learned):
+    return cut(word, with_merges(merges), lambda found, place: min(found, key=place), most=1)
+
+
+cut_into_tokens = Choice(
     aim="byte-pairs",
-    section="Tokens",
     asks=(
         "A byte-pair encoding has learned four merges, in this order: <learned>. Into which tokens "
         'does it cut "<word>"?'
     ),
     draw=word_and_merges,
-    way=lambda word, merges, learned: (
+    right=token_texts,
+    steps=lambda word, merges, learned: (
         f"Begin with the letters: {spaced(word)}.",
         "Of the neighbours that are in the list, merge those that come first in it: "
         f"`{merges[0][0]}` + `{merges[0][1]}`. That gives {one_merge(word, merges, learned)}.",
         "Do the same with the neighbours that there are now, until no pair of them is in the list: "
-        f"{cut_into_tokens.right(word, merges, learned)}.",
+        f"{token_texts(word, merges, learned)}.",
     ),
     check="Write the word down letter by letter, and under it the row after each merge.",
-)
-def cut_into_tokens(word, merges, learned):
-    pairs = with_merges(merges)
-    return spaced(pairs.decode([token]) for token in pairs.encode(word))
-
-
-@cut_into_tokens.mistake(
-    "You merged from left to right, or took the longest token that there is. If two pairs share a "
-    "letter, which of them does the encoding merge first?"
-)
-def from_the_left(word, merges, learned):
-    return cut(word, with_merges(merges), lambda found, place: found[0])
-
-
-@cut_into_tokens.mistake(
-    "You began at the end of the list. In which order does the encoding repeat what it has learned?"
-)
-def the_last_learned(word, merges, learned):
-    return cut(word, with_merges(merges), lambda found, place: max(found, key=place))
-
-
-@cut_into_tokens.mistake(
-    "You merged one pair, and stopped. Are there still neighbours in your row that are in the list?"
-)
-def one_merge(word, merges, learned):
-    return cut(word, with_merges(merges), lambda found, place: min(found, key=place), most=1)
+    mistakes={
+        "You merged from left to right, or took the longest token that there is. If two pairs "
+        "share a letter, which of them does the encoding merge first?":
+            lambda word, merges, learned: cut(
+                word, with_merges(merges), lambda found, place: found[0]
+            ),
+        "You began at the end of the list. In which order does the encoding repeat what it has "
+        "learned?":
+            lambda word, merges, learned: cut(
+                word, with_merges(merges), lambda found, place: max(found, key=place)
+            ),
+        "You merged one pair, and stopped. Are there still neighbours in your row that are in the "
+        "list?":
+            one_merge,
+    },
+)  # fmt: skip
 
 
 TIMES = ("never", "once", "twice", "three times")
@@ -214,9 +177,17 @@ COUNTS = [(1, 1), (3, 1), (1, 3), (2, 1), (1, 2), (2, 2)]
 FEWER = [(0.3, 0.1), (0.1, 0.2), (0.2, 0.4)]
 
 
-@Number(
+def probability_of_the_unseen(counts, men, people, **_):
+    model = BackOff(order=3, vocabulary=4, discount=0.5)
+    model.followed[0, 1] = Counter(dict(enumerate(counts)))
+    rest = (1 - men - people) / 2
+    fewer = torch.tensor([rest, rest, men, people])
+    model.after_fewer = lambda context: fewer  # pyright: ignore
+    return model.after((0, 1))[2]
+
+
+left_for_the_unseen = Number(
     aim="n-grams",
-    section="Models that count",
     asks=(
         'Only four words can follow "my fellow". In training, "citizens" did so <first>, '
         '"Americans" <second>, and "men" and "people" never. A back-off model takes 1/2 off each '
@@ -230,7 +201,8 @@ FEWER = [(0.3, 0.1), (0.1, 0.2), (0.2, 0.4)]
         "second": TIMES[counts[1]],
         **dict(zip(("men", "people"), chance.choice(FEWER), strict=True)),
     },
-    way=lambda counts, men, people, **_: (
+    right=probability_of_the_unseen,
+    steps=lambda counts, men, people, **_: (
         f"Two counts lose 1/2 each. That is 1 of {sum(counts)}, so a probability of "
         f"1/{sum(counts)} is taken off in all.",
         'The words that never followed "my fellow" share it in the proportions that they have '
@@ -243,88 +215,29 @@ FEWER = [(0.3, 0.1), (0.1, 0.2), (0.2, 0.4)]
         "to 1."
     ),
     minutes=3,
-)
-def left_for_the_unseen(counts, men, people, **_):
-    model = BackOff(order=3, vocabulary=4, discount=0.5)
-    model.followed[0, 1] = Counter(dict(enumerate(counts)))
-    rest = (1 - men - people) / 2
-    fewer = torch.tensor([rest, rest, men, people])
-    model.after_fewer = lambda context: fewer  # pyright: ignore
-    # the model has float32: what rounding adds is another number on another machine
-    return round(model.after((0, 1))[2].item(), 6)
-
-
-@left_for_the_unseen.mistake(
-    'That is what "men" gets after "fellow" alone. How much probability is left, after "my '
-    'fellow", for words that never followed it?'
-)
-def as_after_fewer(men, **_):
-    return men
-
-
-@left_for_the_unseen.mistake(
-    'You multiplied what was taken off by the probability after "fellow" alone. The words that '
-    "never followed share all of it: do your two shares make up the whole?"
-)
-def not_shared_out(counts, men, **_):
-    return men / sum(counts)
-
-
-@left_for_the_unseen.mistake(
-    'You gave both of the unseen words the same. Which of them is more likely after "fellow" alone?'
-)
-def shared_alike(counts, **_):
-    return 1 / sum(counts) / 2
-
-
-@left_for_the_unseen.mistake(
-    'That is all that is taken off the counts. Which words share it with "men"?'
-)
-def all_that_is_left(counts, **_):
-    return 1 / sum(counts)
-
-
-@left_for_the_unseen.mistake('That is what "people" gets. How likely is "men", beside it?')
-def what_people_get(counts, men, people, **_):
-    return people / (men + people) / sum(counts)
-
-
-@left_for_the_unseen.mistake(
-    "You took the discount off once. How many counts are there to lose it?"
-)
-def one_discount(counts, men, people, **_):
-    return 0.5 / sum(counts) * men / (men + people)
-
-
-@left_for_the_unseen.mistake(
-    "That is what counting alone gives. Which words share what is taken off the counts?"
-)
-def nothing_for_the_unseen(**_):
-    return 0
+    mistakes={
+        'That is what "men" gets after "fellow" alone. How much probability is left, after "my '
+        'fellow", for words that never followed it?':
+            lambda men, **_: men,
+        'You multiplied what was taken off by the probability after "fellow" alone. The words '
+        "that never followed share all of it: do your two shares make up the whole?":
+            lambda counts, men, **_: men / sum(counts),
+        'You gave both of the unseen words the same. Which of them is more likely after "fellow" '
+        "alone?":
+            lambda counts, **_: 1 / sum(counts) / 2,
+        'That is all that is taken off the counts. Which words share it with "men"?':
+            lambda counts, **_: 1 / sum(counts),
+        'That is what "people" gets. How likely is "men", beside it?':
+            lambda counts, men, people, **_: people / (men + people) / sum(counts),
+        "You took the discount off once. How many counts are there to lose it?":
+            lambda counts, men, people, **_: 0.5 / sum(counts) * men / (men + people),
+        "That is what counting alone gives. Which words share what is taken off the counts?":
+            0,
+    },
+)  # fmt: skip
 
 
 KINDS = {"bigram": 2, "4-gram": 4}
-
-
-@Maps(
-    aim="n-grams",
-    section="Models that count",
-    asks=(
-        "A <kind> model predicts each of the <n> tokens of a text. Which map marks, for each token "
-        "(row), the tokens (columns) that the model looks at to predict it?"
-    ),
-    draw=lambda chance: {"kind": chance.choice([*KINDS]), "n": chance.choice([7, 8])},
-    way=lambda kind, n: (
-        f"A {kind} model counts runs of {KINDS[kind]} tokens, and predicts the last of a run from "
-        "those before it.",
-        f"So the marks of a row reach {KINDS[kind] - 1} back from the diagonal, or to the first "
-        "token.",
-        "The first token has none before it, so its row is empty.",
-    ),
-    check="Take the last row: which tokens does the model look at to predict this one?",
-)
-def what_a_count_sees(kind, n):
-    return seen_by(KINDS[kind], n)
 
 
 def seen_by(order: int, n: int) -> torch.Tensor:
@@ -338,27 +251,33 @@ def seen_by(order: int, n: int) -> torch.Tensor:
     return torch.cat([moved.new_zeros(1, n), moved.mT[:-1]]).double()
 
 
-@what_a_count_sees.mistake(
-    "There a row has one token too many. How many tokens of a run are left to look at, if the last "
-    "one is predicted?"
-)
-def one_too_many(kind, n):
-    return seen_by(KINDS[kind] + 1, n)
-
-
-@what_a_count_sees.mistake(
-    "There a token takes part in its own prediction. Is it known before it is predicted?"
-)
-def itself_too(kind, n):
-    return torch.ones(n, n, dtype=torch.float64).tril().triu(2 - KINDS[kind])
-
-
-@what_a_count_sees.mistake(
-    "There a row sees the text from its beginning, as in a GPT. How far back do the runs reach "
-    "that this model has counted?"
-)
-def all_before(kind, n):
-    return torch.ones(n, n, dtype=torch.float64).tril(-1)
+what_a_count_sees = Maps(
+    aim="n-grams",
+    asks=(
+        "A <kind> model predicts each of the <n> tokens of a text. Which map marks, for each token "
+        "(row), the tokens (columns) that the model looks at to predict it?"
+    ),
+    draw=lambda chance: {"kind": chance.choice([*KINDS]), "n": chance.choice([7, 8])},
+    right=lambda kind, n: seen_by(KINDS[kind], n),
+    steps=lambda kind, n: (
+        f"A {kind} model counts runs of {KINDS[kind]} tokens, and predicts the last of a run from "
+        "those before it.",
+        f"So the marks of a row reach {KINDS[kind] - 1} back from the diagonal, or to the first "
+        "token.",
+        "The first token has none before it, so its row is empty.",
+    ),
+    check="Take the last row: which tokens does the model look at to predict this one?",
+    mistakes={
+        "There a row has one token too many. How many tokens of a run are left to look at, if the "
+        "last one is predicted?":
+            lambda kind, n: seen_by(KINDS[kind] + 1, n),
+        "There a token takes part in its own prediction. Is it known before it is predicted?":
+            lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril().triu(2 - KINDS[kind]),
+        "There a row sees the text from its beginning, as in a GPT. How far back do the runs "
+        "reach that this model has counted?":
+            lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril(-1),
+    },
+)  # fmt: skip
 
 
 def times(name: str, factors: int) -> str:
@@ -370,9 +289,17 @@ SIZES = [(2, 3), (2, 4), (2, 5), (4, 2), (4, 3), (8, 2), (3, 2), (3, 3), (3, 4),
          (9, 2), (10, 2), (10, 3)]  # fmt: skip
 
 
-@Number(
+def perplexity_per_character(base, k, p):
+    def model(tokens):
+        """All tokens of A are equally likely."""
+        return torch.zeros(*tokens.shape, p, dtype=torch.float64)
+
+    token = torch.zeros(1, 1, dtype=torch.int64)
+    return 2 ** bits_per_character(model, [(token, token)], characters=k)
+
+
+perplexity_of_characters = Number(
     aim="bits",
-    section="Bits a character",
     asks=(
         "Model A cuts a text into tokens of <k> characters each, and has a perplexity of <p> on "
         "it. Model B reads the same text character by character. At which perplexity would B need "
@@ -383,7 +310,8 @@ SIZES = [(2, 3), (2, 4), (2, 5), (4, 2), (4, 3), (8, 2), (3, 2), (3, 3), (3, 4),
         "k": sizes[1],
         "p": sizes[0] ** sizes[1],
     },
-    way=lambda base, k, p: (
+    right=perplexity_per_character,
+    steps=lambda base, k, p: (
         f"A token of A is as surprising as one of {p} that are equally likely.",
         f"In the same stretch of text, B predicts {k} characters. With a perplexity of *x* it is "
         f"torn between {times('x', k)} strings of {k} characters.",
@@ -394,63 +322,33 @@ SIZES = [(2, 3), (2, 4), (2, 5), (4, 2), (4, 3), (8, 2), (3, 2), (3, 3), (3, 4),
         "long as one of A's tokens is it torn then?"
     ),
     placement=True,
-)
-def perplexity_of_characters(base, k, p):
-    def model(tokens):
-        """All tokens of A are equally likely."""
-        return torch.zeros(*tokens.shape, p, dtype=torch.float64)
-
-    token = torch.zeros(1, 1, dtype=torch.int64)
-    return 2 ** bits_per_character(model, [(token, token)], characters=k)
-
-
-@perplexity_of_characters.mistake(
-    "At that perplexity, each character would cost B as much as a whole token costs A. How many "
-    "times does B pay while A pays once?"
-)
-def the_same(base, k, p):
-    return p
-
-
-@perplexity_of_characters.mistake(
-    "You shared the perplexity out among the characters. What can be shared out is the bits: what "
-    "happens to the perplexities of two steps in a row?"
-)
-def shared_out(base, k, p):
-    return p / k
+    mistakes={
+        "At that perplexity, each character would cost B as much as a whole token costs A. How "
+        "many times does B pay while A pays once?":
+            lambda base, k, p: p,
+        "You shared the perplexity out among the characters. What can be shared out is the bits: "
+        "what happens to the perplexities of two steps in a row?":
+            lambda base, k, p: p / k,
+        "That is what a character may cost, in bits. Which perplexity belongs to so many bits?":
+            lambda base, k, p: torch.tensor(p).double().log2() / k,
+        "That is what a token costs A, in bits. How many characters of B have to share these bits?":
+            lambda base, k, p: torch.tensor(p).double().log2(),
+        "Your perplexity is larger than A's. Which of the two models pays more often for the same "
+        "text, and so has to pay less each time?":
+            lambda base, k, p: p * k,
+    },
+)  # fmt: skip
 
 
-@perplexity_of_characters.mistake(
-    "That is what a character may cost, in bits. Which perplexity belongs to so many bits?"
-)
-def bits_of_a_character(base, k, p):
-    return torch.tensor(p).double().log2() / k
-
-
-@perplexity_of_characters.mistake(
-    "That is what a token costs A, in bits. How many characters of B have to share these bits?"
-)
-def bits_of_a_token(base, k, p):
-    return torch.tensor(p).double().log2()
-
-
-@perplexity_of_characters.mistake(
-    "Your perplexity is larger than A's. Which of the two models pays more often for the same "
-    "text, and so has to pay less each time?"
-)
-def shared_out_upwards(base, k, p):
-    return p * k
-
-
-@Choice(
+head_on_itself = Choice(
     aim="head-role",
-    section="What its heads do",
     asks=(
         "A head of a trained GPT gives nearly all of its weight to the very token that asks. You "
         "remove the head and measure how many more bits a character the model needs. What do you "
         "expect?"
     ),
-    way=lambda: (
+    right="it may be little or much, because the weights do not show what is done with a value",
+    steps=(
         "The head gives each token's own value: what $W_V$ and then $W_O$ make of the token's "
         "vector. The residual stream carries the vector on, but not what these two make of it.",
         "How much later blocks rely on that does not show in the weights: it has to be measured.",
@@ -458,33 +356,18 @@ def shared_out_upwards(base, k, p):
     ),
     check="What does such a head add to the residual stream? And what do its weights say of that?",
     minutes=1,
-)
-def head_on_itself():
-    return "it may be little or much, because the weights do not show what is done with a value"
-
-
-@head_on_itself.mistake(
-    "The residual stream carries the token's vector on. Is that also what the head adds, after its "
-    "$W_V$ and $W_O$?"
-)
-def the_stream_has_it():
-    return "nothing is lost, because the residual stream carries the token along anyway"
-
-
-@head_on_itself.mistake(
-    "It is true that this head fetches nothing from elsewhere. Is fetching all that a head can do "
-    "for the blocks after it?"
-)
-def nothing_fetched():
-    return "little is lost, because the head fetches nothing from other tokens"
-
-
-@head_on_itself.mistake(
-    "The last token does matter for the next one. But does the model lose sight of it when this "
-    "head is gone?"
-)
-def the_token_is_lost():
-    return "much is lost, because the model no longer knows which token it has just read"
+    mistakes={
+        "The residual stream carries the token's vector on. Is that also what the head adds, "
+        "after its $W_V$ and $W_O$?":
+            "nothing is lost, because the residual stream carries the token along anyway",
+        "It is true that this head fetches nothing from elsewhere. Is fetching all that a head "
+        "can do for the blocks after it?":
+            "little is lost, because the head fetches nothing from other tokens",
+        "The last token does matter for the next one. But does the model lose sight of it when "
+        "this head is gone?":
+            "much is lost, because the model no longer knows which token it has just read",
+    },
+)  # fmt: skip
 
 
 def copied(chance) -> dict:
@@ -493,28 +376,6 @@ def copied(chance) -> dict:
     letter, *others = chance.sample("abcdefgh", 8)
     row = [letter if i in (*places, 7) else others.pop() for i in range(8)]
     return {"text": " ".join(row), "tokens": [*map(ord, row)]}
-
-
-@Row(
-    aim="head-role",
-    section="One that copies",
-    asks=(
-        "A head helps the model to copy: it lets each token look where the text shows what may "
-        "come next. At which two places does the last token of *<text>* look? (Count the places "
-        "from 0, and give the smaller one first.)"
-    ),
-    draw=copied,
-    way=lambda text, tokens: (
-        f"The last token is *{text[-1]}*, and it has stood at places "
-        f"{' and '.join(str(i) for i in range(7) if tokens[i] == tokens[7])} before.",
-        "What may come next is what came next then. So the head looks one place after each of "
-        "these, at tokens whose key says: *"
-        f"{text[-1]}* stood before me.",
-    ),
-    check="Which token would the model write next, if it copied? Where does that token stand?",
-)
-def where_a_copy_looks(text, tokens):
-    return looked_at(exercise(COPIES).valid_answers[0], tokens)
 
 
 def looked_at(answer: Callable, tokens: Sequence[int]) -> list[int]:
@@ -529,39 +390,53 @@ def looked_at(answer: Callable, tokens: Sequence[int]) -> list[int]:
     return [key for key in range(n) if counts(key)]
 
 
-@where_a_copy_looks.mistake(
-    "There the same token stands as at the end. If the head looked at it, what would the model "
-    "learn about the next token?"
-)
 def at_the_same_token(text, tokens):
     hint = "this is the weight on the earlier occurrence itself"
     return looked_at(mutant(COPIES, hint), tokens)
 
 
-@where_a_copy_looks.mistake(
-    "There stand the tokens before the earlier ones. In which direction does the copied text go on?"
-)
-def at_what_stood_before(text, tokens):
-    return [place - 2 for place in where_a_copy_looks.right(text, tokens)]
+where_a_copy_looks = Row(
+    aim="head-role",
+    asks=(
+        "A head helps the model to copy: it lets each token look where the text shows what may "
+        "come next. At which two places does the last token of *<text>* look? (Count the places "
+        "from 0, and give the smaller one first.)"
+    ),
+    draw=copied,
+    right=lambda text, tokens: looked_at(exercise(COPIES).valid_answers[0], tokens),
+    steps=lambda text, tokens: (
+        f"The last token is *{text[-1]}*, and it has stood at places "
+        f"{' and '.join(str(i) for i in range(7) if tokens[i] == tokens[7])} before.",
+        "What may come next is what came next then. So the head looks one place after each of "
+        "these, at tokens whose key says: *"
+        f"{text[-1]}* stood before me.",
+    ),
+    check="Which token would the model write next, if it copied? Where does that token stand?",
+    mistakes={
+        "There the same token stands as at the end. If the head looked at it, what would the "
+        "model learn about the next token?":
+            at_the_same_token,
+        "There stand the tokens before the earlier ones. In which direction does the copied text "
+        "go on?":
+            lambda text, tokens: [place - 2 for place in where_a_copy_looks.right(text, tokens)],
+        "You are one place too far to the right, perhaps because you counted the places from 1. "
+        "Which token followed directly?":
+            lambda text, tokens: looked_at(
+                mutant(COPIES, "the key stands two places after"), tokens
+            ),
+    },
+)  # fmt: skip
 
 
-@where_a_copy_looks.mistake(
-    "You are one place too far to the right, perhaps because you counted the places from 1. Which "
-    "token followed directly?"
-)
-def two_places_after(text, tokens):
-    return looked_at(mutant(COPIES, "the key stands two places after"), tokens)
-
-
-@Choice(
+costliest_change = Choice(
     aim="bits-worth",
-    section="One part at a time",
     asks=(
         "A small GPT has three blocks with four heads each, rotary positions, and a token that "
         "names the decade before each text. You train it anew with one part changed. Which change "
         "costs the most bits a character?"
     ),
-    way=lambda: (
+    right="its heads get no positions",
+    steps=(
         "With one head, with a short window or without the decade, the model can still tell which "
         "token came just before, and that is worth most.",
         "Without positions, only the causal mask tells one place from another.",
@@ -570,84 +445,59 @@ def two_places_after(text, tokens):
     ),
     check="After each change, can the model still tell which token came just before?",
     minutes=1,
-)
-def costliest_change():
-    return "its heads get no positions"
+    mistakes={
+        "A single head per block, as wide as the four together, still reaches all tokens. What "
+        "can it no longer tell apart, and is there a change that takes away more?":
+            "each block has one head",
+        "A trigram, which sees two tokens, is about as good as this small GPT. How much can "
+        "tokens far back be worth to it?":
+            "in each block, a token sees only the last 16 tokens",
+        "A text's words give its age away, and the model reads these in any case. How much does "
+        "the name of the decade add to them?":
+            "no token names the decade",
+    },
+)  # fmt: skip
 
 
-@costliest_change.mistake(
-    "A single head per block, as wide as the four together, still reaches all tokens. What can it "
-    "no longer tell apart, and is there a change that takes away more?"
-)
-def a_single_head():
-    return "each block has one head"
-
-
-@costliest_change.mistake(
-    "A trigram, which sees two tokens, is about as good as this small GPT. How much can tokens far "
-    "back be worth to it?"
-)
-def a_short_window():
-    return "in each block, a token sees only the last 16 tokens"
-
-
-@costliest_change.mistake(
-    "A text's words give its age away, and the model reads these in any case. How much does the "
-    "name of the decade add to them?"
-)
-def an_unknown_decade():
-    return "no token names the decade"
-
-
-FAULTS = {
-    "rows and tokens are shortened at the same end": "Row *t* scores token *t* + 1. The rows have "
-    "lost their last one, so the tokens have to lose their first.",
-    "it is divided by the padded length": "A text of a given length has one predicted token fewer. "
-    "`n` counts the padding too, so it is the same for a short text.",
-    "the bases differ: 2": "`log_softmax` gives natural logarithms, so exp undoes them. 2 is the "
-    "base for bits.",
-    "log_softmax runs over the positions": "The probabilities of all tokens of the vocabulary sum "
-    "to 1, and the vocabulary is the last axis.",
-}
-
-
-@Line(
+wrong_line_of_a_perplexity = Line(
     aim="bits",
-    section="Common mistakes",
     asks=(
         "This function should give the perplexity of each text of a batch. `scores` has the shape "
         "(batch, n, vocabulary), and row *t* scores token *t* + 1. Each text has at least two "
         "tokens; `lengths` says how many, and what comes after them is padding. Which line is "
         "wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "rows and tokens are shortened at the same end":
+            "Row *t* scores token *t* + 1. The rows have lost their last one, so the tokens have "
+            "to lose their first.",
+        "it is divided by the padded length":
+            "A text of a given length has one predicted token fewer. `n` counts the padding too, "
+            "so it is the same for a short text.",
+        "the bases differ: 2":
+            "`log_softmax` gives natural logarithms, so exp undoes them. 2 is the base for bits.",
+        "log_softmax runs over the positions":
+            "The probabilities of all tokens of the vocabulary sum to 1, and the vocabulary is "
+            "the last axis.",
+    },
     text_of=partial(texts, PERPLEXITY),
-    way=lambda mutant, plain: (
+    steps=(
         "Follow a text of two tokens that is padded to four. Only its second token is predicted, "
         "by row 0.",
     ),
     check="Take a text of two tokens, padded to four. What should each line make of it?",
     minutes=3,
-)
-def wrong_line_of_a_perplexity():
-    return None
-
-
-wrong_line_of_a_perplexity.right_line(
-    "torch.arange(1, n",
-    "That line is right. Nothing predicts token 0, so the places from 1 to the text's end are "
-    "asked for.",
-)
-wrong_line_of_a_perplexity.right_line(
-    "scores[..., :-1, :]",
-    "That line is right. The last row has nothing to predict, and the rows that would predict "
-    "padding are made harmless.",
-)
-wrong_line_of_a_perplexity.right_line(
-    "nats = ",
-    "That line is right. It leaves out what padding would cost, and adds up the rest of each text.",
-)
-wrong_line_of_a_perplexity.right_line(
-    "n = tokens.shape[-1]",
-    "That line only says how many places a row of tokens has. Look at what is done with it.",
-)
+    mistakes={
+        "That line is right. Nothing predicts token 0, so the places from 1 to the text's end are "
+        "asked for.":
+            "torch.arange(1, n",
+        "That line is right. The last row has nothing to predict, and the rows that would predict "
+        "padding are made harmless.":
+            "scores[..., :-1, :]",
+        "That line is right. It leaves out what padding would cost, and adds up the rest of each "
+        "text.":
+            "nats = ",
+        "That line only says how many places a row of tokens has. Look at what is done with it.":
+            "n = tokens.shape[-1]",
+    },
+)  # fmt: skip

@@ -39,9 +39,13 @@ def operations(product, n: int, d: int) -> int:
     return count(product, *(torch.empty(n, d, device="meta") for _ in "qkv")).flops
 
 
-@Number(
+def ratio_of_operations(n, d):
+    queries_first = operations(lambda q, k, v: (q @ k.mT) @ v, n, d)
+    return queries_first / operations(lambda q, k, v: q @ (k.mT @ v), n, d)
+
+
+dearer_order = Number(
     aim="reorder",
-    section="Sum the keys and values first",
     asks=(
         "The queries and keys of <n> tokens have <d> features, and their values have width <d>. "
         "Count the operations of the two matrix products. How many times as many does it take to "
@@ -52,7 +56,8 @@ def operations(product, n: int, d: int) -> int:
         "n": chance.choice([1024, 512, 128, 256]),
         "d": chance.choice([8, 16, 64, 32]),
     },
-    way=lambda n, d: (
+    right=ratio_of_operations,
+    steps=lambda n, d: (
         f"Queries and keys first: a product of {n} × {d} by {d} × {n}, then one of {n} × {n} by "
         f"{n} × {d}. Each has {n} · {n} · {d} terms.",
         f"Keys and values first: a product of {d} × {n} by {n} × {d}, then one of {n} × {d} by "
@@ -61,47 +66,22 @@ def operations(product, n: int, d: int) -> int:
         "operations of the sums of weights.",
     ),
     check="Write down the shapes of the two factors of each product. How many terms has it?",
-)
-def dearer_order(n, d):
-    queries_first = operations(lambda q, k, v: (q @ k.mT) @ v, n, d)
-    return queries_first / operations(lambda q, k, v: q @ (k.mT @ v), n, d)
-
-
-@dearer_order.mistake(
-    "You compared the sizes of the matrices in between. How long is the sum behind each of their "
-    "numbers?"
-)
-def sizes_in_between(n, d):
-    return (n / d) ** 2
-
-
-@dearer_order.mistake(
-    "You counted the sums of the weights as well, as the figure does. Count the two matrix "
-    "products only."
-)
-def sums_of_weights_too(n, d):
-    return 2 * n / (2 * d + 1)
-
-
-@dearer_order.mistake("You took the ratio the other way round. Which order is asked about?")
-def other_way_round(n, d):
-    return d / n
-
-
-@dearer_order.mistake(
-    "With keys and values first, your count does not grow with the number of tokens. How many keys "
-    "and values are summed?"
-)
-def one_sum_for_nothing(n, d):
-    return n * n / d
-
-
-@dearer_order.mistake(
-    "With keys and values first, your count has one term for each feature of a token. What does a "
-    "token add to the state: a vector, or a matrix?"
-)
-def state_as_a_vector(n, d):
-    return n
+    mistakes={
+        "You compared the sizes of the matrices in between. How long is the sum behind each of "
+        "their numbers?":
+            lambda n, d: (n / d) ** 2,
+        "You counted the sums of the weights as well, as the figure does. Count the two matrix "
+        "products only.":
+            lambda n, d: 2 * n / (2 * d + 1),
+        "You took the ratio the other way round. Which order is asked about?": lambda n, d: d / n,
+        "With keys and values first, your count does not grow with the number of tokens. How many "
+        "keys and values are summed?":
+            lambda n, d: n * n / d,
+        "With keys and values first, your count has one term for each feature of a token. What "
+        "does a token add to the state: a vector, or a matrix?":
+            lambda n, d: n,
+    },
+)  # fmt: skip
 
 
 def drawn_products(chance: random.Random) -> dict:
@@ -114,29 +94,6 @@ def drawn_products(chance: random.Random) -> dict:
         }
         if not min(given["values"]) <= of_products(**given) <= max(given["values"]):
             return given
-
-
-@Number(
-    aim="features",
-    section="Features decide the similarity",
-    asks=(
-        "Suppose you leave out the feature map. A query's products with three keys are <products>, "
-        "and linear attention uses them as they are. The values are <values>. What does the query "
-        "get?"
-    ),
-    draw=drawn_products,
-    way=lambda products, values: (
-        f"The weighted sum of the values is {as_a_sum(products, values)} = "
-        f"{show(dot(products, values))}.",
-        f"The weights sum to {show(sum(products))}, so the query gets "
-        f"{show(of_products(products, values).item())}.",
-        "That is beyond all the values, so it is no mean of them. The nearer the negative weights "
-        "come to cancelling the positive ones, the further off it may be.",
-    ),
-    check="Linear attention divides a weighted sum by the sum of the weights. What is each here?",
-)
-def negative_products(products, values):
-    return of_products(products, values)
 
 
 def of_products(products, values) -> torch.Tensor:
@@ -159,96 +116,91 @@ def alone(products, values):
     return double([1]), *columns
 
 
-@negative_products.mistake(
-    "That is the weighted sum of the values. By what does linear attention divide it?"
-)
 def not_divided(products, values):
     found = mutant(REORDERED, "the normaliser is missing")
     return found(*alone(products, values))[0, 0]
 
 
-@negative_products.mistake(
-    "You divided by the number of keys. The weights have a sum of their own."
-)
-def divided_by_three(products, values):
-    return not_divided(products, values) / 3
+negative_products = Number(
+    aim="features",
+    asks=(
+        "Suppose you leave out the feature map. A query's products with three keys are <products>, "
+        "and linear attention uses them as they are. The values are <values>. What does the query "
+        "get?"
+    ),
+    draw=drawn_products,
+    right=of_products,
+    steps=lambda products, values: (
+        f"The weighted sum of the values is {as_a_sum(products, values)} = "
+        f"{show(dot(products, values))}.",
+        f"The weights sum to {show(sum(products))}, so the query gets "
+        f"{show(of_products(products, values).item())}.",
+        "That is beyond all the values, so it is no mean of them. The nearer the negative weights "
+        "come to cancelling the positive ones, the further off it may be.",
+    ),
+    check="Linear attention divides a weighted sum by the sum of the weights. What is each here?",
+    mistakes={
+        "That is the weighted sum of the values. By what does linear attention divide it?":
+            not_divided,
+        "You divided by the number of keys. The weights have a sum of their own.":
+            lambda products, values: not_divided(products, values) / 3,
+        "You left the negative products out, as a feature map would see to. Here nothing does: "
+        "they count in both sums.":
+            lambda products, values: of_products([max(x, 0) for x in products], values),
+        "You divided by the sum of the absolute values. The normaliser is the plain sum of the "
+        "products, with their signs.":
+            lambda products, values: not_divided(products, values) / sum(map(abs, products)),
+        "You took the negative products for positive ones. No feature map changes them here: they "
+        "count with their signs, in both sums.":
+            lambda products, values: of_products([*map(abs, products)], values),
+    },
+)  # fmt: skip
 
 
-@negative_products.mistake(
-    "You left the negative products out, as a feature map would see to. Here nothing does: they "
-    "count in both sums."
-)
-def negative_left_out(products, values):
-    return of_products([max(x, 0) for x in products], values)
-
-
-@negative_products.mistake(
-    "You divided by the sum of the absolute values. The normaliser is the plain sum of the "
-    "products, with their signs."
-)
-def absolute_sum(products, values):
-    return not_divided(products, values) / sum(map(abs, products))
-
-
-@negative_products.mistake(
-    "You took the negative products for positive ones. No feature map changes them here: they "
-    "count with their signs, in both sums."
-)
-def signs_left_out(products, values):
-    return of_products([*map(abs, products)], values)
-
-
-FAULTS = {
-    "the normaliser counts the later keys too": "The sum of the keys' features is one for all "
-    "tokens, so it holds later keys. It has to be a running sum, as the states are.",
-    "the state leaves the token itself out": "Each token's own term is taken off its state, while "
-    "the normaliser still counts it. A token sees itself.",
-    "it is divided by the number of keys so far": "The sums are divided by the number of keys so "
-    "far. They have to be divided by the sum of the weights so far.",
-    "the sum runs over a width": "The running sum goes along the features. It has to go along the "
-    "tokens, which are the third axis from the end once each token has a matrix.",
-    "a query meets its own key before the sum": "Each query meets its own key alone, and these "
-    "products are summed. A query has to meet the sum of all keys so far.",
-}
-
-
-@Line(
+wrong_line_of_running_sums = Line(
     aim="four-forms",
-    section="Running sums",
     asks=(
         "These lines should compute causal linear attention by running sums. `phi_q` and `phi_k` "
         "are the features of queries and keys; in all three inputs, the tokens are the last axis "
         "but one. Which line is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "the normaliser counts the later keys too":
+            "The sum of the keys' features is one for all tokens, so it holds later keys. It has "
+            "to be a running sum, as the states are.",
+        "the state leaves the token itself out":
+            "Each token's own term is taken off its state, while the normaliser still counts it. "
+            "A token sees itself.",
+        "it is divided by the number of keys so far":
+            "The sums are divided by the number of keys so far. They have to be divided by the "
+            "sum of the weights so far.",
+        "the sum runs over a width":
+            "The running sum goes along the features. It has to go along the tokens, which are "
+            "the third axis from the end once each token has a matrix.",
+        "a query meets its own key before the sum":
+            "Each query meets its own key alone, and these products are summed. A query has to "
+            "meet the sum of all keys so far.",
+    },
     text_of=partial(texts, SUMS),
-    way=lambda mutant, plain: (
+    steps=(
         "Ask of each line which keys and values its result for token $i$ contains: it should be "
         "those up to $i$.",
     ),
     check="Follow three tokens of width 1 through the lines. What does each line give for the "
     "first of them?",
     minutes=3,
-)
-def wrong_line_of_running_sums():
-    return None
-
-
-wrong_line_of_running_sums.right_line(
-    "outer = ",
-    "That line is right: each key's features and its value make one matrix, and nothing is summed "
-    "yet.",
-)
-wrong_line_of_running_sums.right_line(
-    "sums = ",
-    "That line is right: it multiplies each query's features by the state of its own token.",
-)
-wrong_line_of_running_sums.right_line(
-    "return ",
-    "That line is right: it divides what was read by the total weight. Look at how the two are "
-    "computed.",
-)
-wrong_line_of_running_sums.right_line("def ", NAMES_ONLY)
+    mistakes={
+        "That line is right: each key's features and its value make one matrix, and nothing is "
+        "summed yet.":
+            "outer = ",
+        "That line is right: it multiplies each query's features by the state of its own token.":
+            "sums = ",
+        "That line is right: it divides what was read by the total weight. Look at how the two "
+        "are computed.":
+            "return ",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
 def drawn_step(chance: random.Random) -> dict:
@@ -275,9 +227,19 @@ def output_by_mutant(hint, **given):
     return mutant(STEP, hint)(*token(**given))[2][0]
 
 
-@Number(
+def written(state, z, key, value):
+    return [s + value * k for s, k in zip(state, key, strict=True)], [
+        a + b for a, b in zip(z, key, strict=True)
+    ]
+
+
+def value_in_z(state, z, key, value, query):
+    s, _ = written(state, z, key, value)
+    return dot(query, s) / dot(query, written(z, z, key, value)[0])
+
+
+output_of_a_step = Number(
     aim="four-forms",
-    section="A recurrent network",
     asks=(
         "Causal linear attention with two features and values of width 1 has read some tokens. Its "
         "state is S = <state>, with a number for each feature, and z = <z>. The next token's key "
@@ -285,7 +247,8 @@ def output_by_mutant(hint, **given):
         "What is its output?"
     ),
     draw=drawn_step,
-    way=lambda state, z, key, value, query: (
+    right=next_output,
+    steps=lambda state, z, key, value, query: (
         f"The token joins the state first: S becomes {show(state)} + {value} · {show(key)} = "
         f"{show(written(state, z, key, value)[0])}, and z becomes {show(z)} + {show(key)} = "
         f"{show(written(state, z, key, value)[1])}.",
@@ -297,83 +260,48 @@ def output_by_mutant(hint, **given):
     check="Write down the new S and the new z before the query reads either.",
     minutes=3,
     placement=True,
-)
-def output_of_a_step(**given):
-    return next_output(**given)
+    mistakes={
+        "Your token has read a state that it is not part of. In causal attention, does a token "
+        "see itself?":
+            partial(output_by_mutant, "the state is read before it is updated"),
+        "That is the weighted sum of the values. By what is it divided, so that it becomes a mean?":
+            partial(output_by_mutant, "the output is not normalised"),
+        "You divided by the sum of z. Each weight is a product with this query, and so is their "
+        "sum.":
+            partial(output_by_mutant, "it is divided by the sum of z"),
+        "You added the value to S without its key. What does the key decide about where the value "
+        "goes?":
+            partial(output_by_mutant, "the value is added without its key"),
+        "You added the key to S without its value. What is S a sum of?":
+            lambda state, z, key, value, query: (
+                dot(query, written(state, z, key, 1)[0]) / dot(query, written(state, z, key, 1)[1])
+            ),
+        "You added the value to z as well. What does z sum?": value_in_z,
+        "Your token has joined z, but not S. What is S to hold of it?":
+            lambda state, z, key, value, query: (
+                dot(query, state) / dot(query, written(state, z, key, value)[1])
+            ),
+        "You exchanged the key and the query. Which of the two is written, and which one reads?":
+            lambda state, z, key, value, query: output_of_a_step.right(
+                state=state, z=z, key=query, value=value, query=key
+            ),
+        "Your token has joined S, but not z. What does z sum?":
+            lambda state, z, key, value, query: (
+                dot(query, written(state, z, key, value)[0]) / dot(query, z)
+            ),
+    },
+)  # fmt: skip
 
 
-def written(state, z, key, value):
-    return [s + value * k for s, k in zip(state, key, strict=True)], [
-        a + b for a, b in zip(z, key, strict=True)
-    ]
-
-
-@output_of_a_step.mistake(
-    "Your token has read a state that it is not part of. In causal attention, does a token see "
-    "itself?"
-)
-def read_first(**given):
-    return output_by_mutant("the state is read before it is updated", **given)
-
-
-@output_of_a_step.mistake(
-    "That is the weighted sum of the values. By what is it divided, so that it becomes a mean?"
-)
-def not_normalised(**given):
-    return output_by_mutant("the output is not normalised", **given)
-
-
-@output_of_a_step.mistake(
-    "You divided by the sum of z. Each weight is a product with this query, and so is their sum."
-)
-def sum_of_z(**given):
-    return output_by_mutant("it is divided by the sum of z", **given)
-
-
-@output_of_a_step.mistake(
-    "You added the value to S without its key. What does the key decide about where the value goes?"
-)
-def without_its_key(**given):
-    return output_by_mutant("the value is added without its key", **given)
-
-
-@output_of_a_step.mistake("You added the key to S without its value. What is S a sum of?")
-def key_without_its_value(state, z, key, value, query):
-    return dot(query, written(state, z, key, 1)[0]) / dot(query, written(state, z, key, 1)[1])
-
-
-@output_of_a_step.mistake("You added the value to z as well. What does z sum?")
-def value_in_z(state, z, key, value, query):
-    s, _ = written(state, z, key, value)
-    return dot(query, s) / dot(query, written(z, z, key, value)[0])
-
-
-@output_of_a_step.mistake("Your token has joined z, but not S. What is S to hold of it?")
-def joined_z_alone(state, z, key, value, query):
-    return dot(query, state) / dot(query, written(state, z, key, value)[1])
-
-
-@output_of_a_step.mistake(
-    "You exchanged the key and the query. Which of the two is written, and which one reads?"
-)
-def key_and_query_exchanged(state, z, key, value, query):
-    return output_of_a_step.right(state=state, z=z, key=query, value=value, query=key)
-
-
-@output_of_a_step.mistake("Your token has joined S, but not z. What does z sum?")
-def joined_s_alone(state, z, key, value, query):
-    return dot(query, written(state, z, key, value)[0]) / dot(query, z)
-
-
-@Choice(
+after_an_exchange = Choice(
     aim="four-forms",
-    section="Chunks",
     asks=(
         "Five tokens go through causal linear attention without positions. You exchange the first "
         "two of them, each with its query, key and value. Which tokens get another output than "
         "before?"
     ),
-    way=lambda: (
+    right="the two that are exchanged, because they alone read another sum",
+    steps=(
         "The state after the first two tokens is a sum of two terms, which does not depend on "
         "their order. So the three later tokens read the same states as before.",
         "The token that stood first saw only itself, and now sees the other as well. With the "
@@ -382,43 +310,28 @@ def joined_s_alone(state, z, key, value, query):
     ),
     check="Write down the sum of terms that each of the five tokens reads, before and after.",
     minutes=1,
-)
-def after_an_exchange():
-    return "the two that are exchanged, because they alone read another sum"
+    mistakes={
+        "A complete sum does not depend on the order of its terms. But do the first two tokens "
+        "read a complete sum?":
+            "none, because a sum does not depend on the order of its terms",
+        "The later states do contain both tokens. Does it matter to a sum which of the two was "
+        "added first?":
+            "all five, because every later state contains the two",
+        "The later tokens read a sum that contains the two. Which of its terms has changed?":
+            "the three later ones, because what they read was written in another order",
+    },
+)  # fmt: skip
 
 
-@after_an_exchange.mistake(
-    "A complete sum does not depend on the order of its terms. But do the first two tokens read a "
-    "complete sum?"
-)
-def no_token():
-    return "none, because a sum does not depend on the order of its terms"
-
-
-@after_an_exchange.mistake(
-    "The later states do contain both tokens. Does it matter to a sum which of the two was added "
-    "first?"
-)
-def every_token():
-    return "all five, because every later state contains the two"
-
-
-@after_an_exchange.mistake(
-    "The later tokens read a sum that contains the two. Which of its terms has changed?"
-)
-def the_later_tokens():
-    return "the three later ones, because what they read was written in another order"
-
-
-@Choice(
+first_failure = Choice(
     aim="fixed-state",
-    section="What a state cannot recall",
     asks=(
         "Linear attention with the 16 features elu(x) + 1 stores random keys of width 16 and norm "
         "1 with random values. Then each key, multiplied by as large a number as you like, asks "
         "for its own value. With how many stored keys does the answer begin to be wrong?"
     ),
-    way=lambda: (
+    right="with two, because each query gives weight to both",
+    steps=(
         "One key is recalled exactly, since the sum of weights is its own weight.",
         "With two, the weight of each key is the product of its features and those of the query. "
         "All features are positive, so the other key has weight, too, and some of its value is in "
@@ -428,30 +341,17 @@ def the_later_tokens():
     ),
     check="What weight does a query give to a key that is not its own? Can it be 0?",
     minutes=1,
-)
-def first_failure():
-    return "with two, because each query gives weight to both"
-
-
-@first_failure.mistake("The rank says from where on recall has to fail. Can it fail before?")
-def by_the_rank():
-    return "with 17, because the rank is at most 16"
-
-
-@first_failure.mistake(
-    "A large number makes a softmax sharp. What does it do to weights that are products of "
-    "features, divided by their sum?"
-)
-def sharp_enough():
-    return "with no number of them, if the keys are multiplied by enough"
-
-
-@first_failure.mistake(
-    "A single key has all the weight, whatever its product with the query is. What is it divided "
-    "by?"
-)
-def at_once():
-    return "with one, because its features are not the key itself"
+    mistakes={
+        "The rank says from where on recall has to fail. Can it fail before?":
+            "with 17, because the rank is at most 16",
+        "A large number makes a softmax sharp. What does it do to weights that are products of "
+        "features, divided by their sum?":
+            "with no number of them, if the keys are multiplied by enough",
+        "A single key has all the weight, whatever its product with the query is. What is it "
+        "divided by?":
+            "with one, because its features are not the key itself",
+    },
+)  # fmt: skip
 
 
 def of_two_keys(size: int, first: int, second: int):
@@ -464,9 +364,8 @@ def weighed(hint: str, size: int, first: int, second: int):
     return (mutant(WEIGHTS, hint)(q, k) @ v)[0, 0]
 
 
-@Number(
+recalled_by_the_first = Number(
     aim="fixed-state",
-    section="Positive features interfere",
     asks=(
         "Linear attention has the features elu(x) + 1, which is x + 1 for positive x and exp(x) "
         "for all others. It stores two keys, (<size>, 0) and (0, <size>), with the values <first> "
@@ -477,7 +376,8 @@ def weighed(hint: str, size: int, first: int, second: int):
         "first": (size + 2) ** 2 * chance.choice([1, 2, 3]),
         "second": (size + 2) ** 2 * chance.choice([-1, 1, 2]),
     },
-    way=lambda size, first, second: (
+    right=lambda size, first, second: linear_attention(*of_two_keys(size, first, second))[0, 0],
+    steps=lambda size, first, second: (
         f"The features of the query and of the first key are ({size + 1}, 1), those of the second "
         f"key (1, {size + 1}).",
         f"The products are {size + 1} · {size + 1} + 1 = {(size + 1) ** 2 + 1} and "
@@ -488,83 +388,30 @@ def weighed(hint: str, size: int, first: int, second: int):
     ),
     check="The two weights are positive and sum to 1. What are they?",
     placement=True,
-)
-def recalled_by_the_first(size, first, second):
-    return linear_attention(*of_two_keys(size, first, second))[0, 0]
-
-
-@recalled_by_the_first.mistake(
-    "In your answer, the second key has no weight. What are the features of a 0?"
-)
-def keys_as_features(**given):
-    return weighed("q and k have no features yet", **given)
-
-
-@recalled_by_the_first.mistake(
-    "You took features on one side only. What is turned into features: the query, the keys, or "
-    "both?"
-)
-def one_side_alone(**given):
-    return weighed("the keys have no features", **given)
-
-
-@recalled_by_the_first.mistake(
-    "That is the weighted sum of the values. Divide it by the sum of the two weights."
-)
-def weights_not_divided(**given):
-    return weighed("the rows do not sum to 1", **given)
-
-
-@recalled_by_the_first.mistake(
-    "You gave each key the other's weight. Which key is equal to the query?"
-)
-def weights_exchanged(size, first, second):
-    return recalled_by_the_first.right(size, second, first)
-
-
-@recalled_by_the_first.mistake(
-    "You gave both values the same weight. Is the query as close to the second key as to the first?"
-)
-def alike(size, first, second):
-    return (first + second) / 2
-
-
-@recalled_by_the_first.mistake(
-    "That is the first value's part of the mean. What does the second key's weight bring with it?"
-)
-def without_the_second(size, first, second):
-    return recalled_by_the_first.right(size, first, 0)
+    mistakes={
+        "In your answer, the second key has no weight. What are the features of a 0?":
+            partial(weighed, "q and k have no features yet"),
+        "You took features on one side only. What is turned into features: the query, the keys, "
+        "or both?":
+            partial(weighed, "the keys have no features"),
+        "That is the weighted sum of the values. Divide it by the sum of the two weights.":
+            partial(weighed, "the rows do not sum to 1"),
+        "You gave each key the other's weight. Which key is equal to the query?":
+            lambda size, first, second: recalled_by_the_first.right(size, second, first),
+        "You gave both values the same weight. Is the query as close to the second key as to the "
+        "first?":
+            lambda size, first, second: (first + second) / 2,
+        "That is the first value's part of the mean. What does the second key's weight bring with "
+        "it?":
+            lambda size, first, second: recalled_by_the_first.right(size, first, 0),
+    },
+)  # fmt: skip
 
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
-@Maps(
-    aim="fixed-state",
-    section="Gates and state-space models",
-    asks=(
-        "Before each of <n> tokens is added to a state, a gate multiplies the whole state. The "
-        "gate is 1 at every token but the <which>, where it is <gate>. All products of queries and "
-        "keys are 1, and nothing is divided. Which map shows the weight of each key (column) for "
-        "each query (row)?"
-    ),
-    draw=lambda chance: {
-        "n": (n := chance.choice([5, 6])),
-        "at": (at := chance.randrange(1, n - 1)),
-        "which": ORDINALS[at],
-        "gate": chance.choice([0.0, 0.25, 0.5]),
-    },
-    way=lambda n, at, which, gate: (
-        f"Before the {which} token, nothing fades: each query gives weight 1 to every key so far.",
-        f"At the {which}, all that the state holds is multiplied by {show(gate)}: the keys before "
-        "it. Its own key is added afterwards, whole.",
-        "No later token brings back what was lost, so in all the rows from there on, the earlier "
-        f"keys have weight {show(gate)}.",
-    ),
-    check="Write down the state after each token, as a sum of keys with numbers in front.",
-    minutes=2,
-)
-def weights_with_a_gate(n, at, which, gate):
+def gated_weights(n, at, which, gate):
     state, rows = double([0] * n), []
     for value, one in zip(torch.eye(n).double(), gates(n, at, gate), strict=True):
         state = gated_write(state, double(1), value, one)
@@ -583,33 +430,63 @@ def gates_by_mutant(hint, n, at, which, gate):
     return mutant(RECURRENCE, hint)(gates(n, at, gate).expand(n, n), torch.eye(n).double())
 
 
-@weights_with_a_gate.mistake(
-    "There the gate also multiplies the key of its own token. Is that key in the state already "
-    "when the gate acts?"
-)
-def own_key_too(**given):
-    return gates_by_mutant("a_t multiplies b_t, too", **given)
-
-
-@weights_with_a_gate.mistake(
-    "There the gate acts one token late. Does it act before its own token is added, or after?"
-)
-def one_late(**given):
-    return gates_by_mutant("the factor of the step before is used", **given)
-
-
-@weights_with_a_gate.mistake(
-    "There only one query reads a faded state. From which state do the later tokens get theirs?"
-)
 def one_row(n, at, which, gate):
     whole = torch.ones(n, n).double().tril()
     whole[at, :at] = gate
     return whole
 
 
-@Row(
+weights_with_a_gate = Maps(
     aim="fixed-state",
-    section="The delta rule",
+    asks=(
+        "Before each of <n> tokens is added to a state, a gate multiplies the whole state. The "
+        "gate is 1 at every token but the <which>, where it is <gate>. All products of queries and "
+        "keys are 1, and nothing is divided. Which map shows the weight of each key (column) for "
+        "each query (row)?"
+    ),
+    draw=lambda chance: {
+        "n": (n := chance.choice([5, 6])),
+        "at": (at := chance.randrange(1, n - 1)),
+        "which": ORDINALS[at],
+        "gate": chance.choice([0.0, 0.25, 0.5]),
+    },
+    right=gated_weights,
+    steps=lambda n, at, which, gate: (
+        f"Before the {which} token, nothing fades: each query gives weight 1 to every key so far.",
+        f"At the {which}, all that the state holds is multiplied by {show(gate)}: the keys before "
+        "it. Its own key is added afterwards, whole.",
+        "No later token brings back what was lost, so in all the rows from there on, the earlier "
+        f"keys have weight {show(gate)}.",
+    ),
+    check="Write down the state after each token, as a sum of keys with numbers in front.",
+    minutes=2,
+    mistakes={
+        "There the gate also multiplies the key of its own token. Is that key in the state "
+        "already when the gate acts?":
+            partial(gates_by_mutant, "a_t multiplies b_t, too"),
+        "There the gate acts one token late. Does it act before its own token is added, or after?":
+            partial(gates_by_mutant, "the factor of the step before is used"),
+        "There only one query reads a faded state. From which state do the later tokens get "
+        "theirs?":
+            one_row,
+    },
+)  # fmt: skip
+
+
+def recall_by_each_rule(old, new, beta):
+    key, value = double(0.6, 0.8), double(new)
+    state = key[:, None] * old
+    added = gated_write(state, key, value, torch.ones(1).double())
+    corrected = delta_write(state, key, value, torch.tensor(beta).double())
+    return (key @ added)[0], (key @ corrected)[0]
+
+
+def replaced(old, new, beta):
+    return new, old + beta * (new - old)
+
+
+recalled_afterwards = Row(
+    aim="fixed-state",
     asks=(
         "For a key of norm 1, a state recalls the value <old>. The same key now comes again with "
         "the value <new>. What does the state recall for it afterwards: first, if the token is "
@@ -619,7 +496,8 @@ def one_row(n, at, which, gate):
         **dict(zip(("old", "new"), chance.sample([-12, -8, 4, 16, 20], 2), strict=True)),
         "beta": chance.choice([0.25, 0.75]),
     },
-    way=lambda old, new, beta: (
+    right=recall_by_each_rule,
+    steps=lambda old, new, beta: (
         f"A sum holds both: {show(old)} + {show(new)} = {show(old + new)}.".replace("+ −", "− "),
         f"The delta rule reads {show(old)} first. What is missing is {show(new)} − {show(old)} = "
         f"{show(new - old)}.".replace("− −", "+ "),
@@ -627,53 +505,21 @@ def one_row(n, at, which, gate):
         f"{show(old + beta * (new - old))}.",
     ),
     check="With β = 1, the delta rule would recall the new value, and with β = 0 the old one.",
-)
-def recalled_afterwards(old, new, beta):
-    key, value = double(0.6, 0.8), double(new)
-    state = key[:, None] * old
-    added = gated_write(state, key, value, torch.ones(1).double())
-    corrected = delta_write(state, key, value, torch.tensor(beta).double())
-    return (key @ added)[0], (key @ corrected)[0]
-
-
-@recalled_afterwards.mistake(
-    "By the delta rule, you added a share of the new value. The rule adds a share of what is "
-    "missing: read the state first."
-)
-def share_of_the_value(old, new, beta):
-    return old + new, old + beta * new
-
-
-@recalled_afterwards.mistake("You corrected the whole error. How much of it does β correct?")
-def wholly_corrected(old, new, beta):
-    return old + new, new
-
-
-@recalled_afterwards.mistake(
-    "In your sum, the new value has replaced the old one. What takes the old one out of a sum?"
-)
-def replaced(old, new, beta):
-    return new, old + beta * (new - old)
-
-
-@recalled_afterwards.mistake(
-    "You gave the old value the weight β, and the new one the rest. Which of the two does the rule "
-    "reach if β is 1?"
-)
-def other_share(old, new, beta):
-    return old + new, new + beta * (old - new)
-
-
-@recalled_afterwards.mistake(
-    "By the delta rule, your second number is what is added to the state. What does the state "
-    "recall with it?"
-)
-def only_what_is_added(old, new, beta):
-    return old + new, beta * (new - old)
-
-
-@recalled_afterwards.mistake(
-    "You moved away from the new value. What is missing: new − old, or old − new?"
-)
-def moved_away(old, new, beta):
-    return old + new, old - beta * (new - old)
+    mistakes={
+        "By the delta rule, you added a share of the new value. The rule adds a share of what is "
+        "missing: read the state first.":
+            lambda old, new, beta: (old + new, old + beta * new),
+        "You corrected the whole error. How much of it does β correct?":
+            lambda old, new, beta: (old + new, new),
+        "In your sum, the new value has replaced the old one. What takes the old one out of a sum?":
+            replaced,
+        "You gave the old value the weight β, and the new one the rest. Which of the two does the "
+        "rule reach if β is 1?":
+            lambda old, new, beta: (old + new, new + beta * (old - new)),
+        "By the delta rule, your second number is what is added to the state. What does the state "
+        "recall with it?":
+            lambda old, new, beta: (old + new, beta * (new - old)),
+        "You moved away from the new value. What is missing: new − old, or old − new?":
+            lambda old, new, beta: (old + new, old - beta * (new - old)),
+    },
+)  # fmt: skip

@@ -1,5 +1,7 @@
 """The questions of the chapter on multi-head attention."""
 
+from functools import partial
+
 import torch
 
 from attncourse.course import exercise
@@ -30,9 +32,23 @@ def heads_of_a_query(scores, values) -> torch.Tensor:
     return join_heads(attention(torch.ones_like(k[:, :1]), k, v))[0]
 
 
-@Row(
+def weighted_by_the_scores(first, second, values, others, up, down):
+    weights = [double(*scores) for scores in (first, second)]
+    heads = [
+        (w / w.sum().clamp(min=1)) @ double(*v)
+        for w, v in zip(weights, (values, others), strict=True)
+    ]
+    return torch.stack(heads) @ double(up, down)
+
+
+def weighted_by_the_exponentials(first, second, values, others, up, down):
+    weights = (double(*scores).exp() for scores in (first, second))
+    heads = [w @ double(*v) for w, v in zip(weights, (values, others), strict=True)]
+    return torch.stack(heads) @ double(up, down)
+
+
+layer_by_hand = Row(
     aim="build-layer",
-    section="Three tokens by hand",
     asks=(
         "A layer has two heads of width 1. With two tokens, a query has the scores <first> in head "
         "0 and <second> in head 1. The values of the two tokens are <values> in head 0 and "
@@ -47,7 +63,10 @@ def heads_of_a_query(scores, values) -> torch.Tensor:
         "up": chance.choice([(1, 1), (1, 2), (2, 0)]),
         "down": chance.choice([(-1, 1), (0, 1), (1, -1)]),
     },
-    way=lambda first, second, values, others, up, down: (
+    right=lambda first, second, values, others, up, down: (
+        heads_of_a_query([first, second], [values, others]) @ double(up, down)
+    ),
+    steps=lambda first, second, values, others, up, down: (
         *(
             f"Head {i}: the exponentials are {s[0].number} and {s[1].number}, so the mean of the "
             f"values is ({s[0].number} · {show(v[0])} + {s[1].number} · {show(v[1])}) / "
@@ -63,92 +82,40 @@ def heads_of_a_query(scores, values) -> torch.Tensor:
     "by $W_O$.",
     minutes=3,
     placement=True,
-)
-def layer_by_hand(first, second, values, others, up, down):
-    return heads_of_a_query([first, second], [values, others]) @ double(up, down)
-
-
-@layer_by_hand.mistake(
-    "Those are the two heads side by side. What does the layer do with them at the end?"
-)
-def without_the_last_matrix(first, second, values, others, up, down):
-    return heads_of_a_query([first, second], [values, others])
-
-
-@layer_by_hand.mistake(
-    "You took the columns of $W_O$ for its rows. The joined heads are a row, and it stands to the "
-    "left of $W_O$."
-)
-def from_the_other_side(first, second, values, others, up, down):
-    return double(up, down) @ heads_of_a_query([first, second], [values, others])
-
-
-@layer_by_hand.mistake(
-    "You used the weights of head 0 in both heads. What are the weights in head 1?"
-)
-def one_map_for_both(first, second, values, others, up, down):
-    return layer_by_hand.right(first, first, values, others, up, down)
-
-
-@layer_by_hand.mistake(
-    "You took the plain mean of the values in both heads. Where the scores of a head differ, its "
-    "weights do, too."
-)
-def plain_means(first, second, values, others, up, down):
-    return layer_by_hand.right((0, 0), (0, 0), values, others, up, down)
-
-
-@layer_by_hand.mistake(
-    "You gave the larger weight to the smaller score. Which token has the score ln 3 in head 0?"
-)
-def weights_exchanged(first, second, values, others, up, down):
-    return layer_by_hand.right(first[::-1], second[::-1], values, others, up, down)
-
-
-@layer_by_hand.mistake("You weighted by the scores. What is exp(ln 3), and what is exp(0)?")
-def weighted_by_the_scores(first, second, values, others, up, down):
-    weights = [double(*scores) for scores in (first, second)]
-    heads = [
-        (w / w.sum().clamp(min=1)) @ double(*v)
-        for w, v in zip(weights, (values, others), strict=True)
-    ]
-    return torch.stack(heads) @ double(up, down)
-
-
-@layer_by_hand.mistake("You weighted by the exponentials. What do the weights of a head sum to?")
-def weighted_by_the_exponentials(first, second, values, others, up, down):
-    weights = (double(*scores).exp() for scores in (first, second))
-    heads = [w @ double(*v) for w, v in zip(weights, (values, others), strict=True)]
-    return torch.stack(heads) @ double(up, down)
-
-
-@layer_by_hand.mistake(
-    "You took one token's values for one head's. Which two numbers does head 0 average?"
-)
-def by_tokens(first, second, values, others, up, down):
-    return layer_by_hand.right(first, second, *zip(values, others, strict=True), up, down)
-
-
-@Maps(
-    aim="build-layer",
-    section="Split, attend, join",
-    asks=(
-        "The matrix `x` holds <n> tokens of width 4, one in each row. Two heads are to share the "
-        "width. Somebody splits with `x.view(2, <n>, 2)`, whose shape is right: (heads, length, "
-        "width). Which map marks the numbers of `x` that head <head> gets?"
-    ),
-    draw=lambda chance: {"n": chance.choice([3, 5]), "head": chance.choice([0, 1])},
-    way=lambda n, head: (
-        "`view` keeps the order in which the numbers are stored: row after row.",
-        f"So it deals the {4 * n} numbers out in that order: the first {2 * n} to head 0, the rest "
-        "to head 1.",
-        f"{2 * n} numbers are {n / 2} rows of four, so each head gets some of the tokens, and "
-        "neither sees the whole sequence.",
-    ),
-    check="Number the entries of `x` row by row. Which of them come first in the result?",
-)
-def numbers_of_a_view(n, head):
-    return read_by(mutant(IN_HEADS, "the sequence is cut"), n, head)
+    mistakes={
+        "Those are the two heads side by side. What does the layer do with them at the end?":
+            lambda first, second, values, others, up, down: heads_of_a_query(
+                [first, second], [values, others]
+            ),
+        "You took the columns of $W_O$ for its rows. The joined heads are a row, and it stands to "
+        "the left of $W_O$.":
+            lambda first, second, values, others, up, down: (
+                double(up, down) @ heads_of_a_query([first, second], [values, others])
+            ),
+        "You used the weights of head 0 in both heads. What are the weights in head 1?":
+            lambda first, second, values, others, up, down: layer_by_hand.right(
+                first, first, values, others, up, down
+            ),
+        "You took the plain mean of the values in both heads. Where the scores of a head differ, "
+        "its weights do, too.":
+            lambda first, second, values, others, up, down: layer_by_hand.right(
+                (0, 0), (0, 0), values, others, up, down
+            ),
+        "You gave the larger weight to the smaller score. Which token has the score ln 3 in head "
+        "0?":
+            lambda first, second, values, others, up, down: layer_by_hand.right(
+                first[::-1], second[::-1], values, others, up, down
+            ),
+        "You weighted by the scores. What is exp(ln 3), and what is exp(0)?":
+            weighted_by_the_scores,
+        "You weighted by the exponentials. What do the weights of a head sum to?":
+            weighted_by_the_exponentials,
+        "You took one token's values for one head's. Which two numbers does head 0 average?":
+            lambda first, second, values, others, up, down: layer_by_hand.right(
+                first, second, *zip(values, others, strict=True), up, down
+            ),
+    },
+)  # fmt: skip
 
 
 def read_by(attend, n: int, head: int) -> torch.Tensor:
@@ -160,38 +127,34 @@ def read_by(attend, n: int, head: int) -> torch.Tensor:
     return v.grad.sign()
 
 
-@numbers_of_a_view.mistake(
-    "Those are the numbers that the head should get. In which order does `view` go through the "
-    "numbers of `x`?"
-)
-def half_of_each_row(n, head):
-    return read_by(attend_in_heads, n, head)
-
-
-@numbers_of_a_view.mistake(
-    "There the heads take turns within each row. Which numbers stand next to each other in memory, "
-    "and does `view` move any of them?"
-)
-def taking_turns(n, head):
-    return read_by(mutant(IN_HEADS, "a head takes every so many"), n, head)
-
-
-@numbers_of_a_view.mistake("That is what the other head gets. Heads are counted from 0.")
-def the_other_head(n, head):
-    return numbers_of_a_view.right(n, 1 - head)
-
-
-FAULTS = {
-    "the scale is that of the whole width": "After the split, `q.shape[-1]` is the width of one "
-    "head. That is the number of products in a score, so its root alone is the scale.",
-    "the mean is of the keys": "The third of the three has to be `v`: the keys decide the weights, "
-    "and the values are what is averaged.",
-    "the softmax runs over the heads": "The axes of the scores are (heads, n, m), so -3 is the "
-    "heads. Each head needs weights that sum to 1 over the keys.",
-    "the mask's new axis is at the wrong place": "A mask of shape (batch, n, m) would become "
-    "(batch, n, 1, m). To fit (batch, heads, n, m), it needs the new axis in third place from the "
-    "end.",
-}
+numbers_of_a_view = Maps(
+    aim="build-layer",
+    asks=(
+        "The matrix `x` holds <n> tokens of width 4, one in each row. Two heads are to share the "
+        "width. Somebody splits with `x.view(2, <n>, 2)`, whose shape is right: (heads, length, "
+        "width). Which map marks the numbers of `x` that head <head> gets?"
+    ),
+    draw=lambda chance: {"n": chance.choice([3, 5]), "head": chance.choice([0, 1])},
+    right=lambda n, head: read_by(mutant(IN_HEADS, "the sequence is cut"), n, head),
+    steps=lambda n, head: (
+        "`view` keeps the order in which the numbers are stored: row after row.",
+        f"So it deals the {4 * n} numbers out in that order: the first {2 * n} to head 0, the rest "
+        "to head 1.",
+        f"{2 * n} numbers are {n / 2} rows of four, so each head gets some of the tokens, and "
+        "neither sees the whole sequence.",
+    ),
+    check="Number the entries of `x` row by row. Which of them come first in the result?",
+    mistakes={
+        "Those are the numbers that the head should get. In which order does `view` go through "
+        "the numbers of `x`?":
+            lambda n, head: read_by(attend_in_heads, n, head),
+        "There the heads take turns within each row. Which numbers stand next to each other in "
+        "memory, and does `view` move any of them?":
+            lambda n, head: read_by(mutant(IN_HEADS, "a head takes every so many"), n, head),
+        "That is what the other head gets. Heads are counted from 0.":
+            lambda n, head: numbers_of_a_view.right(n, 1 - head),
+    },
+)  # fmt: skip
 
 
 def named(hint: str) -> dict[str, str]:
@@ -199,38 +162,44 @@ def named(hint: str) -> dict[str, str]:
     return {key: text.replace("plain", IN_HEADS) for key, text in texts(IN_HEADS, hint).items()}
 
 
-@Line(
+wrong_line_in_heads = Line(
     aim="build-layer",
-    section="The mask has no axis for the heads",
     asks=(
         "This function attends in `heads` heads. `split` cuts the width into heads and puts them "
         "in front of the length; `join` undoes that. `softmax` fills forbidden scores and runs "
         "over the last axis, unless `axis` is given. `mask` has the shape (batch, n, m). Which "
         "line is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "the scale is that of the whole width":
+            "After the split, `q.shape[-1]` is the width of one head. That is the number of "
+            "products in a score, so its root alone is the scale.",
+        "the mean is of the keys":
+            "The third of the three has to be `v`: the keys decide the weights, and the values "
+            "are what is averaged.",
+        "the softmax runs over the heads":
+            "The axes of the scores are (heads, n, m), so -3 is the heads. Each head needs "
+            "weights that sum to 1 over the keys.",
+        "the mask's new axis is at the wrong place":
+            "A mask of shape (batch, n, m) would become (batch, n, 1, m). To fit (batch, heads, "
+            "n, m), it needs the new axis in third place from the end.",
+    },
     text_of=named,
-    way=lambda mutant, plain: (
+    steps=(
         "Write the shape of each result beside its line: q is (batch, heads, n, width of a head) "
         "after the split, and the scores are (batch, heads, n, m).",
     ),
     check="Write the shape of each result beside its line. What does every axis stand for?",
     minutes=3,
-)
-def wrong_line_in_heads():
-    return None
-
-
-wrong_line_in_heads.right_line(
-    "is not None",
-    "That line is right: where there is no mask, nothing has to be given an axis.",
-)
-wrong_line_in_heads.right_line(
-    "return join",
-    "That line is right: the weights meet the values, and the outputs of the heads are put side by "
-    "side.",
-)
-wrong_line_in_heads.right_line("def ", NAMES_ONLY)
+    mistakes={
+        "That line is right: where there is no mask, nothing has to be given an axis.":
+            "is not None",
+        "That line is right: the weights meet the values, and the outputs of the heads are put "
+        "side by side.":
+            "return join",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
 # the query of "told" in the chapter, and the keys of its sentence: subjects, and the object
@@ -239,9 +208,13 @@ KEYS = torch.zeros(6, 8).double()
 KEYS[0, 2] = KEYS[4, 2] = KEYS[2, 4] = 1
 
 
-@Number(
+def in_four_heads() -> torch.Tensor:
+    """The weight of "Anna" in each of the four heads."""
+    return attention_weights(split_heads(TOLD, 4), split_heads(KEYS, 4))[:, 0, 0]
+
+
+all_in_one_head = Number(
     aim="two-products",
-    section="Four heads set by hand",
     asks=(
         'Four heads read *Anna told Paul her sister lied*, and "told" is the query. In head 1, '
         '"Anna" and "sister" have the same large score; in head 2, "Paul" has that score. All '
@@ -249,7 +222,8 @@ KEYS[0, 2] = KEYS[4, 2] = KEYS[2, 4] = 1
         "up to a factor, its scores are the sums of those in the four, and the large ones are "
         'still large. About how much weight does "told" give to "Anna"?'
     ),
-    way=lambda: (
+    right=lambda: attention_weights(TOLD, KEYS)[0, 0],
+    steps=(
         'The sums of the scores are large for "Anna", "Paul" and "sister", equally so, and 0 for '
         "the other three words.",
         "One softmax turns them into weights: three words share nearly all of it.",
@@ -258,58 +232,43 @@ KEYS[0, 2] = KEYS[4, 2] = KEYS[2, 4] = 1
     ),
     check='There are six words. Do your weights of "Anna", "Paul", "sister" and the rest sum to 1?',
     tolerance=0.015,
-)
-def all_in_one_head():
-    return attention_weights(TOLD, KEYS)[0, 0]
+    mistakes={
+        'That is the weight of "Anna" in head 1. Now the scores of head 2 stand in the same sums: '
+        "whose is large there?":
+            lambda: in_four_heads()[1],
+        "You gave half of the weight to what head 1 finds and half to what head 2 finds. In one "
+        "softmax, the heads have no shares of their own: which words have a large score?":
+            lambda: in_four_heads()[1:3].mean(),
+        "You averaged the weights of the four heads. Here the scores are added, and the softmax "
+        "comes afterwards.":
+            lambda: in_four_heads().mean(),
+        'You took a quarter of the weight of "Anna" in head 1. Here the scores are added, and the '
+        "softmax comes afterwards: which words have a large sum?":
+            lambda: in_four_heads()[1] / 4,
+        "You shared the weight among all six words. What is exp of a large score, beside exp(0)?":
+            lambda: 1 / len(KEYS),
+    },
+)  # fmt: skip
 
 
-def in_four_heads() -> torch.Tensor:
-    """The weight of "Anna" in each of the four heads."""
-    return attention_weights(split_heads(TOLD, 4), split_heads(KEYS, 4))[:, 0, 0]
+def head_output(v_first, v_second, o_first, o_second, head, token):
+    matrices = head_matrices(double(v_first, v_second).T, double(o_first, o_second).T, 2)
+    return (double(token) @ matrices[head])[0]
 
 
-@all_in_one_head.mistake(
-    'That is the weight of "Anna" in head 1. Now the scores of head 2 stand in the same sums: '
-    "whose is large there?"
-)
-def as_in_head_1():
-    return in_four_heads()[1]
+def added_by(hint: str, v_first, v_second, o_first, o_second, head, token) -> torch.Tensor:
+    """The same, by a wrong way to the matrices of the heads."""
+    w_v, w_o = double(v_first, v_second).T, double(o_first, o_second).T
+    return (double(token) @ mutant(MATRICES, hint)(w_v, w_o, 2)[head])[0]
 
 
-@all_in_one_head.mistake(
-    "You gave half of the weight to what head 1 finds and half to what head 2 finds. In one "
-    "softmax, the heads have no shares of their own: which words have a large score?"
-)
-def half_for_each_head():
-    return in_four_heads()[1:3].mean()
+def as_if_tokens_were_columns(v_first, v_second, o_first, o_second, head, token):
+    value = mean_of(token, (v_first, v_second)[head])
+    return value * o_first[head], value * o_second[head]
 
 
-@all_in_one_head.mistake(
-    "You averaged the weights of the four heads. Here the scores are added, and the softmax comes "
-    "afterwards."
-)
-def mean_of_the_maps():
-    return in_four_heads().mean()
-
-
-@all_in_one_head.mistake(
-    'You took a quarter of the weight of "Anna" in head 1. Here the scores are added, and the '
-    "softmax comes afterwards: which words have a large sum?"
-)
-def a_quarter_of_head_1():
-    return in_four_heads()[1] / 4
-
-
-@all_in_one_head.mistake(
-    "You shared the weight among all six words. What is exp of a large score, beside exp(0)?"
-)
-def among_all_words():
-    return 1 / len(KEYS)
-
-
-@Row(
+what_a_head_adds = Row(
     aim="two-products",
-    section="The scores and the output hold two products",
     asks=(
         "A layer of width 2 has two heads of width 1. Tokens are rows. $W_V$ has the rows "
         "<v_first> and <v_second>, and $W_O$ has the rows <o_first> and <o_second>. In head "
@@ -324,7 +283,8 @@ def among_all_words():
         "head": chance.choice([0, 1]),
         "token": tuple(chance.sample(range(1, 4), 2)),
     },
-    way=lambda v_first, v_second, o_first, o_second, head, token: (
+    right=head_output,
+    steps=lambda v_first, v_second, o_first, o_second, head, token: (
         f"The value of the token in head {head} is its product with column {head} of $W_V$: "
         f"{token[0]} · {show(v_first[head])} + {token[1]} · {show(v_second[head])} = "
         f"{show(value := token[0] * v_first[head] + token[1] * v_second[head])}.",
@@ -335,87 +295,26 @@ def among_all_words():
     check="How many numbers does a head of width 1 carry from the token? And which part of $W_O$ "
     "turns them into two?",
     placement=True,
-)
-def what_a_head_adds(v_first, v_second, o_first, o_second, head, token):
-    matrices = head_matrices(double(v_first, v_second).T, double(o_first, o_second).T, 2)
-    return (double(token) @ matrices[head])[0]
-
-
-def added_by(hint: str, v_first, v_second, o_first, o_second, head, token) -> torch.Tensor:
-    """The same, by a wrong way to the matrices of the heads."""
-    w_v, w_o = double(v_first, v_second).T, double(o_first, o_second).T
-    return (double(token) @ mutant(MATRICES, hint)(w_v, w_o, 2)[head])[0]
-
-
-@what_a_head_adds.mistake(
-    "You multiplied by the whole of both matrices, so both heads are in your numbers. Which part "
-    "of each matrix belongs to this head?"
-)
-def both_heads(**given):
-    return added_by("every head gets the product", **given)
-
-
-@what_a_head_adds.mistake(
-    "You took a row of $W_V$. Tokens are rows, and the product of a token with the whole of $W_V$ "
-    "has one number for each head: where does this head's number come from?"
-)
-def a_row_of_values(**given):
-    return added_by("w_v is not transposed", **given)
-
-
-@what_a_head_adds.mistake(
-    "You took a column of $W_O$. The joined heads are a row that stands to the left of $W_O$: "
-    "which of its numbers does this head's number meet?"
-)
-def a_column_of_outputs(**given):
-    return added_by("w_o is cut by its rows", **given)
-
-
-@what_a_head_adds.mistake(
-    "You took a row of $W_V$ and a column of $W_O$, as if tokens were columns. Here they are rows, "
-    "and stand to the left of a matrix."
-)
-def as_if_tokens_were_columns(v_first, v_second, o_first, o_second, head, token):
-    value = mean_of(token, (v_first, v_second)[head])
-    return value * o_first[head], value * o_second[head]
-
-
-@what_a_head_adds.mistake(
-    "Your value is from one head, and your part of $W_O$ from the other. Which of the two is this "
-    "head's?"
-)
-def crossed(**given):
-    return added_by("the heads pair up in reverse", **given)
-
-
-@what_a_head_adds.mistake("That is what the other head would add. Heads are counted from 0.")
-def the_other_one(**given):
-    return what_a_head_adds.right(**given | {"head": 1 - given["head"]})
-
-
-@Row(
-    aim="residual-stream",
-    section="The residual stream",
-    asks=(
-        "Two tokens of width 1 are <first> and <second>. They pass through two attention layers of "
-        "one head, in which every score is 0 and $W_V$ and $W_O$ are both 1. Each layer has a skip "
-        "connection. What are the two tokens after the second layer?"
-    ),
-    draw=lambda chance: {
-        "first": (first := chance.choice([-6, -4, -2, 0, 2, 4, 6])),
-        "second": first + chance.choice([-6, -4, -2, 2, 4, 6]),
+    mistakes={
+        "You multiplied by the whole of both matrices, so both heads are in your numbers. Which "
+        "part of each matrix belongs to this head?":
+            partial(added_by, "every head gets the product"),
+        "You took a row of $W_V$. Tokens are rows, and the product of a token with the whole of "
+        "$W_V$ has one number for each head: where does this head's number come from?":
+            partial(added_by, "w_v is not transposed"),
+        "You took a column of $W_O$. The joined heads are a row that stands to the left of $W_O$: "
+        "which of its numbers does this head's number meet?":
+            partial(added_by, "w_o is cut by its rows"),
+        "You took a row of $W_V$ and a column of $W_O$, as if tokens were columns. Here they are "
+        "rows, and stand to the left of a matrix.":
+            as_if_tokens_were_columns,
+        "Your value is from one head, and your part of $W_O$ from the other. Which of the two is "
+        "this head's?":
+            partial(added_by, "the heads pair up in reverse"),
+        "That is what the other head would add. Heads are counted from 0.":
+            lambda **given: what_a_head_adds.right(**given | {"head": 1 - given["head"]}),
     },
-    way=lambda first, second: (
-        "All scores are equal, so in the first layer each token takes the mean of the two, "
-        f"{show((first + second) // 2)}.",
-        "The skip connection adds it to what was there: "
-        f"{show(two_layers(first, second, layers=1).int().tolist())}.",
-        f"The mean of these is {show(first + second)}, and the second layer adds that to both.",
-    ),
-    check="What does the first layer add to each of the two tokens? What is the mean after it?",
-)
-def two_tokens_of_a_stream(first, second):
-    return two_layers(first, second)
+)  # fmt: skip
 
 
 def two_layers(first: int, second: int, layers: int = 2, skip: float = 1) -> torch.Tensor:
@@ -425,48 +324,52 @@ def two_layers(first: int, second: int, layers: int = 2, skip: float = 1) -> tor
     return x[:, 0]
 
 
-@two_tokens_of_a_stream.mistake(
-    "You replaced each token by the mean. What does a skip connection do with what was there?"
-)
 def replaced(first, second):
     return two_layers(first, second, skip=0)
 
 
-@two_tokens_of_a_stream.mistake(
-    "You added one mean only. There are two layers, and the second reads what the first has left."
-)
-def added_once(first, second):
-    return two_layers(first, second, layers=1)
-
-
-@two_tokens_of_a_stream.mistake(
-    "You added the mean of the first two numbers twice. What does the second layer read?"
-)
 def the_old_mean(first, second):
     mean = (first + second) / 2
     return first + 2 * mean, second + 2 * mean
 
 
-@two_tokens_of_a_stream.mistake(
-    "You doubled each token in each layer. With equal scores, how much does a token take from the "
-    "other one?"
-)
-def only_itself(first, second):
-    return 4 * first, 4 * second
-
-
-@two_tokens_of_a_stream.mistake(
-    "You added the sum of the tokens in each layer. What do the weights of a query sum to?"
-)
-def added_sums(first, second):
-    return first + 4 * (first + second), second + 4 * (first + second)
-
-
-@two_tokens_of_a_stream.mistake(
-    "Your layers add nothing. What does a softmax make of two scores of 0?"
-)
-def nothing_added(first, second):
-    return first, second
+two_tokens_of_a_stream = Row(
+    aim="residual-stream",
+    asks=(
+        "Two tokens of width 1 are <first> and <second>. They pass through two attention layers of "
+        "one head, in which every score is 0 and $W_V$ and $W_O$ are both 1. Each layer has a skip "
+        "connection. What are the two tokens after the second layer?"
+    ),
+    draw=lambda chance: {
+        "first": (first := chance.choice([-6, -4, -2, 0, 2, 4, 6])),
+        "second": first + chance.choice([-6, -4, -2, 2, 4, 6]),
+    },
+    right=two_layers,
+    steps=lambda first, second: (
+        "All scores are equal, so in the first layer each token takes the mean of the two, "
+        f"{show((first + second) // 2)}.",
+        "The skip connection adds it to what was there: "
+        f"{show(two_layers(first, second, layers=1).int().tolist())}.",
+        f"The mean of these is {show(first + second)}, and the second layer adds that to both.",
+    ),
+    check="What does the first layer add to each of the two tokens? What is the mean after it?",
+    mistakes={
+        "You replaced each token by the mean. What does a skip connection do with what was there?":
+            replaced,
+        "You added one mean only. There are two layers, and the second reads what the first has "
+        "left.":
+            lambda first, second: two_layers(first, second, layers=1),
+        "You added the mean of the first two numbers twice. What does the second layer read?":
+            the_old_mean,
+        "You doubled each token in each layer. With equal scores, how much does a token take from "
+        "the other one?":
+            lambda first, second: (4 * first, 4 * second),
+        "You added the sum of the tokens in each layer. What do the weights of a query sum to?":
+            lambda first, second: (first + 4 * (first + second), second + 4 * (first + second)),
+        "Your layers add nothing. What does a softmax make of two scores of 0?":
+            lambda first, second: (first, second),
+    },
+)  # fmt: skip
 
 
 # the words of "Anna told Paul . Anna", and what stands where there is none
@@ -479,9 +382,8 @@ def looks(keys: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
     return attention_weights(9 * STORY, keys, mask)
 
 
-@Maps(
+after_the_same_word = Maps(
     aim="read-map",
-    section="Induction heads",
     asks=(
         "The tokens are *Anna told Paul . Anna*. In a head of the second layer, a query is made "
         "from the token itself, and a key from the token before it (the first key is 0). A score "
@@ -489,7 +391,8 @@ def looks(keys: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         "map shows the weights? (A row is a query, a column is a key; a larger square is more "
         "weight.)"
     ),
-    way=lambda: (
+    right=lambda: looks(BEFORE, causal_mask(5)),
+    steps=(
         "Written below the tokens, the keys come from: nothing, Anna, told, Paul, the full stop.",
         'A query of "Anna" matches the second key, which stands at "told".',
         'The first "Anna" may not look ahead, so it has its own key alone. The second "Anna" may '
@@ -498,32 +401,24 @@ def looks(keys: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         "rows are even.",
     ),
     check="Write below each token the word that its key comes from. What does the last row match?",
-)
-def after_the_same_word():
-    return looks(BEFORE, causal_mask(5))
+    mistakes={
+        "There a word finds itself. From which token is each key made?":
+            lambda: looks(STORY, causal_mask(5)),
+        "There each query looks one token back. Here only the keys are made from the token "
+        "before: at which token is the key made from the first word?":
+            lambda: looks(torch.cat([STORY[1:], NOTHING]), causal_mask(5)),
+        "There the first word looks ahead. What does a causal mask allow it?":
+            lambda: looks(BEFORE),
+    },
+)  # fmt: skip
 
 
-@after_the_same_word.mistake("There a word finds itself. From which token is each key made?")
-def keys_of_their_own():
-    return looks(STORY, causal_mask(5))
+def mean_of(weights, values) -> float:
+    return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@after_the_same_word.mistake(
-    "There each query looks one token back. Here only the keys are made from the token before: at "
-    "which token is the key made from the first word?"
-)
-def keys_of_the_next():
-    return looks(torch.cat([STORY[1:], NOTHING]), causal_mask(5))
-
-
-@after_the_same_word.mistake("There the first word looks ahead. What does a causal mask allow it?")
-def without_a_mask():
-    return looks(BEFORE)
-
-
-@Number(
+other_weights = Number(
     aim="read-map",
-    section="What a map of weights does not say",
     asks=(
         "Three tokens have values of width 1: 0, <second> and <third>. A query gives them the "
         "weights <weights>. Another query gives no weight to the second token, and yet it gets the "
@@ -536,7 +431,8 @@ def without_a_mask():
             [(0.1, 0.4, 0.5), (0.3, 0.5, 0.2), (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)]
         ),
     },
-    way=lambda third, second, weights: (
+    right=lambda third, second, weights: mean_of(weights, (0, second, third)) / third,
+    steps=lambda third, second, weights: (
         f"The output of the first query is {show(weights[1])} · {second} + {show(weights[2])} · "
         f"{third} = {show(output := weights[1] * second + weights[2] * third)}.",
         "The second query has only the third token to get that from, because the first has the "
@@ -545,62 +441,29 @@ def without_a_mask():
         "weights differ, although the output is the same.",
     ),
     check="Multiply the values by your weights. Is the sum what the first query gets?",
-)
-def other_weights(third, second, weights):
-    return mean_of(weights, (0, second, third)) / third
+    mistakes={
+        "You gave the weight of the second token to the other two in equal parts. What does the "
+        "query get then, and what should it get?":
+            lambda third, second, weights: weights[2] + weights[1] / 2,
+        "You gave the third token all of the weight that the second had. What does the query get "
+        "then, and what should it get?":
+            lambda third, second, weights: weights[1] + weights[2],
+        "You took the second token away and divided by what was left, as a mask does. Does this "
+        "leave the output as it was?":
+            lambda third, second, weights: weights[2] / (weights[0] + weights[2]),
+        "That is the output. Which weight on the third value gives it?":
+            lambda third, second, weights: mean_of(weights, (0, second, third)),
+        "You left the third weight as it was. The second token's share of the output is gone: "
+        "what has to make up for it?":
+            lambda third, second, weights: weights[2],
+        "That much weight makes up for the second token. How much did the third have already?":
+            lambda third, second, weights: weights[1] * second / third,
+    },
+)  # fmt: skip
 
 
-def mean_of(weights, values) -> float:
-    return sum(w * v for w, v in zip(weights, values, strict=True))
-
-
-@other_weights.mistake(
-    "You gave the weight of the second token to the other two in equal parts. What does the query "
-    "get then, and what should it get?"
-)
-def shared_equally(third, second, weights):
-    return weights[2] + weights[1] / 2
-
-
-@other_weights.mistake(
-    "You gave the third token all of the weight that the second had. What does the query get then, "
-    "and what should it get?"
-)
-def all_to_the_third(third, second, weights):
-    return weights[1] + weights[2]
-
-
-@other_weights.mistake(
-    "You took the second token away and divided by what was left, as a mask does. Does this leave "
-    "the output as it was?"
-)
-def as_if_masked(third, second, weights):
-    return weights[2] / (weights[0] + weights[2])
-
-
-@other_weights.mistake("That is the output. Which weight on the third value gives it?")
-def the_output(third, second, weights):
-    return mean_of(weights, (0, second, third))
-
-
-@other_weights.mistake(
-    "You left the third weight as it was. The second token's share of the output is gone: what has "
-    "to make up for it?"
-)
-def left_as_it_was(third, second, weights):
-    return weights[2]
-
-
-@other_weights.mistake(
-    "That much weight makes up for the second token. How much did the third have already?"
-)
-def only_what_is_missing(third, second, weights):
-    return weights[1] * second / third
-
-
-@Number(
+share_of_the_maps = Number(
     aim="count-layer",
-    section="What the layer costs",
     asks=(
         "A layer of self-attention has $d_\\text{model}$ = <d> and <heads> heads, and reads <n> "
         "tokens. Count the operations of its matrix products only. What share of them do the four "
@@ -611,7 +474,8 @@ def only_what_is_missing(third, second, weights):
         "n": d * chance.choice([1, 3, 6, 8, 10]),
         "heads": chance.choice([8, 16]),
     },
-    way=lambda d, n, heads: (
+    right=lambda d, n, heads: 8 * n * d * d / layer_cost(n, d, heads).flops,
+    steps=lambda d, n, heads: (
         f"Each map takes 2 · {n} · {d} · {d} operations, so the four take 8 · {n} · {d} · {d}.",
         f"In all heads together, the scores take 2 · {n} · {n} · {d} operations, and so do the "
         f"means of the values: 4 · {n} · {n} · {d}.",
@@ -621,61 +485,25 @@ def only_what_is_missing(third, second, weights):
     ),
     check="Count once more for a single head. Does the number of heads change anything?",
     minutes=3,
-)
-def share_of_the_maps(d, n, heads):
-    return 8 * n * d * d / layer_cost(n, d, heads).flops
-
-
-@share_of_the_maps.mistake("That is the share of attention itself. What is left for the maps?")
-def the_rest(d, n, heads):
-    return 1 - share_of_the_maps.right(d, n, heads)
-
-
-@share_of_the_maps.mistake(
-    "You counted the scores, but not the product of the weights and the values."
-)
-def only_the_scores(d, n, heads):
-    return 8 * n * d * d / (8 * n * d * d + 2 * n * n * d)
-
-
-@share_of_the_maps.mistake(
-    "You counted attention at the full width in every head. How wide are the queries, keys and "
-    "values of one head?"
-)
-def full_width_in_each_head(d, n, heads):
-    return 8 * n * d * d / (8 * n * d * d + 4 * n * n * d * heads)
-
-
-@share_of_the_maps.mistake(
-    "You counted three maps. What happens to the heads after they have been joined?"
-)
-def three_maps(d, n, heads):
-    return 6 * n * d * d / (6 * n * d * d + 4 * n * n * d)
-
-
-@share_of_the_maps.mistake("You counted one map. How many does the layer have?")
-def one_map(d, n, heads):
-    return d / (d + 2 * n)
-
-
-@share_of_the_maps.mistake(
-    "You counted multiplications alone in the maps, and additions too in what comes between them: "
-    "count both in each, or in neither."
-)
-def maps_without_additions(d, n, heads):
-    return d / (d + n)
-
-
-@share_of_the_maps.mistake(
-    "That compares the maps with attention. A share compares them with all the operations together."
-)
-def beside_attention(d, n, heads):
-    return 2 * d / n
-
-
-@share_of_the_maps.mistake(
-    "You counted the scores and the means of one head only, beside the maps of all. How many heads "
-    "are there?"
-)
-def one_head_only(d, n, heads):
-    return 2 * d / (2 * d + n / heads)
+    mistakes={
+        "That is the share of attention itself. What is left for the maps?":
+            lambda d, n, heads: 1 - share_of_the_maps.right(d, n, heads),
+        "You counted the scores, but not the product of the weights and the values.":
+            lambda d, n, heads: 8 * n * d * d / (8 * n * d * d + 2 * n * n * d),
+        "You counted attention at the full width in every head. How wide are the queries, keys "
+        "and values of one head?":
+            lambda d, n, heads: 8 * n * d * d / (8 * n * d * d + 4 * n * n * d * heads),
+        "You counted three maps. What happens to the heads after they have been joined?":
+            lambda d, n, heads: 6 * n * d * d / (6 * n * d * d + 4 * n * n * d),
+        "You counted one map. How many does the layer have?": lambda d, n, heads: d / (d + 2 * n),
+        "You counted multiplications alone in the maps, and additions too in what comes between "
+        "them: count both in each, or in neither.":
+            lambda d, n, heads: d / (d + n),
+        "That compares the maps with attention. A share compares them with all the operations "
+        "together.":
+            lambda d, n, heads: 2 * d / n,
+        "You counted the scores and the means of one head only, beside the maps of all. How many "
+        "heads are there?":
+            lambda d, n, heads: 2 * d / (2 * d + n / heads),
+    },
+)  # fmt: skip

@@ -48,7 +48,9 @@ def next_tokens(device: torch.device | None = None) -> Tensor:
     models = [english.model(name, device) for name in names]
     return torch.stack(
         [
-            torch.stack([english.chances(one, text, FOLLOWING, device) for one in models], dim=-1)
+            torch.stack(
+                [english.next_probabilities(one, text, FOLLOWING, device) for one in models], dim=-1
+            )
             for text in ORDERS
         ]
     )

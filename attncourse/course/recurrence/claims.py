@@ -14,7 +14,7 @@ from torch.nn.utils import (
 )
 
 from attncourse import english
-from attncourse.cost import count, kept, longest_chain
+from attncourse.cost import count, longest_chain, saved_elements
 from attncourse.course.claim import (
     Measured,
     about,
@@ -45,22 +45,23 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 def moved_by(first: str, *names: str) -> Tensor:
     """How far the next token's probabilities move if another word begins the model's sentence.
 
-    Of each of these models, of shape (words, models): see `english.moved`.
+    Of each of these models, of shape (words, models): see `english.total_variation`.
     """
     read, other = english.tokens(), english.tokens(f"{first} {english.SENTENCE.split(' ', 1)[1]}")
     return torch.stack(
-        [english.moved(english.named(name), read, other)[0] for name in names], dim=-1
+        [english.total_variation(english.model_or_lstm(name), read, other)[0] for name in names],
+        dim=-1,
     )
 
 
 def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
     """The same in 122 windows of text, each of which gets the first token of another: the means."""
-    read = english.windows(g.device)
+    read = english.held_out_windows(g.device)
     other = read.clone()
     other[:, 2] = read[:, 2].roll(1)
     changed = read[:, 2] != other[:, 2]
-    models = (english.named(name, g.device) for name in names)
-    return [english.moved(one, read[changed], other[changed]).mean(0) for one in models]
+    models = (english.model_or_lstm(name, g.device) for name in names)
+    return [english.total_variation(one, read[changed], other[changed]).mean(0) for one in models]
 
 
 @claim(
@@ -410,7 +411,7 @@ def truncation_forgets_what_the_state_remembers(g):
         (gradient,) = torch.autograd.grad(states[-1].sum(), x)
         reached = gradient.any(-1).sum().item()
         measured[f"tokens with a gradient, {name}"] = (reached, exactly(m))
-        numbers = kept(lambda x: rnn(x, *weights), x[:m].detach(), weights)
+        numbers = saved_elements(lambda x: rnn(x, *weights), x[:m].detach(), weights)
         measured[f"numbers kept, {name}"] = (numbers, exactly((m + 1) * d))
     return Measured(measured)
 
@@ -492,9 +493,9 @@ def kept_by_each(n: int, d: int, heads: int) -> dict[str, int]:
     of_rnn, of_lstm = first_weights(g, 1, d), first_weights(g, 4, d)
     attend = random_layer(g, d, heads)
     return {
-        "RNN": kept(lambda x: rnn(x, *of_rnn), x, of_rnn),
-        "LSTM": kept(lambda x: lstm(x, *of_lstm)[0], x, of_lstm),
-        "attention": kept(attend, x, attend.parameters()),
+        "RNN": saved_elements(lambda x: rnn(x, *of_rnn), x, of_rnn),
+        "LSTM": saved_elements(lambda x: lstm(x, *of_lstm)[0], x, of_lstm),
+        "attention": saved_elements(attend, x, attend.parameters()),
     }
 
 

@@ -26,33 +26,9 @@ from judge.variants import replaced, source_of
 
 RNN, GRU, MERGED = "rnn_states", "GatedCell", "linear_recurrence"
 
-# what is wrong, by how the hint of the known wrong answer begins
-WRONG_STATES = {
-    "every step begins with the first state": "Every step reads the state before the first token, "
-    "so no step knows of the tokens before its own. It should read the state of the step before.",
-    "each state is noted before its step": "The states come back one place late: the first of them "
-    "has read no token, and the last one is missing.",
-    "there is no tanh": "The tanh is missing, so the network is linear, and its state can grow "
-    "without a bound.",
-    "a matrix is not transposed": "With the state in a row, $W_h h$ is the product of the row and "
-    "the transpose of $W_h$. Here the row meets $W_h$ itself.",
-    "the state before the first token has the width of a token": "The state that it begins with "
-    "has as many numbers as a token. A state has as many as `b`.",
-    "the states are stacked along another axis": "The states are stacked along a new first axis. "
-    "The axis of the tokens is the last but one, behind that of the batch.",
-    "the first state is ignored": "It always begins with zeros, also where a first state is given.",
-    "first goes through a tanh": "The given first state goes through a tanh before the first step "
-    "reads it. The equation takes it as it is.",
-    "this is the sigmoid": "The sum goes through the sigmoid, which is never negative. In the "
-    "equation it goes through tanh.",
-    "the gradient ends at each step": "The state is detached before the next step reads it. The "
-    "numbers are right, but no gradient gets from one step to the step before.",
-}
 
-
-@Line(
+wrong_line_of_an_rnn = Line(
     aim="write-loops",
-    section="All states in one loop",
     asks=(
         "These lines should compute the states of a recurrent network, "
         "$h_t = \\tanh(W_x x_t + W_h h_{t-1} + b)$, and their gradients. `x` has the shape "
@@ -60,34 +36,57 @@ WRONG_STATES = {
         "and zeros take its place if it is not given. The result has the shape `(batch, n, h)`. "
         "Which line is wrong?"
     ),
-    faults=WRONG_STATES,
+    faults={
+        "every step begins with the first state":
+            "Every step reads the state before the first token, so no step knows of the tokens "
+            "before its own. It should read the state of the step before.",
+        "each state is noted before its step":
+            "The states come back one place late: the first of them has read no token, and the "
+            "last one is missing.",
+        "there is no tanh":
+            "The tanh is missing, so the network is linear, and its state can grow without a "
+            "bound.",
+        "a matrix is not transposed":
+            "With the state in a row, $W_h h$ is the product of the row and the transpose of "
+            "$W_h$. Here the row meets $W_h$ itself.",
+        "the state before the first token has the width of a token":
+            "The state that it begins with has as many numbers as a token. A state has as many as "
+            "`b`.",
+        "the states are stacked along another axis":
+            "The states are stacked along a new first axis. The axis of the tokens is the last "
+            "but one, behind that of the batch.",
+        "the first state is ignored":
+            "It always begins with zeros, also where a first state is given.",
+        "first goes through a tanh":
+            "The given first state goes through a tanh before the first step reads it. The "
+            "equation takes it as it is.",
+        "this is the sigmoid":
+            "The sum goes through the sigmoid, which is never negative. In the equation it goes "
+            "through tanh.",
+        "the gradient ends at each step":
+            "The state is detached before the next step reads it. The numbers are right, but no "
+            "gradient gets from one step to the step before.",
+    },
     text_of=partial(texts, RNN),
-    way=lambda mutant, plain: (
+    steps=(
         "Compare the line in the loop with the equation, factor by factor.",
         "Of each other line, ask which state it takes, or what shape it gives.",
     ),
     check="Does the line in the loop agree with the equation? If so, which state does it begin "
     "with, and what is returned?",
     minutes=3,
-)
-def wrong_line_of_an_rnn():
-    return None
-
-
-wrong_line_of_an_rnn.right_line(
-    "unbind(-2)",
-    "That line is right: `unbind(-2)` gives one token after another, whatever axes are in front.",
-)
-wrong_line_of_an_rnn.right_line(
-    "states, state = ",
-    "That line is right: the list is empty, and the first step reads `start`. Which state should "
-    "the second step read?",
-)
-wrong_line_of_an_rnn.right_line(
-    "states.append",
-    "That line is right: after its step, each state goes to the end of the list.",
-)
-wrong_line_of_an_rnn.right_line("def ", NAMES_ONLY)
+    mistakes={
+        "That line is right: `unbind(-2)` gives one token after another, whatever axes are in "
+        "front.":
+            "unbind(-2)",
+        "That line is right: the list is empty, and the first step reads `start`. Which state "
+        "should the second step read?":
+            "states, state = ",
+        "That line is right: after its step, each state goes to the end of the list.":
+            "states.append",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
 # 40 opens a gate whole, and -40 shuts it
@@ -101,31 +100,7 @@ def of_two_tokens(forget, into, new, cell):
     return double(first, second), torch.eye(4).double(), zeros, zeros[:, 0]
 
 
-@Number(
-    aim="write-loops",
-    section="The LSTM",
-    asks=(
-        "The cell of an LSTM is one number, <cell>. At the next token, the forget gate is "
-        "σ(<forget>) and the input gate is σ(<into>), where σ(x) = 1 / (1 + exp(−x)). The new "
-        "content, after its tanh, is <new>. What is the cell now?"
-    ),
-    draw=lambda chance: {
-        **dict(zip(("forget", "into"), chance.sample([Ln(3), Ln(4), Ln(9)], 2), strict=True)),
-        "cell": chance.choice([0.8, -0.8]),
-        "new": chance.choice([0.6, -0.6, 0.4, -0.4]),
-    },
-    way=lambda forget, into, new, cell: (
-        "exp(−ln $a$) is $1/a$, so σ(ln $a$) is $a/(a+1)$: the forget gate is "
-        f"{share(forget)}, and the input gate is {share(into)}.",
-        f"The forget gate keeps {share(forget)} · {show(cell)} = {show(kept(forget, cell))} of the "
-        "old cell.",
-        f"The input gate adds {share(into)} · {show(new)} = {show(kept(into, new))}.",
-        f"The cell is the sum of the two: {show(kept(forget, cell) + kept(into, new))}.",
-    ),
-    check="Write both gates as fractions first. Do they lie between 0 and 1?",
-    placement=True,
-)
-def new_cell(**given):
+def lstm_cell(**given):
     x, w_ih, w_hh, b = of_two_tokens(**given)
     return lstm(x, w_ih, w_hh, b, b)[1][0]
 
@@ -138,66 +113,55 @@ def kept(gate: Ln, number: float) -> float:
     return gate.number / (gate.number + 1) * number
 
 
-@new_cell.mistake("You kept the whole of the old cell. What share of it does the forget gate keep?")
-def kept_whole(forget, into, new, cell):
-    return cell + kept(into, new)
-
-
-@new_cell.mistake(
-    "Of the new content, you added the share that the forget gate leaves free. An LSTM has a gate "
-    "of its own for what is added."
-)
-def one_gate_for_both(forget, into, new, cell):
-    return kept(forget, cell) + new / (1 + forget.number)
-
-
-@new_cell.mistake(
-    "You gave each gate the work of the other. Which of the two multiplies the old cell?"
-)
-def gates_exchanged(forget, into, new, cell):
-    return new_cell.right(forget=into, into=forget, new=new, cell=cell)
-
-
-@new_cell.mistake(
-    "You multiplied by the numbers that go into the sigmoids. What does σ make of each?"
-)
-def without_sigmoids(forget, into, new, cell):
-    return forget * cell + into * new
-
-
-@new_cell.mistake(
-    "You added the whole of the new content. Which gate decides how much of it comes in?"
-)
-def added_whole(forget, into, new, cell):
-    return kept(forget, cell) + new
-
-
-@new_cell.mistake(
-    "Both of your gates are what is missing from the right ones to 1. There is a minus in the "
-    "exponent of σ: what is exp(−ln 3)?"
-)
-def without_the_minus(forget, into, new, cell):
-    return cell / (1 + forget.number) + new / (1 + into.number)
-
-
-@new_cell.mistake(
-    "Your gates are right. Which sign has the old cell, and which has the new content?"
-)
-def without_signs(forget, into, new, cell):
-    return kept(forget, abs(cell)) + kept(into, abs(new))
-
-
-@new_cell.mistake("That is what is left of the old cell. What does the input gate add to it?")
-def nothing_added(forget, into, new, cell):
-    return kept(forget, cell)
-
-
-@new_cell.mistake(
-    "You took the forget gate for the share that is forgotten. What does an LSTM multiply the old "
-    "cell by?"
-)
-def share_forgotten(forget, into, new, cell):
-    return cell / (1 + forget.number) + kept(into, new)
+new_cell = Number(
+    aim="write-loops",
+    asks=(
+        "The cell of an LSTM is one number, <cell>. At the next token, the forget gate is "
+        "σ(<forget>) and the input gate is σ(<into>), where σ(x) = 1 / (1 + exp(−x)). The new "
+        "content, after its tanh, is <new>. What is the cell now?"
+    ),
+    draw=lambda chance: {
+        **dict(zip(("forget", "into"), chance.sample([Ln(3), Ln(4), Ln(9)], 2), strict=True)),
+        "cell": chance.choice([0.8, -0.8]),
+        "new": chance.choice([0.6, -0.6, 0.4, -0.4]),
+    },
+    right=lstm_cell,
+    steps=lambda forget, into, new, cell: (
+        "exp(−ln $a$) is $1/a$, so σ(ln $a$) is $a/(a+1)$: the forget gate is "
+        f"{share(forget)}, and the input gate is {share(into)}.",
+        f"The forget gate keeps {share(forget)} · {show(cell)} = {show(kept(forget, cell))} of the "
+        "old cell.",
+        f"The input gate adds {share(into)} · {show(new)} = {show(kept(into, new))}.",
+        f"The cell is the sum of the two: {show(kept(forget, cell) + kept(into, new))}.",
+    ),
+    check="Write both gates as fractions first. Do they lie between 0 and 1?",
+    placement=True,
+    mistakes={
+        "You kept the whole of the old cell. What share of it does the forget gate keep?":
+            lambda forget, into, new, cell: cell + kept(into, new),
+        "Of the new content, you added the share that the forget gate leaves free. An LSTM has a "
+        "gate of its own for what is added.":
+            lambda forget, into, new, cell: kept(forget, cell) + new / (1 + forget.number),
+        "You gave each gate the work of the other. Which of the two multiplies the old cell?":
+            lambda forget, into, new, cell: new_cell.right(
+                forget=into, into=forget, new=new, cell=cell
+            ),
+        "You multiplied by the numbers that go into the sigmoids. What does σ make of each?":
+            lambda forget, into, new, cell: forget * cell + into * new,
+        "You added the whole of the new content. Which gate decides how much of it comes in?":
+            lambda forget, into, new, cell: kept(forget, cell) + new,
+        "Both of your gates are what is missing from the right ones to 1. There is a minus in the "
+        "exponent of σ: what is exp(−ln 3)?":
+            lambda forget, into, new, cell: cell / (1 + forget.number) + new / (1 + into.number),
+        "Your gates are right. Which sign has the old cell, and which has the new content?":
+            lambda forget, into, new, cell: kept(forget, abs(cell)) + kept(into, abs(new)),
+        "That is what is left of the old cell. What does the input gate add to it?":
+            lambda forget, into, new, cell: kept(forget, cell),
+        "You took the forget gate for the share that is forgotten. What does an LSTM multiply the "
+        "old cell by?":
+            lambda forget, into, new, cell: cell / (1 + forget.number) + kept(into, new),
+    },
+)  # fmt: skip
 
 
 def lstm_states(x, w_ih, w_hh, b):
@@ -231,9 +195,13 @@ FAULTS = {
 }
 
 
-@Line(
+def edited(piece: str, other: str) -> dict[str, str]:
+    """The lines of an LSTM with one fault, and as they should be."""
+    return {"mutant": replaced(lstm_states, piece, other), "plain": source_of(lstm_states)}
+
+
+wrong_line_of_an_lstm = Line(
     aim="write-loops",
-    section="The LSTM",
     asks=(
         "These lines should compute the states of an LSTM. `hidden` is the state, and `i`, `f`, "
         "`g` and `o` go into the input gate, the forget gate, the new content and the output gate. "
@@ -241,47 +209,29 @@ FAULTS = {
     ),
     faults={why: why for why in FAULTS},
     text_of=lambda why: edited(*FAULTS[why]),
-    way=lambda mutant, plain: (
+    steps=(
         "Ask of each line in the loop which of the three gates it uses, and what it passes on to "
         "the next token.",
     ),
     check="Follow one token through the loop. What does each gate decide, what does the next token "
     "find in `hidden` and in `cell`, and which vectors are collected?",
     minutes=3,
-)
-def wrong_line_of_an_lstm():
-    return None
-
-
-def edited(piece: str, other: str) -> dict[str, str]:
-    """The lines of an LSTM with one fault, and as they should be."""
-    return {"mutant": replaced(lstm_states, piece, other), "plain": source_of(lstm_states)}
-
-
-wrong_line_of_an_lstm.right_line(
-    "new_zeros",
-    "That line is right: both begin with zeros, as wide as a state. They may be one tensor, "
-    "because the loop gives each name a new one and writes into none.",
-)
-wrong_line_of_an_lstm.right_line(
-    "chunk(4",
-    "That line is right: all four parts are computed from the token and the state before, in the "
-    "order in which PyTorch stacks them.",
-)
-wrong_line_of_an_lstm.right_line(
-    "unbind(-2)",
-    "That line is right: it takes the tokens one after another, whatever axes are in front.",
-)
-wrong_line_of_an_lstm.right_line(
-    "return ",
-    "That line only puts the collected vectors together, in order. Which vectors are they, and how "
-    "is each computed?",
-)
-wrong_line_of_an_lstm.right_line("def ", NAMES_ONLY)
-wrong_line_of_an_lstm.right_line(
-    "states = []",
-    "That line is right: before the first token, no vector has been collected.",
-)
+    mistakes={
+        "That line is right: both begin with zeros, as wide as a state. They may be one tensor, "
+        "because the loop gives each name a new one and writes into none.":
+            "new_zeros",
+        "That line is right: all four parts are computed from the token and the state before, in "
+        "the order in which PyTorch stacks them.":
+            "chunk(4",
+        "That line is right: it takes the tokens one after another, whatever axes are in front.":
+            "unbind(-2)",
+        "That line only puts the collected vectors together, in order. Which vectors are they, "
+        "and how is each computed?":
+            "return ",
+        NAMES_ONLY: "def ",
+        "That line is right: before the first token, no vector has been collected.": "states = []",
+    },
+)  # fmt: skip
 
 
 def next_state(cell, base, sign, z, state):
@@ -301,9 +251,12 @@ def gru_by_mutant(hint, base, sign, z, state, token, past):
     return next_state(mutant(GRU, hint), base, sign, z, state)
 
 
-@Number(
+def candidate(base: int, sign: int) -> float:
+    return sign * math.tanh(math.log(base))
+
+
+state_of_a_gru = Number(
     aim="write-loops",
-    section="The GRU",
     asks=(
         "The state of a GRU is one number, <state>. At the next token, the reset gate is 1/2, and "
         "the update gate, which in PyTorch's form multiplies the old state, is <z>. For the "
@@ -319,7 +272,10 @@ def gru_by_mutant(hint, base, sign, z, state, token, past):
         "token": ("2 ln {}" if sign > 0 else "−2 ln {}").format(base),
         "past": ("−2 ln {}" if sign > 0 else "2 ln {}").format(base),
     },
-    way=lambda base, sign, z, state, token, past: (
+    right=lambda base, sign, z, state, token, past: next_state(
+        exercise(GRU).valid_answers[0], base, sign, z, state
+    ),
+    steps=lambda base, sign, z, state, token, past: (
         f"The reset gate halves what the old state contributes: {past} becomes "
         f"{past.replace('2 ', '', 1)}.",
         f"The candidate is the tanh of {token} {'−' if sign > 0 else '+'} ln {base}, which is "
@@ -331,69 +287,40 @@ def gru_by_mutant(hint, base, sign, z, state, token, past):
     check="Write down the candidate first: which of its two contributions is gated? The next state "
     "lies between the candidate and the old state.",
     minutes=3,
-)
-def state_of_a_gru(base, sign, z, state, token, past):
-    return next_state(exercise(GRU).valid_answers[0], base, sign, z, state)
+    mistakes={
+        "Your candidate is 0, as it would be without a reset gate. Which of its two contributions "
+        "does that gate multiply?":
+            partial(gru_by_mutant, "r is not used"),
+        "Your candidate has the wrong sign. Which of the two contributions does the reset gate "
+        "halve, and which sign has their sum then?":
+            lambda base, sign, z, state, token, past: state_of_a_gru.right(
+                base, -sign, z, state, token, past
+            ),
+        "You gave candidate and old state the weight of the other. Which of them does the update "
+        "gate multiply?":
+            partial(gru_by_mutant, "candidate and old state have changed places"),
+        "That is the candidate. How much of the old state is kept beside it?":
+            partial(gru_by_mutant, "the candidate comes back alone"),
+        "Your candidate is the sum of the two contributions. What does a GRU do with this sum?":
+            lambda base, sign, z, state, token, past: z * state + (1 - z) * sign * math.log(base),
+        "You let the reset gate act on the state that is kept, too. In which part of the step "
+        "does it act?":
+            lambda base, sign, z, state, token, past: (
+                z * state / 2 + (1 - z) * candidate(base, sign)
+            ),
+        "You added the whole of the candidate. How much room does the update gate leave for it?":
+            lambda base, sign, z, state, token, past: z * state + candidate(base, sign),
+    },
+)  # fmt: skip
 
 
-def candidate(base: int, sign: int) -> float:
-    return sign * math.tanh(math.log(base))
+def share_lost(n, d):
+    of_each = torch.linalg.eigvalsh(torch.eye(n * d).double())
+    return 1 - of_each[-d:].sum() / of_each.sum()
 
 
-@state_of_a_gru.mistake(
-    "Your candidate is 0, as it would be without a reset gate. Which of its two contributions does "
-    "that gate multiply?"
-)
-def no_reset(**given):
-    return gru_by_mutant("r is not used", **given)
-
-
-@state_of_a_gru.mistake(
-    "Your candidate has the wrong sign. Which of the two contributions does the reset gate halve, "
-    "and which sign has their sum then?"
-)
-def reset_the_token(base, sign, z, state, token, past):
-    return state_of_a_gru.right(base, -sign, z, state, token, past)
-
-
-@state_of_a_gru.mistake(
-    "You gave candidate and old state the weight of the other. Which of them does the update gate "
-    "multiply?"
-)
-def weights_exchanged(**given):
-    return gru_by_mutant("candidate and old state have changed places", **given)
-
-
-@state_of_a_gru.mistake("That is the candidate. How much of the old state is kept beside it?")
-def candidate_alone(**given):
-    return gru_by_mutant("the candidate comes back alone", **given)
-
-
-@state_of_a_gru.mistake(
-    "Your candidate is the sum of the two contributions. What does a GRU do with this sum?"
-)
-def without_tanh(base, sign, z, state, token, past):
-    return z * state + (1 - z) * sign * math.log(base)
-
-
-@state_of_a_gru.mistake(
-    "You let the reset gate act on the state that is kept, too. In which part of the step does it "
-    "act?"
-)
-def reset_what_is_kept(base, sign, z, state, token, past):
-    return z * state / 2 + (1 - z) * candidate(base, sign)
-
-
-@state_of_a_gru.mistake(
-    "You added the whole of the candidate. How much room does the update gate leave for it?"
-)
-def whole_candidate(base, sign, z, state, token, past):
-    return z * state + candidate(base, sign)
-
-
-@Number(
+lost_in_one_state = Number(
     aim="compare-paths",
-    section="One vector for a whole sentence",
     asks=(
         "Each of <n> words consists of <d> independent random numbers of variance 1. The best "
         "linear encoder puts all the words into one state of <d> numbers, and the best linear "
@@ -404,7 +331,8 @@ def whole_candidate(base, sign, z, state, token, past):
         "n": chance.choice([4, 5, 8, 10, 16, 32]),
         "d": chance.choice([16, 4, 8]),
     },
-    way=lambda n, d: (
+    right=share_lost,
+    steps=lambda n, d: (
         f"The sentence has {n} · {d} = {n * d} numbers, and none of them says anything about "
         "another.",
         f"All have the same variance, so whichever {d} of them, or combinations of them, the state "
@@ -414,75 +342,25 @@ def whole_candidate(base, sign, z, state, token, past):
     ),
     check="How many numbers has the sentence, and how many of them can the state hold?",
     minutes=1,
-)
-def lost_in_one_state(n, d):
-    of_each = torch.linalg.eigvalsh(torch.eye(n * d).double())
-    return 1 - of_each[-d:].sum() / of_each.sum()
+    mistakes={
+        "That share is kept. The question asks for what is lost.": lambda n, d: 1 / n,
+        "Then the state would hold every word. How many numbers has the whole sentence?": 0,
+        "You compared the numbers of the whole sentence with a single one. How many does the "
+        "state hold?":
+            lambda n, d: 1 - 1 / (n * d),
+        "You compared the width of a word with 1. Compare the numbers of the whole sentence with "
+        "those of the state.":
+            lambda n, d: 1 - 1 / d,
+        "You compared the numbers in the state with the number of words. How many numbers does a "
+        "word have?":
+            lambda n, d: 1 - d / n,
+        "That is how many of the numbers are lost. What share of all the numbers is it?":
+            lambda n, d: n * d - d,
+    },
+)  # fmt: skip
 
 
-@lost_in_one_state.mistake("That share is kept. The question asks for what is lost.")
-def what_is_kept(n, d):
-    return 1 / n
-
-
-@lost_in_one_state.mistake(
-    "Then the state would hold every word. How many numbers has the whole sentence?"
-)
-def nothing(n, d):
-    return 0
-
-
-@lost_in_one_state.mistake(
-    "You compared the numbers of the whole sentence with a single one. How many does the state "
-    "hold?"
-)
-def one_number_kept(n, d):
-    return 1 - 1 / (n * d)
-
-
-@lost_in_one_state.mistake(
-    "You compared the width of a word with 1. Compare the numbers of the whole sentence with those "
-    "of the state."
-)
-def by_the_width(n, d):
-    return 1 - 1 / d
-
-
-@lost_in_one_state.mistake(
-    "You compared the numbers in the state with the number of words. How many numbers does a word "
-    "have?"
-)
-def words_as_numbers(n, d):
-    return 1 - d / n
-
-
-@lost_in_one_state.mistake(
-    "That is how many of the numbers are lost. What share of all the numbers is it?"
-)
-def numbers_lost(n, d):
-    return n * d - d
-
-
-@Number(
-    aim="vanishing-gradients",
-    section="Gates can keep the gradient from vanishing",
-    asks=(
-        "The gates and the new content of an LSTM depend on the tokens alone, and not on its "
-        "state. At three tokens in a row, the numbers that go into the sigmoid of the forget gate "
-        "are <forget>. What is the derivative of the cell after these tokens with respect to the "
-        "cell before them?"
-    ),
-    draw=lambda chance: {"forget": chance.choices([Ln(1), Ln(2), Ln(3), Ln(4)], k=3)},
-    way=lambda forget: (
-        f"σ(ln $a$) is $a/(a+1)$, and 0 is ln 1, so the gates are {', '.join(map(share, forget))}.",
-        "Each step multiplies the cell by its gate and adds something that does not depend on "
-        "the cell, so the derivative of one step is its gate.",
-        f"By the chain rule, that of three steps is the product: {' · '.join(map(share, forget))}.",
-    ),
-    check="Suppose the first cell grows by 1. How much of this 1 is left after each token?",
-    placement=True,
-)
-def derivative_along_the_cell(forget):
+def cell_derivative(forget):
     first, zeros = double(0.0).requires_grad_(), torch.zeros(4, 1).double()
     # the tokens reach the forget gate alone
     x, w_ih = double(*[[float(f)] for f in forget]), double([0.0], [1.0], [0.0], [0.0])
@@ -490,75 +368,60 @@ def derivative_along_the_cell(forget):
     return torch.autograd.grad(last.sum(), first)[0][0]
 
 
-@derivative_along_the_cell.mistake(
-    "That is one step: the last. What did the two steps before leave of a change of the first cell?"
-)
-def the_last_gate(forget):
-    return double(*map(float, forget)).sigmoid()[-1]
-
-
-@derivative_along_the_cell.mistake(
-    "You took the mean of the gates. Each step works on what the step before has left: how do such "
-    "shares combine?"
-)
-def mean_of_gates(forget):
-    return double(*map(float, forget)).sigmoid().mean()
-
-
-@derivative_along_the_cell.mistake(
-    "Then all of the cell would be kept at each step, as in the first LSTM, which had no forget "
-    "gate."
-)
-def without_a_gate(forget):
-    return 1
-
-
-@derivative_along_the_cell.mistake(
-    "You multiplied the numbers that go into the gates, or took σ(0) for 0. What does the sigmoid "
-    "make of each?"
-)
-def product_of_parts(forget):
-    return math.prod(forget)
-
-
-@derivative_along_the_cell.mistake(
-    "You multiplied what each gate takes away. A forget gate says how much is kept."
-)
-def product_of_the_rest(forget):
-    return (-double(*map(float, forget))).sigmoid().prod()
-
-
-@derivative_along_the_cell.mistake(
-    "You differentiated the sigmoids. Does what goes into them depend on the cell?"
-)
-def sigmoids_differentiated(forget):
-    return math.prod(f.number / (f.number + 1) ** 2 for f in forget)
-
-
-@derivative_along_the_cell.mistake(
-    "You added the gates. Each step works on what the step before has left: how do such shares "
-    "combine?"
-)
-def sum_of_gates(forget):
-    return double(*map(float, forget)).sigmoid().sum()
-
-
-@derivative_along_the_cell.mistake(
-    "You multiplied the exponentials. A gate lies between 0 and 1: how does the sigmoid get there?"
-)
-def product_of_exponentials(forget):
-    return math.prod(f.number for f in forget)
-
-
-@Choice(
+derivative_along_the_cell = Number(
     aim="vanishing-gradients",
-    section="How much is left at each distance",
+    asks=(
+        "The gates and the new content of an LSTM depend on the tokens alone, and not on its "
+        "state. At three tokens in a row, the numbers that go into the sigmoid of the forget gate "
+        "are <forget>. What is the derivative of the cell after these tokens with respect to the "
+        "cell before them?"
+    ),
+    draw=lambda chance: {"forget": chance.choices([Ln(1), Ln(2), Ln(3), Ln(4)], k=3)},
+    right=cell_derivative,
+    steps=lambda forget: (
+        f"σ(ln $a$) is $a/(a+1)$, and 0 is ln 1, so the gates are {', '.join(map(share, forget))}.",
+        "Each step multiplies the cell by its gate and adds something that does not depend on "
+        "the cell, so the derivative of one step is its gate.",
+        f"By the chain rule, that of three steps is the product: {' · '.join(map(share, forget))}.",
+    ),
+    check="Suppose the first cell grows by 1. How much of this 1 is left after each token?",
+    placement=True,
+    mistakes={
+        "That is one step: the last. What did the two steps before leave of a change of the first "
+        "cell?":
+            lambda forget: double(*map(float, forget)).sigmoid()[-1],
+        "You took the mean of the gates. Each step works on what the step before has left: how do "
+        "such shares combine?":
+            lambda forget: double(*map(float, forget)).sigmoid().mean(),
+        "Then all of the cell would be kept at each step, as in the first LSTM, which had no "
+        "forget gate.":
+            1,
+        "You multiplied the numbers that go into the gates, or took σ(0) for 0. What does the "
+        "sigmoid make of each?":
+            lambda forget: math.prod(forget),
+        "You multiplied what each gate takes away. A forget gate says how much is kept.":
+            lambda forget: (-double(*map(float, forget))).sigmoid().prod(),
+        "You differentiated the sigmoids. Does what goes into them depend on the cell?":
+            lambda forget: math.prod(f.number / (f.number + 1) ** 2 for f in forget),
+        "You added the gates. Each step works on what the step before has left: how do such "
+        "shares combine?":
+            lambda forget: double(*map(float, forget)).sigmoid().sum(),
+        "You multiplied the exponentials. A gate lies between 0 and 1: how does the sigmoid get "
+        "there?":
+            lambda forget: math.prod(f.number for f in forget),
+    },
+)  # fmt: skip
+
+
+an_open_gate = Choice(
+    aim="vanishing-gradients",
     asks=(
         "From distance 1 to distance 64, the gradient of an LSTM of width 16 with PyTorch's "
         "default initial weights shrinks by about 14 powers of ten. Now add 4 to the bias of its "
         "forget gate; σ(4) = 0.98. How much of the gradient at distance 1 is left at distance 64?"
     ),
-    way=lambda: (
+    right="more than a tenth of it, because each step keeps nearly all of the cell",
+    steps=(
         "The path is as long as before: 63 steps more than at distance 1.",
         "Along the cell, each step multiplies the gradient by about 0.98, and no longer by about "
         "one half. Since 0.98 is about $e^{-0.02}$, 63 such steps multiply it by about "
@@ -568,30 +431,15 @@ def product_of_exponentials(forget):
     ),
     check="What does each step multiply the gradient by, and how many steps are there?",
     minutes=1,
-)
-def an_open_gate():
-    return "more than a tenth of it, because each step keeps nearly all of the cell"
-
-
-@an_open_gate.mistake(
-    "The path is indeed as long as before. But what does a step on it do to the gradient now?"
-)
-def by_the_length():
-    return "as little as before, because the path is as long as before"
-
-
-@an_open_gate.mistake(
-    "One step keeps about twice as much as before. What about 63 of them, one after another?"
-)
-def one_step_only():
-    return "about twice as much as before, because 0.98 is about twice one half"
-
-
-@an_open_gate.mistake(
-    "A gate of 0.98 keeps nearly all of the cell, but not all. What do 63 such steps leave?"
-)
-def nothing_lost():
-    return "all but a percent of it, because an open gate keeps the cell"
+    mistakes={
+        "The path is indeed as long as before. But what does a step on it do to the gradient now?":
+            "as little as before, because the path is as long as before",
+        "One step keeps about twice as much as before. What about 63 of them, one after another?":
+            "about twice as much as before, because 0.98 is about twice one half",
+        "A gate of 0.98 keeps nearly all of the cell, but not all. What do 63 such steps leave?":
+            "all but a percent of it, because an open gate keeps the cell",
+    },
+)  # fmt: skip
 
 
 def merged(states, a1, b1, a2, b2):
@@ -599,9 +447,8 @@ def merged(states, a1, b1, a2, b2):
     return a1 * a2, states(double([a1], [a2]), double([b1], [b2]))[-1, 0]
 
 
-@Row(
+two_steps_in_one = Row(
     aim="compare-paths",
-    section="Steps that must wait for each other",
     asks=(
         "Two steps of a recurrence without a tanh are `h1 = <a1> * h0 + <b1>` and "
         "`h2 = <a2> * h1 + <b2>`. Merge them into one step, `h2 = a * h0 + b`. What are `a` "
@@ -611,73 +458,44 @@ def merged(states, a1, b1, a2, b2):
         **dict(zip(("a1", "a2"), chance.sample([2, 3, 4, 5], 2), strict=True)),
         **dict(zip(("b1", "b2"), chance.sample([1, 2, 3, 4, 5, 6], 2), strict=True)),
     },
-    way=lambda a1, b1, a2, b2: (
+    right=lambda a1, b1, a2, b2: merged(exercise(MERGED).valid_answers[0], a1, b1, a2, b2),
+    steps=lambda a1, b1, a2, b2: (
         f"Put the first step into the second: h2 = {a2} · ({a1} · h0 + {b1}) + {b2}.",
         f"h0 is multiplied by {a2} · {a1} = {a1 * a2}.",
         f"What is added is {a2} · {b1} + {b2} = {a2 * b1 + b2}. Pairs of steps can be merged in "
         "this way all at once, and then pairs of pairs. With a tanh in between they cannot.",
     ),
     check="Try h0 = 0 and h0 = 1: do the two steps and your one step give the same?",
-)
-def two_steps_in_one(a1, b1, a2, b2):
-    return merged(exercise(MERGED).valid_answers[0], a1, b1, a2, b2)
+    mistakes={
+        "Your `b` leaves what the first step adds as it is. Does the second step multiply it by "
+        "something?":
+            lambda **given: merged(mutant(MERGED, "a changes nothing"), **given),
+        "In your `b`, the first step's number meets the first factor. Which factor comes after it?":
+            lambda **given: merged(mutant(MERGED, "the earlier b meets its own factor"), **given),
+        "In your `b`, each step multiplies the number that it adds, too. It multiplies only the "
+        "state before.":
+            lambda **given: merged(mutant(MERGED, "a_t multiplies b_t, too"), **given),
+        "You added the two factors. What does h0 go through first, and what then?":
+            lambda a1, b1, a2, b2: (a1 + a2, a2 * b1 + b2),
+        "Your `b` puts the second step into the first. Which of the two comes first?":
+            lambda a1, b1, a2, b2: (a1 * a2, a1 * b2 + b1),
+        "You added the two steps, number by number. What does the second step take as its `h1`?":
+            lambda a1, b1, a2, b2: (a1 + a2, b1 + b2),
+        "You multiplied both of the numbers that are added. Which of them does the second step "
+        "multiply, and which does it add afterwards?":
+            lambda a1, b1, a2, b2: (a1 * a2, a2 * (b1 + b2)),
+    },
+)  # fmt: skip
 
 
-@two_steps_in_one.mistake(
-    "Your `b` leaves what the first step adds as it is. Does the second step multiply it by "
-    "something?"
-)
-def added_up(**given):
-    return merged(mutant(MERGED, "a changes nothing"), **given)
+def memory_sizes(n, d):
+    x, w, b = torch.ones(n, d), torch.ones(d, d), torch.ones(d)
+    state, keys, values = rnn(x, w, w, b, b)[-1], x @ w, x @ w
+    return state.numel(), keys.numel() + values.numel()
 
 
-@two_steps_in_one.mistake(
-    "In your `b`, the first step's number meets the first factor. Which factor comes after it?"
-)
-def own_factor(**given):
-    return merged(mutant(MERGED, "the earlier b meets its own factor"), **given)
-
-
-@two_steps_in_one.mistake(
-    "In your `b`, each step multiplies the number that it adds, too. It multiplies only the state "
-    "before."
-)
-def number_multiplied(**given):
-    return merged(mutant(MERGED, "a_t multiplies b_t, too"), **given)
-
-
-@two_steps_in_one.mistake(
-    "You added the two factors. What does h0 go through first, and what then?"
-)
-def factors_added(a1, b1, a2, b2):
-    return a1 + a2, a2 * b1 + b2
-
-
-@two_steps_in_one.mistake(
-    "Your `b` puts the second step into the first. Which of the two comes first?"
-)
-def second_into_first(a1, b1, a2, b2):
-    return a1 * a2, a1 * b2 + b1
-
-
-@two_steps_in_one.mistake(
-    "You added the two steps, number by number. What does the second step take as its `h1`?"
-)
-def all_added(a1, b1, a2, b2):
-    return a1 + a2, b1 + b2
-
-
-@two_steps_in_one.mistake(
-    "You multiplied both of the numbers that are added. Which of them does the second step "
-    "multiply, and which does it add afterwards?"
-)
-def sum_multiplied(a1, b1, a2, b2):
-    return a1 * a2, a2 * (b1 + b2)
-
-
-@Row(
+kept_to_write_on = Row(
     aim="training-or-generation",
-    section="Generation is one token at a time for both",
     asks=(
         "An RNN with states of width <d> and a layer of causal attention with keys and values of "
         "width <d> have each read <n> tokens of a text that they are writing. Besides its weights, "
@@ -685,81 +503,33 @@ def sum_multiplied(a1, b1, a2, b2):
         "compute anything a second time? The RNN comes first."
     ),
     draw=lambda chance: {"n": chance.choice([3, 5, 10, 20, 100]), "d": chance.choice([4, 8, 16])},
-    way=lambda n, d: (
+    right=memory_sizes,
+    steps=lambda n, d: (
         f"The RNN needs its last state, {d} numbers, whatever came before.",
         f"The next query of attention meets the keys of all {n} tokens, and takes a mean of their "
         f"values: {n} · {d} numbers each, {2 * n * d} together.",
     ),
     check="What does the next step of each read, beside the new token? Count the numbers in it.",
     tolerance=0.4,
-)
-def kept_to_write_on(n, d):
-    x, w, b = torch.ones(n, d), torch.ones(d, d), torch.ones(d)
-    state, keys, values = rnn(x, w, w, b, b)[-1], x @ w, x @ w
-    return state.numel(), keys.numel() + values.numel()
+    mistakes={
+        "The RNN does not read its earlier states again. They are kept in training alone, for the "
+        "backward pass.":
+            lambda n, d: (n * d, 2 * n * d),
+        "The next query meets the keys of all tokens. Of what does attention then take the mean?":
+            lambda n, d: (d, n * d),
+        "The weights of earlier queries are not needed again. What does a new query read?":
+            lambda n, d: (d, n * n),
+        "Then attention would be told of the last token alone. What does its next query look at?":
+            lambda n, d: (d, 2 * d),
+        "You kept the queries, too. Which query does the next token bring, and does it meet the "
+        "older ones?":
+            lambda n, d: (d, 3 * n * d),
+        "You counted vectors. How many numbers has each of them?": lambda n, d: (1, 2 * n),
+    },
+)  # fmt: skip
 
 
-@kept_to_write_on.mistake(
-    "The RNN does not read its earlier states again. They are kept in training alone, for the "
-    "backward pass."
-)
-def all_states(n, d):
-    return n * d, 2 * n * d
-
-
-@kept_to_write_on.mistake(
-    "The next query meets the keys of all tokens. Of what does attention then take the mean?"
-)
-def only_keys(n, d):
-    return d, n * d
-
-
-@kept_to_write_on.mistake(
-    "The weights of earlier queries are not needed again. What does a new query read?"
-)
-def all_weights(n, d):
-    return d, n * n
-
-
-@kept_to_write_on.mistake(
-    "Then attention would be told of the last token alone. What does its next query look at?"
-)
-def last_token(n, d):
-    return d, 2 * d
-
-
-@kept_to_write_on.mistake(
-    "You kept the queries, too. Which query does the next token bring, and does it meet the older "
-    "ones?"
-)
-def queries_too(n, d):
-    return d, 3 * n * d
-
-
-@kept_to_write_on.mistake("You counted vectors. How many numbers has each of them?")
-def vectors_counted(n, d):
-    return 1, 2 * n
-
-
-@Maps(
-    aim="vanishing-gradients",
-    section="Truncation for long texts",
-    asks=(
-        "An RNN reads <n> tokens in pieces of <piece>, of which the last may be shorter. The state "
-        "is passed on from piece to piece, but detached. Which map shows the tokens (columns) with "
-        "respect to which each state (row) has a gradient? A square means that it has one."
-    ),
-    draw=lambda chance: {"n": chance.choice([5, 6, 7, 8]), "piece": chance.choice([2, 3, 4])},
-    way=lambda n, piece: (
-        "Within a piece, a state is computed from its own token and those before it: a triangle.",
-        f"A detached state counts as a given number, so the gradient stops where a piece begins, "
-        f"at every {piece} tokens.",
-        "So there is one triangle for each piece, and nothing to the left of it.",
-    ),
-    check="Take the first state of the second piece. Which tokens can it have a gradient for?",
-    minutes=1,
-)
-def gradients_of_pieces(n, piece):
+def gradient_map(n, piece):
     x, weights = spread(n)
     return tokens_read(lambda x: in_pieces(x, weights, piece), x).double()
 
@@ -770,26 +540,41 @@ def spread(n):
     return x, (double([1.0]), double([1.0]), double(0.0), double(0.0))
 
 
-@gradients_of_pieces.mistake(
-    "There the gradient runs back to the first token of the text. What does detaching the state do "
-    "to it?"
-)
 def not_detached(n, piece):
     x, weights = spread(n)
     return tokens_read(lambda x: rnn(x, *weights), x).double()
 
 
-@gradients_of_pieces.mistake(
-    "There every state looks back over equally many tokens. How far can one look back that has "
-    "just begun a piece?"
-)
-def a_window(n, piece):
-    return torch.ones(n, n).double().tril().triu(1 - piece)
-
-
-@gradients_of_pieces.mistake(
-    "There a state has a gradient for later tokens of its piece. Has it read them?"
-)
 def whole_pieces(n, piece):
     at = torch.arange(n) // piece
     return (at[:, None] == at).double()
+
+
+gradients_of_pieces = Maps(
+    aim="vanishing-gradients",
+    asks=(
+        "An RNN reads <n> tokens in pieces of <piece>, of which the last may be shorter. The state "
+        "is passed on from piece to piece, but detached. Which map shows the tokens (columns) with "
+        "respect to which each state (row) has a gradient? A square means that it has one."
+    ),
+    draw=lambda chance: {"n": chance.choice([5, 6, 7, 8]), "piece": chance.choice([2, 3, 4])},
+    right=gradient_map,
+    steps=lambda n, piece: (
+        "Within a piece, a state is computed from its own token and those before it: a triangle.",
+        f"A detached state counts as a given number, so the gradient stops where a piece begins, "
+        f"at every {piece} tokens.",
+        "So there is one triangle for each piece, and nothing to the left of it.",
+    ),
+    check="Take the first state of the second piece. Which tokens can it have a gradient for?",
+    minutes=1,
+    mistakes={
+        "There the gradient runs back to the first token of the text. What does detaching the "
+        "state do to it?":
+            not_detached,
+        "There every state looks back over equally many tokens. How far can one look back that "
+        "has just begun a piece?":
+            lambda n, piece: torch.ones(n, n).double().tril().triu(1 - piece),
+        "There a state has a gradient for later tokens of its piece. Has it read them?":
+            whole_pieces,
+    },
+)  # fmt: skip

@@ -42,7 +42,7 @@ def scores_by_offset(device: torch.device, reach: int = 24, texts: int = 24) -> 
     Of shape (blocks, heads, queries, reach), less the mean of each query, which the softmax does
     not see.
     """
-    read = english.windows(device)[:texts]
+    read = english.held_out_windows(device)[:texts]
     weights = english.head_weights(english.model("english", device), read).double()
     offsets = torch.arange(reach, device=device)
     # queries that have so many tokens of text before them
@@ -61,7 +61,7 @@ def beside_the_offset(device: torch.device | None = None) -> Tensor:
 
     Of shape (blocks, heads, tokens so far, 2); alone, each offset has its mean score in texts.
     """
-    asks = 2 + english.place("today")
+    asks = 2 + english.token_index("today")
     weights = weights_of_the_model(device)[..., asks, : asks + 1]
     scores = scores_by_offset(weights.device).mean(-2)
     alone = scores[..., : asks + 1].flip(-1).softmax(-1)

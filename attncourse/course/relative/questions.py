@@ -41,9 +41,16 @@ def three_keys(chance) -> dict:
     return {"reach": reach, "i": i, "keys": tuple(chance.sample(keys, 3))}
 
 
-@Row(
+def rows_by(hint: str, reach, i, keys):
+    return mutant(ROWS, hint)(WORDS, WORDS, reach)[i, [*keys]]
+
+
+def distances(reach, i, keys):
+    return [min(abs(j - i), reach) + reach for j in keys]
+
+
+rows_of_the_table = Row(
     aim="two-tables",
-    section="A vector for each offset",
     asks=(
         "The offset of a pair says how far the key stands to the right of the query. A table has "
         "a row for each offset from −<reach> to <reach>, and an offset beyond is clipped to the "
@@ -51,7 +58,8 @@ def three_keys(chance) -> dict:
         "<i> and its keys at positions <keys>?"
     ),
     draw=three_keys,
-    way=lambda reach, i, keys: (
+    right=lambda reach, i, keys: relative_index(WORDS, reach)[i, [*keys]],
+    steps=lambda reach, i, keys: (
         f"The offsets are key minus query: {', '.join(show(j - i) for j in keys)}.",
         f"Clipped to the range from −{reach} to {reach}, they are "
         f"{', '.join(show(max(-reach, min(reach, j - i))) for j in keys)}.",
@@ -59,66 +67,27 @@ def three_keys(chance) -> dict:
     ),
     check="Write down the three offsets, and what clipping makes of each. Which offset has row 0?",
     placement=True,
-)
-def rows_of_the_table(reach, i, keys):
-    return relative_index(WORDS, reach)[i, [*keys]]
-
-
-def rows_by(hint: str, reach, i, keys):
-    return mutant(ROWS, hint)(WORDS, WORDS, reach)[i, [*keys]]
-
-
-@rows_of_the_table.mistake(
-    "You took the query's position minus the key's. On which side of the query does a key with a "
-    "negative offset stand?"
-)
-def query_minus_key(reach, i, keys):
-    return rows_by("the offset is taken the other way round", reach, i, keys)
-
-
-@rows_of_the_table.mistake(
-    "Those are the clipped offsets. Which offset does row 0 stand for, and so what is missing?"
-)
-def offsets_alone(reach, i, keys):
-    return rows_by("row 0 is offset -reach", reach, i, keys)
-
-
-@rows_of_the_table.mistake(
-    "Not all of your rows exist. What happens to an offset that is too far to either side?"
-)
-def not_clipped(reach, i, keys):
-    return rows_by("row numbers leave the table", reach, i, keys)
-
-
-@rows_of_the_table.mistake(
-    "You counted first and clipped afterwards. The bounds hold for the offset itself, so clip it "
-    "before you add anything."
-)
-def clipped_late(reach, i, keys):
-    return rows_by("the bounds -reach and reach are those of the offset", reach, i, keys)
-
-
-@rows_of_the_table.mistake(
-    "You counted the rows from 1. Which number does the first row have here?"
-)
-def rows_from_one(reach, i, keys):
-    return rows_of_the_table.right(reach, i, keys) + 1
-
-
-@rows_of_the_table.mistake(
-    "Those are the offsets as they are. To which of them does clipping do something, and which row "
-    "has the number 0?"
-)
-def offsets_as_they_are(reach, i, keys):
-    return [j - i for j in keys]
-
-
-@rows_of_the_table.mistake(
-    "You took distances, so left and right share their rows. Which sign has the offset of a key to "
-    "the left of its query?"
-)
-def distances(reach, i, keys):
-    return [min(abs(j - i), reach) + reach for j in keys]
+    mistakes={
+        "You took the query's position minus the key's. On which side of the query does a key "
+        "with a negative offset stand?":
+            partial(rows_by, "the offset is taken the other way round"),
+        "Those are the clipped offsets. Which offset does row 0 stand for, and so what is missing?":
+            partial(rows_by, "row 0 is offset -reach"),
+        "Not all of your rows exist. What happens to an offset that is too far to either side?":
+            partial(rows_by, "row numbers leave the table"),
+        "You counted first and clipped afterwards. The bounds hold for the offset itself, so clip "
+        "it before you add anything.":
+            partial(rows_by, "the bounds -reach and reach are those of the offset"),
+        "You counted the rows from 1. Which number does the first row have here?":
+            lambda reach, i, keys: rows_of_the_table.right(reach, i, keys) + 1,
+        "Those are the offsets as they are. To which of them does clipping do something, and "
+        "which row has the number 0?":
+            lambda reach, i, keys: [j - i for j in keys],
+        "You took distances, so left and right share their rows. Which sign has the offset of a "
+        "key to the left of its query?":
+            distances,
+    },
+)  # fmt: skip
 
 
 def two_tables(chance) -> dict:
@@ -146,30 +115,12 @@ def parts(place, exponentials, values, added):
     return q, k, double(values).T, a_k, double(added).T, i, relative_index(3, 1)[i]
 
 
-@Number(
-    aim="two-tables",
-    section="Three tokens by hand",
-    asks=(
-        "A head has width 4. Both its tables have rows for the offsets −1, 0 and 1, and offsets "
-        "beyond are clipped. Of three tokens, the <place> is the query. Its dot products with the "
-        "three keys are 0, and those with the rows of the keys' table are <products>. In their "
-        "first component, the values are <values> and the rows of the values' table <added>. What "
-        "does the query get in this component?"
-    ),
-    draw=two_tables,
-    way=lambda place, exponentials, products, values, added: way_of_tables(
-        place, exponentials, values, added
-    ),
-    check="Write down which row each of the three keys reads. One row is read twice.",
-    minutes=3,
-    placement=True,
-)
-def output_with_both_tables(place, exponentials, products, values, added):
+def relative_output(place, exponentials, products, values, added):
     q, k, v, a_k, a_v, i, _ = parts(place, exponentials, values, added)
     return relative_attention(q, k, v, a_k, a_v)[i, 0]
 
 
-def way_of_tables(place, exponentials, values, added):
+def steps_with_tables(place, exponentials, values, added):
     *_, rows = parts(place, exponentials, values, added)
     shares = [exponentials[r] for r in rows]
     sums = [f"{show(v)} {'+' if a >= 0 else '−'} {abs(a)}" for v, a in paired(values, added, rows)]
@@ -196,54 +147,28 @@ def mean_of(scores, v, a_v, i, rows):
     return scores[i].softmax(-1) @ (v + a_v[rows])[:, 0]
 
 
-@output_with_both_tables.mistake(
-    "You divided the products by the width. By what is a score of this width divided?"
-)
 def divided_by_the_width(place, exponentials, products, values, added):
     q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
     return mean_of(q @ (k + a_k[rows]).T / 4, v, a_v, i, rows)
 
 
-@output_with_both_tables.mistake(
-    "You left both tables out. Which of them changes the weights, and which the values?"
-)
-def without_tables(place, exponentials, products, values, added):
-    return double(*values).mean()
-
-
-@output_with_both_tables.mistake(
-    "Those are the values alone. What does the second table add to a value before the mean is "
-    "taken?"
-)
 def without_the_values_table(place, exponentials, products, values, added):
     q, k, v, a_k, _, i, _ = parts(place, exponentials, values, added)
     return relative_attention(q, k, v, a_k, None)[i, 0]
 
 
-@output_with_both_tables.mistake(
-    "You took exponentials of the products as they are. By what is a score of a head of this width "
-    "divided?"
-)
 def not_scaled(place, exponentials, products, values, added):
     q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
     scores = mutant(SCORES, "the scores are not scaled")(q, k, a_k)
     return mean_of(scores, v, a_v, i, rows)
 
 
-@output_with_both_tables.mistake(
-    "You read left for right. On which side of this query do the other two tokens stand, and which "
-    "sign do their offsets have?"
-)
 def mirrored(place, exponentials, products, values, added):
     q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
     scores = mutant(SCORES, "the offset is taken the other way round")(q, k, a_k)
     return mean_of(scores, v, a_v, i, 2 - rows)
 
 
-@output_with_both_tables.mistake(
-    "The farthest key got nothing from the tables. Its offset is clipped: which row does it share "
-    "with a nearer key?"
-)
 def nothing_for_the_farthest(place, exponentials, products, values, added):
     q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
     scores = mutant(SCORES, "keys beyond the reach get no relative term")(q, k, a_k)
@@ -251,36 +176,71 @@ def nothing_for_the_farthest(place, exponentials, products, values, added):
     return scores[i].softmax(-1) @ (v + near[:, None] * a_v[rows])[:, 0]
 
 
-@output_with_both_tables.mistake(
-    "You gave the three keys the three rows in order, as if the query stood in the middle. Which "
-    "offset does the query itself have?"
-)
 def rows_in_order(place, exponentials, products, values, added):
     _, _, v, a_k, a_v, _, _ = parts(place, exponentials, values, added)
     return (a_k[:, 0] / 2).softmax(-1) @ (v + a_v)[:, 0]
 
 
-@output_with_both_tables.mistake(
-    "You gave the three keys equal weights. The keys' table takes part in their scores: what are "
-    "these?"
-)
 def without_the_keys_table(place, exponentials, products, values, added):
     *_, rows = parts(place, exponentials, values, added)
     return sum(v + a for v, a in paired(values, added, rows)) / 3
 
 
-@output_with_both_tables.mistake(
-    "You used the exponentials as they are. By what do you divide, so that the weights sum to 1?"
-)
 def not_divided(place, exponentials, products, values, added):
     *_, rows = parts(place, exponentials, values, added)
     sums = [v + a for v, a in paired(values, added, rows)]
     return sum(exponentials[r] * one for r, one in zip(rows, sums, strict=True))
 
 
-@Maps(
+output_with_both_tables = Number(
+    aim="two-tables",
+    asks=(
+        "A head has width 4. Both its tables have rows for the offsets −1, 0 and 1, and offsets "
+        "beyond are clipped. Of three tokens, the <place> is the query. Its dot products with the "
+        "three keys are 0, and those with the rows of the keys' table are <products>. In their "
+        "first component, the values are <values> and the rows of the values' table <added>. What "
+        "does the query get in this component?"
+    ),
+    draw=two_tables,
+    right=relative_output,
+    steps=lambda place, exponentials, products, values, added: steps_with_tables(
+        place, exponentials, values, added
+    ),
+    check="Write down which row each of the three keys reads. One row is read twice.",
+    minutes=3,
+    placement=True,
+    mistakes={
+        "You divided the products by the width. By what is a score of this width divided?":
+            divided_by_the_width,
+        "You left both tables out. Which of them changes the weights, and which the values?":
+            lambda place, exponentials, products, values, added: double(*values).mean(),
+        "Those are the values alone. What does the second table add to a value before the mean is "
+        "taken?":
+            without_the_values_table,
+        "You took exponentials of the products as they are. By what is a score of a head of this "
+        "width divided?":
+            not_scaled,
+        "You read left for right. On which side of this query do the other two tokens stand, and "
+        "which sign do their offsets have?":
+            mirrored,
+        "The farthest key got nothing from the tables. Its offset is clipped: which row does it "
+        "share with a nearer key?":
+            nothing_for_the_farthest,
+        "You gave the three keys the three rows in order, as if the query stood in the middle. "
+        "Which offset does the query itself have?":
+            rows_in_order,
+        "You gave the three keys equal weights. The keys' table takes part in their scores: what "
+        "are these?":
+            without_the_keys_table,
+        "You used the exponentials as they are. By what do you divide, so that the weights sum to "
+        "1?":
+            not_divided,
+    },
+)  # fmt: skip
+
+
+weights_of_alibi = Maps(
     aim="family",
-    section="The family: what is added to a score",
     asks=(
         "All the dot products of <n> tokens are equal, so only ALiBi tells the tokens apart: it "
         "subtracts from each score a penalty in proportion to the distance, here 1/2 for each "
@@ -288,7 +248,8 @@ def not_divided(place, exponentials, products, values, added):
         "key; a larger square is more weight.)"
     ),
     draw=lambda chance: {"n": chance.choice([4, 5])},
-    way=lambda n: (
+    right=lambda n: alibi_bias(8, n, dtype=torch.float64)[0].softmax(-1),
+    steps=lambda n: (
         "A query is at distance 0 from its own position, so the diagonal has no penalty.",
         "On both sides, the penalty grows by 1/2 from place to place, so the exponentials fall by "
         "the same factor each time.",
@@ -296,31 +257,17 @@ def not_divided(place, exponentials, products, values, added):
         "away they are.",
     ),
     check="Take the second row. Which two keys are equally far from the query?",
-)
-def weights_of_alibi(n):
-    return alibi_bias(8, n, dtype=torch.float64)[0].softmax(-1)
-
-
-@weights_of_alibi.mistake(
-    "There the first query looks most at the last key. Does a penalty raise a score or lower it?"
-)
-def added_instead(n):
-    return (-alibi_bias(8, n, dtype=torch.float64)[0]).softmax(-1)
-
-
-@weights_of_alibi.mistake(
-    "There all rows are the same, so no query knows where it stands. A distance has no sign: what "
-    "happens to the keys on the left?"
-)
-def with_a_sign(n):
-    return alibi_bias(8, n, dtype=torch.float64)[0, :1].softmax(-1).expand(n, n)
-
-
-@weights_of_alibi.mistake(
-    "There a query gives all later keys as much as itself. Are they not at a distance, too?"
-)
-def earlier_keys_alone(n):
-    return alibi_bias(8, n, dtype=torch.float64)[0].tril().softmax(-1)
+    mistakes={
+        "There the first query looks most at the last key. Does a penalty raise a score or lower "
+        "it?":
+            lambda n: (-alibi_bias(8, n, dtype=torch.float64)[0]).softmax(-1),
+        "There all rows are the same, so no query knows where it stands. A distance has no sign: "
+        "what happens to the keys on the left?":
+            lambda n: alibi_bias(8, n, dtype=torch.float64)[0, :1].softmax(-1).expand(n, n),
+        "There a query gives all later keys as much as itself. Are they not at a distance, too?":
+            lambda n: alibi_bias(8, n, dtype=torch.float64)[0].tril().softmax(-1),
+    },
+)  # fmt: skip
 
 
 # the figure below the question opens at the positions that are drawn first
@@ -354,16 +301,22 @@ def turned_by(x, times: int) -> tuple[int, ...]:
     return tuple(round(one) for one in quarter_turns(x, times).tolist())
 
 
-@Number(
+def to_the_right(query, key, i, j):
+    wrong, turn = mutant(HALVES, "it turns the wrong way"), torch.pi / 2
+    turned = [wrong(double(x), double(turn * t))[0] for x, t in ((query, i), (key, j))]
+    return turned[0] @ turned[1]
+
+
+score_after_turning = Number(
     aim="rotate",
-    section="Two dimensions by hand",
     asks=(
         "A vector at position $m$ is rotated by $m$ quarter turns to the left, of which each takes "
         "$(x, y)$ to $(-y, x)$. A query <query> stands at position <i>, and a key <key> at "
         "position <j>. What is the dot product of the two after both have been rotated?"
     ),
     draw=to_quarters,
-    way=lambda query, key, i, j: (
+    right=lambda query, key, i, j: quarter_turns(query, i) @ quarter_turns(key, j),
+    steps=lambda query, key, i, j: (
         "Only the offset counts, so leave the query as it is, and rotate the key by "
         f"{quarters(j - i)}.",
         f"{same_as(j - i)}The key becomes {show(turned_by(key, j - i))}.",
@@ -371,37 +324,21 @@ def turned_by(x, times: int) -> tuple[int, ...]:
         f"{show(round((double(*query) @ quarter_turns(key, j - i)).item()))}.",
     ),
     check="Four quarter turns change nothing. How many are left for each of the two vectors?",
-)
-def score_after_turning(query, key, i, j):
-    return quarter_turns(query, i) @ quarter_turns(key, j)
-
-
-@score_after_turning.mistake(
-    "That comes out if both vectors are turned by the same angle, or if neither is turned. A "
-    "quarter turn too many or too few in one of them can lead there, too. How many does the query "
-    "get, and how many does the key?"
-)
-def as_given(query, key, i, j):
-    return double(*query) @ double(*key)
-
-
-@score_after_turning.mistake(
-    "You turned the wrong way, took the query's position minus the key's or the sum of the two, or "
-    "turned the query alone. Where does a quarter turn to the left take (1, 0), and which of the "
-    "two vectors are turned?"
-)
-def to_the_right(query, key, i, j):
-    wrong, turn = mutant(HALVES, "it turns the wrong way"), torch.pi / 2
-    turned = [wrong(double(x), double(turn * t))[0] for x, t in ((query, i), (key, j))]
-    return turned[0] @ turned[1]
-
-
-@score_after_turning.mistake(
-    "That comes out if the key alone is turned, by its own position, or if one of the two gets a "
-    "quarter turn too many or too few. How many does the query get, and how many does the key?"
-)
-def the_key_alone(query, key, i, j):
-    return double(*query) @ quarter_turns(key, j)
+    mistakes={
+        "That comes out if both vectors are turned by the same angle, or if neither is turned. A "
+        "quarter turn too many or too few in one of them can lead there, too. How many does the "
+        "query get, and how many does the key?":
+            lambda query, key, i, j: double(*query) @ double(*key),
+        "You turned the wrong way, took the query's position minus the key's or the sum of the "
+        "two, or turned the query alone. Where does a quarter turn to the left take (1, 0), and "
+        "which of the two vectors are turned?":
+            to_the_right,
+        "That comes out if the key alone is turned, by its own position, or if one of the two "
+        "gets a quarter turn too many or too few. How many does the query get, and how many does "
+        "the key?":
+            lambda query, key, i, j: double(*query) @ quarter_turns(key, j),
+    },
+)  # fmt: skip
 
 
 def pair_and_base(chance) -> dict:
@@ -418,9 +355,8 @@ def angle(d: int, base: float, c: int) -> torch.Tensor:
     return torch.atan2(up, along)
 
 
-@Number(
+slower_by_the_base = Number(
     aim="rotate",
-    section="Many pairs, and the base",
     asks=(
         "In RoPE, pair $c = 0, 1, \\ldots$ turns by $\\beta^{-2c/d}$ from one position to the "
         "next, where $\\beta$ is the base and $d$ the width. At a width of <d>, you make the base "
@@ -428,7 +364,8 @@ def angle(d: int, base: float, c: int) -> torch.Tensor:
         "take then?"
     ),
     draw=pair_and_base,
-    way=lambda d, factor, c: (
+    right=lambda d, factor, c: angle(d, 1e4, c) / angle(d, factor * 1e4, c),
+    steps=lambda d, factor, c: (
         f"The exponent of pair {c} is −{2 * c}/{d}, so its angle is multiplied by {factor} to the "
         f"power of −{2 * c}/{d}.",
         f"That is 1/{round(factor ** (2 * c / d))}, and a full turn takes as many times longer as "
@@ -436,58 +373,34 @@ def angle(d: int, base: float, c: int) -> torch.Tensor:
     ),
     check="For pair 0, whose exponent is 0, the answer is 1. To which power is the factor raised "
     "for this pair?",
-)
-def slower_by_the_base(d, factor, c):
-    return angle(d, 1e4, c) / angle(d, factor * 1e4, c)
+    mistakes={
+        "That is how the angle changes. If a pair turns by less each time, does a full turn take "
+        "more positions or fewer?":
+            lambda d, factor, c: factor ** (-2 * c / d),
+        "You counted the pairs from 1. The first pair has the number 0, and turns as fast as "
+        "before.":
+            lambda d, factor, c: factor ** (2 * (c + 1) / d),
+        "Your exponent is half of the right one. A pair is two of the components, so there are "
+        "only half as many pairs. What stands in the exponent beside the number of the pair?":
+            lambda d, factor, c: factor ** (c / d),
+        "You took the whole factor. The base is raised to a power: to which one, for this pair?":
+            lambda d, factor, c: factor,
+        "You multiplied the factor by the exponent. The base is raised to a power: what does that "
+        "make of the factor?":
+            lambda d, factor, c: factor * 2 * c / d,
+    },
+)  # fmt: skip
 
 
-@slower_by_the_base.mistake(
-    "That is how the angle changes. If a pair turns by less each time, does a full turn take more "
-    "positions or fewer?"
-)
-def the_angle_itself(d, factor, c):
-    return factor ** (-2 * c / d)
-
-
-@slower_by_the_base.mistake(
-    "You counted the pairs from 1. The first pair has the number 0, and turns as fast as before."
-)
-def pairs_from_one(d, factor, c):
-    return factor ** (2 * (c + 1) / d)
-
-
-@slower_by_the_base.mistake(
-    "Your exponent is half of the right one. A pair is two of the components, so there are only "
-    "half as many pairs. What stands in the exponent beside the number of the pair?"
-)
-def without_the_two(d, factor, c):
-    return factor ** (c / d)
-
-
-@slower_by_the_base.mistake(
-    "You took the whole factor. The base is raised to a power: to which one, for this pair?"
-)
-def the_whole_factor(d, factor, c):
-    return factor
-
-
-@slower_by_the_base.mistake(
-    "You multiplied the factor by the exponent. The base is raised to a power: what does that make "
-    "of the factor?"
-)
-def times_the_exponent(d, factor, c):
-    return factor * 2 * c / d
-
-
-@Choice(
+line_of_shaw = Choice(
     aim="family",
-    section="Five methods side by side",
     asks=(
         "Thirteen tokens have the same content. Their keys have Shaw's table, with random numbers "
         "and a maximum distance of 4. You plot the score of every pair against its offset, from "
         "−12 to 12. What does the line look like to the left of −4 and to the right of 4?"
     ),
-    way=lambda: (
+    right="flat on both sides, at two heights",
+    steps=(
         "Every offset from 4 on reads the last row of the table, so from there on the score stays "
         "the same.",
         "Every offset up to −4 reads the first row, so the line is flat on the left as well.",
@@ -496,89 +409,61 @@ def times_the_exponent(d, factor, c):
     ),
     check="Which row of the table does offset 7 read, and which does offset −7?",
     minutes=1,
-)
-def line_of_shaw():
-    return "flat on both sides, at two heights"
+    mistakes={
+        "For that, left and right would have to share a row. How many rows has a table with a "
+        "maximum distance of 4?":
+            "flat on both sides, at one height",
+        "For that, distant keys would have to read the row of offset 0. To which offset does "
+        "clipping take 7?":
+            "flat on both sides, at the height of offset 0",
+        "A penalty that grows with the distance does that. Do two keys with the same row get "
+        "different scores here?":
+            "falling on both sides, more and more",
+        "For that, the row numbers would have to start again from 0. Clipping does not: to which "
+        "offset does it take 7?":
+            "a repetition of what lies between −4 and 4",
+    },
+)  # fmt: skip
 
 
-@line_of_shaw.mistake(
-    "For that, left and right would have to share a row. How many rows has a table with a "
-    "maximum distance of 4?"
-)
-def one_row_for_both():
-    return "flat on both sides, at one height"
-
-
-@line_of_shaw.mistake(
-    "For that, distant keys would have to read the row of offset 0. To which offset does clipping "
-    "take 7?"
-)
-def none_beyond():
-    return "flat on both sides, at the height of offset 0"
-
-
-@line_of_shaw.mistake(
-    "A penalty that grows with the distance does that. Do two keys with the same row get different "
-    "scores here?"
-)
-def like_a_penalty():
-    return "falling on both sides, more and more"
-
-
-@line_of_shaw.mistake(
-    "For that, the row numbers would have to start again from 0. Clipping does not: to which "
-    "offset does it take 7?"
-)
-def wrapped_around():
-    return "a repetition of what lies between −4 and 4"
-
-
-FAULTS = {
-    "keys that share a row overwrite each other": "Several keys share a row when they are clipped, "
-    "and then `scatter` keeps the weight of only one of them. Their weights have to be added up.",
-    "it divides by sqrt(d)": "The scale is for scores, before the softmax. These are weights "
-    "already, and their sum is multiplied by the table as it is.",
-    "reach is not the number of rows": "A table of three rows goes one place each way: `reach` is "
-    "half its length, rounded down.",
-}
-
-
-@Line(
+wrong_line_of_the_values = Line(
     aim="three-forms",
-    section="Gather: look the products up",
     asks=(
         "From the weights and the values' table, this function should compute, for each query, "
         "the weighted sum of the vectors that its keys read in the table. "
         "`rows(n, n, reach, device)` returns the row number of each pair. Which line is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "keys that share a row overwrite each other":
+            "Several keys share a row when they are clipped, and then `scatter` keeps the weight "
+            "of only one of them. Their weights have to be added up.",
+        "it divides by sqrt(d)":
+            "The scale is for scores, before the softmax. These are weights already, and their "
+            "sum is multiplied by the table as it is.",
+        "reach is not the number of rows":
+            "A table of three rows goes one place each way: `reach` is half its length, rounded "
+            "down.",
+    },
     text_of=partial(texts, VALUES),
-    way=lambda mutant, plain: (
+    steps=(
         "Take the last query of three tokens and a table of three rows, and follow its weights "
         "through the lines.",
     ),
     check="Take a table of three rows, and a query with two keys far to its left. What is `reach`, "
     "what becomes of their two weights, and what is done with the sums?",
     minutes=3,
-)
-def wrong_line_of_the_values():
-    return None
-
-
-wrong_line_of_the_values.right_line(
-    "new_zeros",
-    "That line is right: it makes room for one sum for each query and each row of the table.",
-)
-wrong_line_of_the_values.right_line(
-    ".expand(",
-    "That line is right: the row numbers are the same in each head and each sentence, so they are "
-    "only repeated.",
-)
-wrong_line_of_the_values.right_line(
-    "at = rows(",
-    "That line is right: it asks for the row number of each pair, as the function is described.",
-)
-wrong_line_of_the_values.right_line("def ", NAMES_ONLY)
+    mistakes={
+        "That line is right: it makes room for one sum for each query and each row of the table.":
+            "new_zeros",
+        "That line is right: the row numbers are the same in each head and each sentence, so they "
+        "are only repeated.":
+            ".expand(",
+        "That line is right: it asks for the row number of each pair, as the function is "
+        "described.":
+            "at = rows(",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
 def tables_and_words(chance) -> dict:
@@ -586,9 +471,14 @@ def tables_and_words(chance) -> dict:
     return {"d": chance.choice([16, 64]), "k": k, "n": times * (2 * k + 1)}
 
 
-@Number(
+def extra_cost(d, k, n):
+    x, table = torch.empty(n, d, device="meta"), torch.empty(2 * k + 1, d, device="meta")
+    plain = count(attention, x, x, x).flops
+    return count(relative_attention_gather, x, x, x, table, table).flops / plain - 1
+
+
+cost_of_the_tables = Number(
     aim="three-forms",
-    section="What it costs",
     asks=(
         "One head of width <d> reads <n> tokens with a table for the keys and one for the values, "
         "both with a maximum distance of <k>. Each query is multiplied by each row of the keys' "
@@ -596,105 +486,41 @@ def tables_and_words(chance) -> dict:
         "operations of attention's own two matrix products do these two products take?"
     ),
     draw=tables_and_words,
-    way=lambda d, k, n: (
+    right=extra_cost,
+    steps=lambda d, k, n: (
         f"In attention, each query meets {n} keys and then {n} values.",
         f"In the tables, it meets 2 · {k} + 1 = {2 * k + 1} rows, and then as many again.",
         f"All of these vectors have the same width, so the ratio is {2 * k + 1}/{n}.",
     ),
     check="How many vectors does one query meet in attention, and how many in the tables?",
-)
-def cost_of_the_tables(d, k, n):
-    x, table = torch.empty(n, d, device="meta"), torch.empty(2 * k + 1, d, device="meta")
-    plain = count(attention, x, x, x).flops
-    return count(relative_attention_gather, x, x, x, table, table).flops / plain - 1
-
-
-@cost_of_the_tables.mistake(
-    "That is what the dense form takes, which has a vector for each pair. Here a query meets each "
-    "row of a table once: how many rows are there?"
-)
-def of_the_dense_form(d, k, n):
-    return 1
-
-
-@cost_of_the_tables.mistake(
-    "You have the cost of attention in it as well. What do the tables take by themselves?"
-)
-def all_together(d, k, n):
-    return 1 + (2 * k + 1) / n
-
-
-@cost_of_the_tables.mistake(
-    "You counted the offsets on one side only. How many rows has such a table in all?"
-)
-def one_side(d, k, n):
-    return (k + 1) / n
-
-
-@cost_of_the_tables.mistake(
-    "You counted the offsets to the left and to the right. Which offset is on neither side?"
-)
-def without_offset_zero(d, k, n):
-    return 2 * k / n
-
-
-@cost_of_the_tables.mistake(
-    "You compared one table with both of attention's products. There are two tables, too."
-)
-def one_table(d, k, n):
-    return (2 * k + 1) / (2 * n)
-
-
-@cost_of_the_tables.mistake(
-    "You divided what attention takes by what the tables take. Which of the two is the fraction to "
-    "be taken of?"
-)
-def upside_down(d, k, n):
-    return n / (2 * k + 1)
-
-
-@cost_of_the_tables.mistake(
-    "You counted the offsets on one side only, and left out offset 0. How many rows has such a "
-    "table in all?"
-)
-def one_side_without_0(d, k, n):
-    return k / n
-
-
-@cost_of_the_tables.mistake(
-    "You divided by the operations of tables and attention together. Of what is a fraction asked "
-    "for?"
-)
-def of_all_together(d, k, n):
-    return (2 * k + 1) / (n + 2 * k + 1)
+    mistakes={
+        "That is what the dense form takes, which has a vector for each pair. Here a query meets "
+        "each row of a table once: how many rows are there?":
+            1,
+        "You have the cost of attention in it as well. What do the tables take by themselves?":
+            lambda d, k, n: 1 + (2 * k + 1) / n,
+        "You counted the offsets on one side only. How many rows has such a table in all?":
+            lambda d, k, n: (k + 1) / n,
+        "You counted the offsets to the left and to the right. Which offset is on neither side?":
+            lambda d, k, n: 2 * k / n,
+        "You compared one table with both of attention's products. There are two tables, too.":
+            lambda d, k, n: (2 * k + 1) / (2 * n),
+        "You divided what attention takes by what the tables take. Which of the two is the "
+        "fraction to be taken of?":
+            lambda d, k, n: n / (2 * k + 1),
+        "You counted the offsets on one side only, and left out offset 0. How many rows has such "
+        "a table in all?":
+            lambda d, k, n: k / n,
+        "You divided by the operations of tables and attention together. Of what is a fraction "
+        "asked for?":
+            lambda d, k, n: (2 * k + 1) / (n + 2 * k + 1),
+    },
+)  # fmt: skip
 
 
 def products_of_four(chance) -> dict:
     numbers = chance.sample(range(1, 20), 12)
     return {"a": (*numbers[:4],), "b": (*numbers[4:8],), "c": (*numbers[8:],)}
-
-
-@Row(
-    aim="three-forms",
-    section="The skew: move instead of looking up",
-    asks=(
-        "In a causal model, four queries are multiplied by the vectors for the offsets −3, −2, −1 "
-        "and 0, in this order. The first three rows of the result are <a>, <b> and <c>. A causal "
-        "skew moves the numbers so that column $j$ belongs to key $j$, and puts 0 on later keys. "
-        "What does it make of the second row?"
-    ),
-    draw=products_of_four,
-    way=lambda a, b, c: (
-        f"The second row, {show(b)}, is that of the query at position 1.",
-        f"Its own key has offset 0, so the last number, {b[3]}, belongs on the diagonal, in column "
-        "1.",
-        f"The key before it has offset −1, whose number is {b[2]}. The first two numbers have no "
-        "key, and the keys at positions 2 and 3 come later, so they get 0.",
-    ),
-    check="The second query stands at position 1. Which offsets do keys 0 and 1 have?",
-)
-def second_row_of_the_skew(a, b, c):
-    return causal_skew(products(a, b, c))[1]
 
 
 def products(a, b, c) -> torch.Tensor:
@@ -705,61 +531,45 @@ def skewed_by(hint: str, a, b, c):
     return mutant(CAUSAL, hint)(products(a, b, c), torch.eye(4).double())[1]
 
 
-@second_row_of_the_skew.mistake(
-    "A number of the third query got into your row. What belongs on the keys that come later?"
-)
-def with_the_next_row(a, b, c):
-    return skewed_by("above the diagonal the skew leaves", a, b, c)
-
-
-@second_row_of_the_skew.mistake(
-    "You moved the row too little. To which key does its last number belong?"
-)
-def one_place_short(a, b, c):
-    return double(0, b[2], b[3], 0)
-
-
-@second_row_of_the_skew.mistake(
-    "You left the numbers where they were. The first column belongs to offset −3: does this query "
-    "have a key there?"
-)
-def not_moved(a, b, c):
-    return skewed_by("nothing is moved", a, b, c)
-
-
-@second_row_of_the_skew.mistake(
-    "You kept the right numbers, but left them in their columns. Which column belongs to key 0?"
-)
-def kept_in_place(a, b, c):
-    return [0, 0, *b[2:]]
-
-
-@second_row_of_the_skew.mistake(
-    "You have the right two numbers in the wrong order. Which of the two belongs to the query's "
-    "own key, and in which column does this key stand?"
-)
-def in_the_wrong_order(a, b, c):
-    return [b[3], b[2], 0, 0]
-
-
-@second_row_of_the_skew.mistake(
-    "You lost the query's own key. Causal means that a query sees itself, too."
-)
-def without_itself(a, b, c):
-    return skewed_by("the diagonal is lost", a, b, c)
-
-
-@second_row_of_the_skew.mistake(
-    "Those are the numbers as they came out of the product. To which key does the last of them "
-    "belong, for the query at position 1?"
-)
-def as_multiplied(a, b, c):
-    return b
-
-
-@second_row_of_the_skew.mistake(
-    "You moved the row by one place. Its last number has offset 0: in which column does the key of "
-    "offset 0 stand?"
-)
-def moved_by_one(a, b, c):
-    return [*b[1:], 0]
+second_row_of_the_skew = Row(
+    aim="three-forms",
+    asks=(
+        "In a causal model, four queries are multiplied by the vectors for the offsets −3, −2, −1 "
+        "and 0, in this order. The first three rows of the result are <a>, <b> and <c>. A causal "
+        "skew moves the numbers so that column $j$ belongs to key $j$, and puts 0 on later keys. "
+        "What does it make of the second row?"
+    ),
+    draw=products_of_four,
+    right=lambda a, b, c: causal_skew(products(a, b, c))[1],
+    steps=lambda a, b, c: (
+        f"The second row, {show(b)}, is that of the query at position 1.",
+        f"Its own key has offset 0, so the last number, {b[3]}, belongs on the diagonal, in column "
+        "1.",
+        f"The key before it has offset −1, whose number is {b[2]}. The first two numbers have no "
+        "key, and the keys at positions 2 and 3 come later, so they get 0.",
+    ),
+    check="The second query stands at position 1. Which offsets do keys 0 and 1 have?",
+    mistakes={
+        "A number of the third query got into your row. What belongs on the keys that come later?":
+            partial(skewed_by, "above the diagonal the skew leaves"),
+        "You moved the row too little. To which key does its last number belong?":
+            lambda a, b, c: double(0, b[2], b[3], 0),
+        "You left the numbers where they were. The first column belongs to offset −3: does this "
+        "query have a key there?":
+            partial(skewed_by, "nothing is moved"),
+        "You kept the right numbers, but left them in their columns. Which column belongs to key "
+        "0?":
+            lambda a, b, c: [0, 0, *b[2:]],
+        "You have the right two numbers in the wrong order. Which of the two belongs to the "
+        "query's own key, and in which column does this key stand?":
+            lambda a, b, c: [b[3], b[2], 0, 0],
+        "You lost the query's own key. Causal means that a query sees itself, too.":
+            partial(skewed_by, "the diagonal is lost"),
+        "Those are the numbers as they came out of the product. To which key does the last of "
+        "them belong, for the query at position 1?":
+            lambda a, b, c: b,
+        "You moved the row by one place. Its last number has offset 0: in which column does the "
+        "key of offset 0 stand?":
+            lambda a, b, c: [*b[1:], 0],
+    },
+)  # fmt: skip

@@ -26,9 +26,18 @@ POOLED, LOOKUP, CONFUSED = "max_and_mean", "lookup_labels", "most_confused"
 PARENTS = "attachment_score"
 
 
-@Row(
+def padded(first, second, pad) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two rows of words and one of padding, and which of them are words."""
+    return double(first, second, pad), torch.tensor([True, True, False])
+
+
+def mistaken_mean(hint: str, rows: dict) -> torch.Tensor:
+    """What a known wrong answer takes for the mean; the maximum stands before it."""
+    return mutant(POOLED, hint)(*padded(**rows))[2:]
+
+
+scores_of_a_text = Row(
     aim="one-encoder",
-    section="In the package",
     asks=(
         "A text has two words, and its encoder outputs the rows <first> and <second> for them. "
         "Since the batch has a longer text too, a row <pad> for padding follows. A classifier "
@@ -40,7 +49,8 @@ PARENTS = "attachment_score"
         "second": six[2:4],
         "pad": six[4:],
     },
-    way=lambda first, second, pad: (
+    right=lambda first, second, pad: mean_of_tokens(*padded(first, second, pad)),
+    steps=lambda first, second, pad: (
         "The row of the padding belongs to no word, so it is left out of the mean.",
         f"First score: ({show(first[0])} + {show(second[0])}) / 2. The other one is computed in "
         "the same way.",
@@ -48,61 +58,30 @@ PARENTS = "attachment_score"
     ),
     check="Suppose that the text stands in a batch without padding. Do you get the same scores?",
     placement=True,
-)
-def scores_of_a_text(first, second, pad):
-    return mean_of_tokens(*padded(first, second, pad))
+    mistakes={
+        "You took the mean of all three rows. Which of them belongs to no word?":
+            lambda **rows: mistaken_mean("padding takes part in both halves", rows),
+        "You divided by the number of words, but added up a row that belongs to none of them.":
+            lambda **rows: mistaken_mean("padding takes part in the mean", rows),
+        "You left the padding out of the sum, but not out of the number that you divided by.":
+            lambda **rows: mistaken_mean("the mean divides by all n places", rows),
+        "You added the words' rows up. What makes a mean of a sum?":
+            lambda **rows: mistaken_mean("this is a sum", rows),
+        "You averaged the numbers of each word. The mean is taken over the words: which numbers "
+        "belong to the same component?":
+            lambda first, second, pad: [sum(first) / 2, sum(second) / 2],
+    },
+)  # fmt: skip
 
 
-def padded(first, second, pad) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two rows of words and one of padding, and which of them are words."""
-    return double(first, second, pad), torch.tensor([True, True, False])
-
-
-def mistaken_mean(hint: str, rows: dict) -> torch.Tensor:
-    """What a known wrong answer takes for the mean; the maximum stands before it."""
-    return mutant(POOLED, hint)(*padded(**rows))[2:]
-
-
-@scores_of_a_text.mistake("You took the mean of all three rows. Which of them belongs to no word?")
-def mean_of_all_rows(**rows):
-    return mistaken_mean("padding takes part in both halves", rows)
-
-
-@scores_of_a_text.mistake(
-    "You divided by the number of words, but added up a row that belongs to none of them."
-)
-def padding_in_the_sum(**rows):
-    return mistaken_mean("padding takes part in the mean", rows)
-
-
-@scores_of_a_text.mistake(
-    "You left the padding out of the sum, but not out of the number that you divided by."
-)
-def padding_in_the_count(**rows):
-    return mistaken_mean("the mean divides by all n places", rows)
-
-
-@scores_of_a_text.mistake("You added the words' rows up. What makes a mean of a sum?")
-def only_the_sum(**rows):
-    return mistaken_mean("this is a sum", rows)
-
-
-@scores_of_a_text.mistake(
-    "You averaged the numbers of each word. The mean is taken over the words: which numbers belong "
-    "to the same component?"
-)
-def mean_of_each_word(first, second, pad):
-    return [sum(first) / 2, sum(second) / 2]
-
-
-@Choice(
+shuffled_words = Choice(
     aim="one-encoder",
-    section="In the package",
     asks=(
         "A tagger and a classifier both have an encoder without positions, and no mask but that of "
         "the padding. You shuffle the words of a text. What happens to their scores?"
     ),
-    way=lambda: (
+    right="the tagger's move with the words, and the classifier's stay as they are",
+    steps=(
         "Without positions, a word's row depends on which words there are, and not on where they "
         "stand. So the rows are shuffled like the words, and nothing else changes in them.",
         "The tagger scores each row by itself, so its scores move with the words.",
@@ -110,50 +89,22 @@ def mean_of_each_word(first, second, pad):
     ),
     check="What happens to the encoder's rows? Then follow them to each of the two outputs.",
     minutes=1,
-)
-def shuffled_words():
-    return "the tagger's move with the words, and the classifier's stay as they are"
+    mistakes={
+        "A word keeps its own scores in the tagger. But in which row do they stand after the "
+        "shuffle?":
+            "both models' stay as they are, row by row",
+        "You gave the words other scores because they have other neighbours. What could tell a "
+        "word, in such an encoder, who its neighbours are?":
+            "the tagger's become different numbers, and the classifier's stay as they are",
+        "The tagger's do move with the words. Does it matter to a mean in which order its rows "
+        "come?":
+            "the tagger's move with the words, and the classifier's become different numbers",
+    },
+)  # fmt: skip
 
 
-@shuffled_words.mistake(
-    "A word keeps its own scores in the tagger. But in which row do they stand after the shuffle?"
-)
-def neither_moves():
-    return "both models' stay as they are, row by row"
-
-
-@shuffled_words.mistake(
-    "You gave the words other scores because they have other neighbours. What could tell a word, "
-    "in such an encoder, who its neighbours are?"
-)
-def new_neighbours():
-    return "the tagger's become different numbers, and the classifier's stay as they are"
-
-
-@shuffled_words.mistake(
-    "The tagger's do move with the words. Does it matter to a mean in which order its rows come?"
-)
-def both_change():
-    return "the tagger's move with the words, and the classifier's become different numbers"
-
-
-FAULTS = {
-    "new suffixes are compared": "A new suffix has to be compared with the suffixes of training: a "
-    "word's number means something else.",
-    "the new word is looked up": "The suffixes of training have to be compared with the new "
-    "suffix, and not with the number of the new word.",
-    "where neither is known, the label is 0": "Zeros for all labels make `argmax` give label 0. "
-    "The counts of all of training give the commonest one.",
-    "the larger count of word": "Where the word is known, it decides alone. Here a frequent suffix "
-    "outvotes it.",
-    "the maximum runs over": "A row of `counts` belongs to a new word, and a column to a label. "
-    "The maximum has to run over the labels, along the last axis.",
-}
-
-
-@Line(
+wrong_line_of_a_lookup = Line(
     aim="baselines",
-    section="Baselines first",
     asks=(
         "A baseline labels the words of a new text: each gets the label that it had most often in "
         "training. For a word that training does not have, its suffix decides in the same way, and "
@@ -161,28 +112,38 @@ FAULTS = {
         "given as numbers; `one_hot` makes a row for each label, with a 1 at its place. Which line "
         "is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "new suffixes are compared":
+            "A new suffix has to be compared with the suffixes of training: a word's number means "
+            "something else.",
+        "the new word is looked up":
+            "The suffixes of training have to be compared with the new suffix, and not with the "
+            "number of the new word.",
+        "where neither is known, the label is 0":
+            "Zeros for all labels make `argmax` give label 0. The counts of all of training give "
+            "the commonest one.",
+        "the larger count of word":
+            "Where the word is known, it decides alone. Here a frequent suffix outvotes it.",
+        "the maximum runs over":
+            "A row of `counts` belongs to a new word, and a column to a label. The maximum has to "
+            "run over the labels, along the last axis.",
+    },
     text_of=partial(texts, LOOKUP),
-    way=lambda mutant, plain: (
+    steps=(
         "Take a word that training has, one of which training has only the suffix, and one of "
         "which it has neither. Follow each of them through the lines.",
     ),
     check="Say of each line what a row of its result belongs to, and what a column belongs to.",
     minutes=3,
-)
-def wrong_line_of_a_lookup():
-    return None
-
-
-wrong_line_of_a_lookup.right_line(
-    "rows = one_hot",
-    "That line is right: it makes a row for each label, so that a product with them counts labels.",
-)
-wrong_line_of_a_lookup.right_line(
-    "by_word = ",
-    "That line is right: for each new word, it counts the labels of the same word in training.",
-)
-wrong_line_of_a_lookup.right_line("def ", NAMES_ONLY)
+    mistakes={
+        "That line is right: it makes a row for each label, so that a product with them counts "
+        "labels.":
+            "rows = one_hot",
+        "That line is right: for each new word, it counts the labels of the same word in training.":
+            "by_word = ",
+        NAMES_ONLY: "def ",
+    },
+)  # fmt: skip
 
 
 def matrix(chance) -> dict:
@@ -204,9 +165,20 @@ def found_again(answer, a, b, c) -> float:
     return answer(predicted, labels, 3)[3]
 
 
-@Number(
+def most_frequent(*rows: Sequence[int]) -> tuple[int, int]:
+    """The row of the most frequent mistake, and how often it was made."""
+    wrong = [(i, x) for i, row in enumerate(rows) for j, x in enumerate(row) if i != j]
+    return max(wrong, key=lambda one: one[1])
+
+
+def the_most_mistakes(a, b, c):
+    rows = (a, b, c)
+    i = max(range(3), key=lambda i: sum(rows[i]) - rows[i][i])
+    return rows[i][i] / sum(rows[i])
+
+
+recall_of_the_most_confused = Number(
     aim="read-errors",
-    section="Which labels are confused",
     asks=(
         "In a confusion matrix, rows stand for the right label and columns for the predicted one. "
         "The row of label A is <a>, that of B <b>, and that of C <c>. Find the label that loses "
@@ -214,7 +186,8 @@ def found_again(answer, a, b, c) -> float:
         "correctly?"
     ),
     draw=matrix,
-    way=lambda a, b, c: (
+    right=lambda a, b, c: found_again(exercise(CONFUSED).valid_answers[0], a, b, c),
+    steps=lambda a, b, c: (
         f"The largest number off the diagonal is {most_frequent(a, b, c)[1]}, in the row of "
         f"{'ABC'[most_frequent(a, b, c)[0]]}: this is the label.",
         f"Its words are those of this row: {sum((a, b, c)[most_frequent(a, b, c)[0]])} in all.",
@@ -222,64 +195,33 @@ def found_again(answer, a, b, c) -> float:
         f"{(a, b, c)[most_frequent(a, b, c)[0]][most_frequent(a, b, c)[0]]} of them.",
     ),
     check="Write the three rows under each other, and mark the diagonal before you look.",
-)
-def recall_of_the_most_confused(a, b, c):
-    return found_again(exercise(CONFUSED).valid_answers[0], a, b, c)
-
-
-def most_frequent(*rows: Sequence[int]) -> tuple[int, int]:
-    """The row of the most frequent mistake, and how often it was made."""
-    wrong = [(i, x) for i, row in enumerate(rows) for j, x in enumerate(row) if i != j]
-    return max(wrong, key=lambda one: one[1])
-
-
-@recall_of_the_most_confused.mistake(
-    "You divided by the column, which has all that was given this label. Where do you find the "
-    "words whose right label it is?"
-)
-def by_the_column(a, b, c):
-    return found_again(mutant(CONFUSED, "this is the precision"), a, b, c)
-
-
-@recall_of_the_most_confused.mistake(
-    "That is the proportion of its words that the model gets wrong. The correct ones are asked for."
-)
-def what_was_missed(a, b, c):
-    return found_again(mutant(CONFUSED, "this is the share that was missed"), a, b, c)
-
-
-@recall_of_the_most_confused.mistake(
-    "That is the proportion of its words that went to the other label. Where do the correct ones "
-    "stand?"
-)
-def what_went_elsewhere(a, b, c):
-    return found_again(mutant(CONFUSED, "this is how much of the label went"), a, b, c)
-
-
-@recall_of_the_most_confused.mistake(
-    "You read the matrix by columns, so you took the label that the words were given for the one "
-    "that they have. Which of the two does a row stand for?"
-)
-def read_by_columns(a, b, c):
-    return found_again(mutant(CONFUSED, "rows and columns have changed places"), a, b, c)
-
-
-@recall_of_the_most_confused.mistake(
-    "Your label has the most mistakes in all, but they go to two labels. Which number off the "
-    "diagonal is the largest by itself?"
-)
-def the_most_mistakes(a, b, c):
-    rows = (a, b, c)
-    i = max(range(3), key=lambda i: sum(rows[i]) - rows[i][i])
-    return rows[i][i] / sum(rows[i])
-
-
-@recall_of_the_most_confused.mistake(
-    "That is the accuracy over all three labels. Of which label's words is the proportion asked "
-    "for?"
-)
-def the_accuracy(a, b, c):
-    return (a[0] + b[1] + c[2]) / sum((*a, *b, *c))
+    mistakes={
+        "You divided by the column, which has all that was given this label. Where do you find "
+        "the words whose right label it is?":
+            lambda a, b, c: found_again(mutant(CONFUSED, "this is the precision"), a, b, c),
+        "That is the proportion of its words that the model gets wrong. The correct ones are "
+        "asked for.":
+            lambda a, b, c: found_again(
+                mutant(CONFUSED, "this is the share that was missed"), a, b, c
+            ),
+        "That is the proportion of its words that went to the other label. Where do the correct "
+        "ones stand?":
+            lambda a, b, c: found_again(
+                mutant(CONFUSED, "this is how much of the label went"), a, b, c
+            ),
+        "You read the matrix by columns, so you took the label that the words were given for the "
+        "one that they have. Which of the two does a row stand for?":
+            lambda a, b, c: found_again(
+                mutant(CONFUSED, "rows and columns have changed places"), a, b, c
+            ),
+        "Your label has the most mistakes in all, but they go to two labels. Which number off the "
+        "diagonal is the largest by itself?":
+            the_most_mistakes,
+        "That is the accuracy over all three labels. Of which label's words is the proportion "
+        "asked for?":
+            lambda a, b, c: (a[0] + b[1] + c[2]) / sum((*a, *b, *c)),
+    },
+)  # fmt: skip
 
 
 def drawn_parents(chance) -> dict:
@@ -288,29 +230,6 @@ def drawn_parents(chance) -> dict:
         parents = tuple(chance.randint(i + 1, 5) for i in range(5))
         if 1 < next_to(parents) <= sum(parent < 5 for parent in parents):
             return {"parents": parents}
-
-
-@Number(
-    aim="test-guess",
-    section="What the heads look at",
-    asks=(
-        "A sentence has six words, numbered from 0 to 5. Word 5 is the root, and the parents of "
-        "words 0 to 4 are <parents>. A head gives nearly all of its weight to the next word. For "
-        "what proportion of the words that have a parent is the next word the parent?"
-    ),
-    draw=drawn_parents,
-    way=lambda parents: (
-        f"The next words of the words 0 to 4 are {show((1, 2, 3, 4, 5))}, and the parents are "
-        f"{show(parents)}.",
-        f"They agree for {next_to(parents)} of the 5 words, which is a proportion of "
-        f"{show(next_to(parents) / 5)}.",
-        "A head that knows nothing of trees finds as many parents. Only the other words can tell "
-        "it from a head that follows the tree.",
-    ),
-    check="Write the next word under each word, and its parent under that. Where do they agree?",
-)
-def parents_next_door(parents):
-    return attached(exercise(PARENTS).valid_answers[0], parents)
 
 
 def next_to(parents: Sequence[int]) -> int:
@@ -324,45 +243,58 @@ def attached(answer, parents: Sequence[int]) -> torch.Tensor:
     return answer(weights[None], torch.tensor([*parents, -1]), torch.tensor(6))[0]
 
 
-@parents_next_door.mistake(
-    "You divided by all the words of the sentence. How many of them have a parent?"
-)
-def the_root_too(parents):
-    return attached(mutant(PARENTS, "the roots count as words that miss their parent"), parents)
-
-
-@parents_next_door.mistake(
-    "That is how many words it is right for. Of how many words is the proportion asked for?"
-)
-def how_many(parents):
-    return attached(mutant(PARENTS, "this is the number of words"), parents)
-
-
-@parents_next_door.mistake(
-    "Those are the words whose parent is elsewhere. They are the ones that would show whether the "
-    "head knows the tree, but the others are asked for."
-)
 def elsewhere(parents):
     return 1 - attached(exercise(PARENTS).valid_answers[0], parents)
 
 
-@parents_next_door.mistake(
-    "You left out the words whose parent is the root. The root has no parent: may it be one?"
-)
 def without_the_root(parents):
     last = len(parents)
     return (next_to(parents) - 1) / sum(parent != last for parent in parents)
 
 
-@Choice(
+parents_next_door = Number(
     aim="test-guess",
-    section="What the heads look at",
+    asks=(
+        "A sentence has six words, numbered from 0 to 5. Word 5 is the root, and the parents of "
+        "words 0 to 4 are <parents>. A head gives nearly all of its weight to the next word. For "
+        "what proportion of the words that have a parent is the next word the parent?"
+    ),
+    draw=drawn_parents,
+    right=lambda parents: attached(exercise(PARENTS).valid_answers[0], parents),
+    steps=lambda parents: (
+        f"The next words of the words 0 to 4 are {show((1, 2, 3, 4, 5))}, and the parents are "
+        f"{show(parents)}.",
+        f"They agree for {next_to(parents)} of the 5 words, which is a proportion of "
+        f"{show(next_to(parents) / 5)}.",
+        "A head that knows nothing of trees finds as many parents. Only the other words can tell "
+        "it from a head that follows the tree.",
+    ),
+    check="Write the next word under each word, and its parent under that. Where do they agree?",
+    mistakes={
+        "You divided by all the words of the sentence. How many of them have a parent?":
+            lambda parents: attached(
+                mutant(PARENTS, "the roots count as words that miss their parent"), parents
+            ),
+        "That is how many words it is right for. Of how many words is the proportion asked for?":
+            lambda parents: attached(mutant(PARENTS, "this is the number of words"), parents),
+        "Those are the words whose parent is elsewhere. They are the ones that would show whether "
+        "the head knows the tree, but the others are asked for.":
+            elsewhere,
+        "You left out the words whose parent is the root. The root has no parent: may it be one?":
+            without_the_root,
+    },
+)  # fmt: skip
+
+
+one_of_two_heads = Choice(
+    aim="test-guess",
     asks=(
         "With one seed, one head of a tagger looks mostly at the word after, and the tagger loses "
         "11 points of accuracy without it. With another seed, two heads look mostly there, and "
         "the tagger loses 6 points without either one. What does that suggest?"
     ),
-    way=lambda: (
+    right="each of the two can do a part of the other's work",
+    steps=(
         "The tagger needs to know the word after, because it loses much without the single head "
         "that looks there.",
         "Where two heads look there, one is left when the other is gone, and less is lost: 6 "
@@ -371,39 +303,32 @@ def without_the_root(parents):
     ),
     check="What does the tagger still know when one of the two heads is gone?",
     minutes=1,
-)
-def one_of_two_heads():
-    return "each of the two can do a part of the other's work"
-
-
-@one_of_two_heads.mistake(
-    "All three heads look mostly at the word after. Is as much lost without each of them?"
-)
-def read_off_the_weights():
-    return "you can read off a head's weights how much is lost without it"
-
-
-@one_of_two_heads.mistake(
-    "Only one of the two heads was removed. What does the other one still tell the tagger?"
-)
-def needs_it_less():
-    return "the second tagger needs the word after less than the first"
-
-
-@one_of_two_heads.mistake(
-    "Then nothing would be lost without one of the two. How much accuracy is lost?"
-)
-def one_is_enough():
-    return "one head that looks at the word after is as good as two"
+    mistakes={
+        "All three heads look mostly at the word after. Is as much lost without each of them?":
+            "you can read off a head's weights how much is lost without it",
+        "Only one of the two heads was removed. What does the other one still tell the tagger?":
+            "the second tagger needs the word after less than the first",
+        "Then nothing would be lost without one of the two. How much accuracy is lost?":
+            "one head that looks at the word after is as good as two",
+    },
+)  # fmt: skip
 
 
 # the tweets that only one of two models gets right
 SPLITS = [(1, 3), (1, 4), (1, 5), (1, 6), (2, 4), (2, 5)]
 
 
-@Number(
+def ways(one: int, other: int) -> int:
+    """In how many ways coins favour the first model at least as clearly as one of these two."""
+    return sum(comb(one + other, i) for i in range(max(one, other), one + other + 1))
+
+
+def just_as_uneven(one, other, n):
+    return 2 * comb(one + other, one) / 2 ** (one + other)
+
+
+coins_alone = Number(
     aim="baselines",
-    section="A label for each text",
     asks=(
         "Two models are tested on the same <n> tweets. On <one> of them only the first is right, "
         "on <other> only the second, and on the rest both are right or both are wrong. If the two "
@@ -415,7 +340,8 @@ SPLITS = [(1, 3), (1, 4), (1, 5), (1, 6), (2, 4), (2, 5)]
         dict(zip(("one", "other"), chance.sample(chance.choice(SPLITS), 2), strict=True))
         | {"n": chance.choice([20, 40, 50, 100, 200])}
     ),
-    way=lambda one, other, n: (
+    right=lambda one, other, n: 2 * ways(one, other) / 2 ** (one + other),
+    steps=lambda one, other, n: (
         f"The models differ on {one + other} tweets, and {one + other} coins can fall in "
         f"{2 ** (one + other)} equally likely ways.",
         f"{max(one, other)} or more for the first model: "
@@ -429,71 +355,32 @@ SPLITS = [(1, 3), (1, 4), (1, 5), (1, 6), (2, 4), (2, 5)]
     ),
     minutes=3,
     placement=True,
-)
-def coins_alone(one, other, n):
-    return 2 * ways(one, other) / 2 ** (one + other)
+    mistakes={
+        "You looked at one direction. Coins may favour the first model as well as the second.":
+            lambda one, other, n: ways(one, other) / 2 ** (one + other),
+        "You took the splits that are just as uneven as this one. Are there any that are more "
+        "uneven?":
+            just_as_uneven,
+        "You took only the splits that are more uneven than this one. Does this one count?":
+            lambda one, other, n: coins_alone.right(one, other, n) - just_as_uneven(one, other, n),
+        "That is how likely a split is that is less uneven than this one. Which splits are asked "
+        "for?":
+            lambda one, other, n: 1 - coins_alone.right(one, other, n),
+        "That is how likely this very split is. Which other splits are at least as uneven, in "
+        "either direction?":
+            lambda one, other, n: comb(one + other, one) / 2 ** (one + other),
+        "That is how far apart the two accuracies are. Could equally good models be so far apart "
+        "by luck? Look only at the tweets on which they differ.":
+            lambda one, other, n: abs(one - other) / n,
+        "That is the larger part of the tweets on which the models differ. How likely is a split "
+        "as uneven as this, if each of them is the toss of a coin?":
+            lambda one, other, n: max(one, other) / (one + other),
+    },
+)  # fmt: skip
 
 
-def ways(one: int, other: int) -> int:
-    """In how many ways coins favour the first model at least as clearly as one of these two."""
-    return sum(comb(one + other, i) for i in range(max(one, other), one + other + 1))
-
-
-@coins_alone.mistake(
-    "You looked at one direction. Coins may favour the first model as well as the second."
-)
-def one_direction(one, other, n):
-    return ways(one, other) / 2 ** (one + other)
-
-
-@coins_alone.mistake(
-    "You took the splits that are just as uneven as this one. Are there any that are more uneven?"
-)
-def just_as_uneven(one, other, n):
-    return 2 * comb(one + other, one) / 2 ** (one + other)
-
-
-@coins_alone.mistake(
-    "You took only the splits that are more uneven than this one. Does this one count?"
-)
-def more_uneven(one, other, n):
-    return coins_alone.right(one, other, n) - just_as_uneven(one, other, n)
-
-
-@coins_alone.mistake(
-    "That is how likely a split is that is less uneven than this one. Which splits are asked for?"
-)
-def less_uneven(one, other, n):
-    return 1 - coins_alone.right(one, other, n)
-
-
-@coins_alone.mistake(
-    "That is how likely this very split is. Which other splits are at least as uneven, in either "
-    "direction?"
-)
-def this_very_split(one, other, n):
-    return comb(one + other, one) / 2 ** (one + other)
-
-
-@coins_alone.mistake(
-    "That is how far apart the two accuracies are. Could equally good models be so far apart by "
-    "luck? Look only at the tweets on which they differ."
-)
-def difference_in_accuracy(one, other, n):
-    return abs(one - other) / n
-
-
-@coins_alone.mistake(
-    "That is the larger part of the tweets on which the models differ. How likely is a split as "
-    "uneven as this, if each of them is the toss of a coin?"
-)
-def the_larger_part(one, other, n):
-    return max(one, other) / (one + other)
-
-
-@Number(
+longer_names = Number(
     aim="read-errors",
-    section="A text of another length",
     asks=(
         "Of the names of <n> tokens that a model writes, <percent> are right in every token. "
         "Suppose that all tokens are right with the same probability, independently of one "
@@ -506,46 +393,28 @@ def the_larger_part(one, other, n):
         "n": (n := chance.choice([4, 5, 6, 8, 10])),
         "m": times * n,
     },
-    way=lambda share, times, n, m, percent: (
+    right=lambda share, times, **_: share**times,
+    steps=lambda share, times, n, m, percent: (
         f"A name of {m} tokens is right in every token if each of its {times} stretches of {n} is.",
         f"Each stretch is right with probability {show(share)}, independently of the others, so "
         "these probabilities multiply.",
         f"{' · '.join([show(share)] * times)} = {show(share**times)}",
     ),
     check="How many stretches as long as the short names fit into a long one? All must be right.",
-)
-def longer_names(share, times, **_):
-    return share**times
-
-
-@longer_names.mistake(
-    "A longer name has more tokens that may be wrong, and a single one makes the whole name wrong."
-)
-def whatever_the_length(share, **_):
-    return share
-
-
-@longer_names.mistake(
-    "You divided by how many times as long the names are. How likely is it that two stretches, "
-    "independent of each other, are both right?"
-)
-def in_proportion(share, times, **_):
-    return share / times
-
-
-@longer_names.mistake(
-    "You multiplied the proportion of wrong names. A name with several mistakes is wrong only "
-    "once: begin with what is right."
-)
-def errors_multiplied(share, times, **_):
-    return max(0.0, 1 - times * (1 - share))
-
-
-@longer_names.mistake(
-    "That is the proportion of long names with at least one mistake. The others are asked for."
-)
-def with_a_mistake(share, times, **_):
-    return 1 - share**times
+    mistakes={
+        "A longer name has more tokens that may be wrong, and a single one makes the whole name "
+        "wrong.":
+            lambda share, **_: share,
+        "You divided by how many times as long the names are. How likely is it that two "
+        "stretches, independent of each other, are both right?":
+            lambda share, times, **_: share / times,
+        "You multiplied the proportion of wrong names. A name with several mistakes is wrong only "
+        "once: begin with what is right.":
+            lambda share, times, **_: max(0.0, 1 - times * (1 - share)),
+        "That is the proportion of long names with at least one mistake. The others are asked for.":
+            lambda share, times, **_: 1 - share**times,
+    },
+)  # fmt: skip
 
 
 # each digit another one, and a name in which German says the tens as it says the ones
@@ -553,28 +422,6 @@ NUMBERS = [
     100 * a + 10 * b + c for a in range(2, 10) for b in (4, 5, 8, 9) for c in range(2, 10)
     if len({a, b, c}) == 3
 ]  # fmt: skip
-
-
-@Maps(
-    aim="test-guess",
-    section="Where the decoder looks",
-    asks=(
-        "A decoder translates *<english>* into *<german>*, token by token. In which map does it "
-        "always look at the English word that it needs for the *next* German token? (The rows "
-        "stand for the start, *<a>*, *hundert* and *und*, as the last token written so far; the "
-        "columns for the English words.)"
-    ),
-    draw=lambda chance: numbered(chance.choice(NUMBERS)),
-    way=lambda number, english, german, a: (
-        f"After the start comes *{a}*, and after *{a}* comes *hundert*: the words that are needed "
-        "are the first two.",
-        f"After *hundert* comes *{german.split()[2]}*, for which the decoder needs the last word.",
-        f"After *und* comes *{german.split()[4]}*, for which it needs the word for the tens.",
-    ),
-    check="Write down the German token that follows each of the four. What is its English word?",
-)
-def looks_ahead(number, **_):
-    return looking_at(number, (0, 1, 4, 3))
 
 
 def numbered(number: int) -> dict:
@@ -595,24 +442,32 @@ def looking_at(number: int, places: Sequence[int | None]) -> torch.Tensor:
     return torch.stack([even if place is None else one[place] for place in places])
 
 
-@looks_ahead.mistake(
-    "There each row looks at the word of the token that it has just written. Which token is to be "
-    "written next?"
-)
-def looks_back(number, **_):
-    return looking_at(number, (None, 0, 1, 2))
-
-
-@looks_ahead.mistake(
-    "There the decoder goes through the English words one by one. In which order do the tens and "
-    "the ones come in German?"
-)
-def word_by_word(number, **_):
-    return looking_at(number, (0, 1, 2, 3))
-
-
-@looks_ahead.mistake(
-    "There the tens come before the ones, as in English. Which of the two does German say first?"
-)
-def english_order(number, **_):
-    return looking_at(number, (0, 1, 3, 4))
+looks_ahead = Maps(
+    aim="test-guess",
+    asks=(
+        "A decoder translates *<english>* into *<german>*, token by token. In which map does it "
+        "always look at the English word that it needs for the *next* German token? (The rows "
+        "stand for the start, *<a>*, *hundert* and *und*, as the last token written so far; the "
+        "columns for the English words.)"
+    ),
+    draw=lambda chance: numbered(chance.choice(NUMBERS)),
+    right=lambda number, **_: looking_at(number, (0, 1, 4, 3)),
+    steps=lambda number, english, german, a: (
+        f"After the start comes *{a}*, and after *{a}* comes *hundert*: the words that are needed "
+        "are the first two.",
+        f"After *hundert* comes *{german.split()[2]}*, for which the decoder needs the last word.",
+        f"After *und* comes *{german.split()[4]}*, for which it needs the word for the tens.",
+    ),
+    check="Write down the German token that follows each of the four. What is its English word?",
+    mistakes={
+        "There each row looks at the word of the token that it has just written. Which token is "
+        "to be written next?":
+            lambda number, **_: looking_at(number, (None, 0, 1, 2)),
+        "There the decoder goes through the English words one by one. In which order do the tens "
+        "and the ones come in German?":
+            lambda number, **_: looking_at(number, (0, 1, 2, 3)),
+        "There the tens come before the ones, as in English. Which of the two does German say "
+        "first?":
+            lambda number, **_: looking_at(number, (0, 1, 3, 4)),
+    },
+)  # fmt: skip

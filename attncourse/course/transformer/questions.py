@@ -26,16 +26,16 @@ RESIDUAL, MASKS, STEP, DRAWN = (
 )
 
 
-@Choice(
+without_attention = Choice(
     aim="read-gpt",
-    section="A whole model on one screen",
     asks=(
         "A GPT learns texts that count up in equal steps, modulo 11, such as 3, 5, 7, 9, 0, 2; the "
         "step of a text is a number from 1 to 5. Before the training, you take the attention away, "
         "so that each row knows only its own number and its place. What will it write after 3, 5, "
         "7, if it always appends the likeliest number?"
     ),
-    way=lambda: (
+    right="numbers that are each 1 to 5 further on than the one before, in steps that may differ",
+    steps=(
         "The row of 7 has read no other number, so nothing in it depends on the step.",
         "In the training texts, 7 is followed by a number that is 1 to 5 further on, and each of "
         "the five is as likely as the others. The row can learn this much.",
@@ -44,28 +44,15 @@ RESIDUAL, MASKS, STEP, DRAWN = (
     ),
     check="List what the row of 7 knows, and what follows a 7 in the texts of the training.",
     minutes=1,
-)
-def without_attention():
-    return "numbers that are each 1 to 5 further on than the one before, in steps that may differ"
-
-
-@without_attention.mistake(
-    "To count on, the row of 7 needs the step. From which two numbers would it find that out?"
-)
-def counts_on():
-    return "9, 0, 2 and so on, in steps of 2"
-
-
-@without_attention.mistake(
-    "The row is trained on what comes next. Does a 7 ever follow a 7 in these texts?"
-)
-def repeats():
-    return "7 again and again"
-
-
-@without_attention.mistake("A row still sees its own number. Are all 11 numbers possible after it?")
-def at_random():
-    return "any of the 11 numbers, whatever number came before"
+    mistakes={
+        "To count on, the row of 7 needs the step. From which two numbers would it find that out?":
+            "9, 0, 2 and so on, in steps of 2",
+        "The row is trained on what comes next. Does a 7 ever follow a 7 in these texts?":
+            "7 again and again",
+        "A row still sees its own number. Are all 11 numbers possible after it?":
+            "any of the 11 numbers, whatever number came before",
+    },
+)  # fmt: skip
 
 
 def part_of(a: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -81,26 +68,7 @@ def one_token(chance) -> dict:
     return {"x": x, "a": chance.randint(2, 5), "normed": tuple(signs)}
 
 
-@Row(
-    aim="build-blocks",
-    section="Three tokens by hand",
-    asks=(
-        "The token <x> comes to a part of a *pre-norm* block. The norm takes away the mean of the "
-        "two numbers, then divides what is left by the root of the mean of its squares. The "
-        "part replaces negative numbers by 0, and multiplies the others by <a>. What has become of "
-        "the token after this part and its skip connection?"
-    ),
-    draw=one_token,
-    way=lambda x, a, normed: (
-        f"The mean of {show(x)} is {sum(x) // 2}, and each number is {abs(x[0] - x[1]) // 2} away "
-        f"from it, so the norm gives {show(normed)}.",
-        f"The part reads this, and gives {show(tuple(a * max(y, 0) for y in normed))}.",
-        f"That is added to the token as it came, {show(x)}.",
-    ),
-    check="Write down three rows: the token, what the part reads, and what the part gives.",
-    placement=True,
-)
-def out_of_pre_norm(x, a, normed):
+def pre_norm_output(x, a, normed):
     (up, down), zero = part_of(a), torch.zeros(2)
     part = FeedForward(2, 2)
     part.load_state_dict({"up.weight": up, "up.bias": zero, "down.weight": down, "down.bias": zero})
@@ -112,87 +80,64 @@ def residual(hint, x, a):
     return mutant(RESIDUAL, hint)(token, token * 0 + 1, token * 0, *part_of(a))
 
 
-@out_of_pre_norm.mistake(
-    "Those are normalised numbers, but nothing normalises what leaves a pre-norm block's part. "
-    "What does the norm read, and what is added to the part's result?"
-)
-def post_norm(x, a, normed):
-    return residual("pre and post are exchanged", x, a)
-
-
-@out_of_pre_norm.mistake(
-    "You added to the normalised token. Which token travels on along the residual stream?"
-)
-def normed_stream(x, a, normed):
-    return residual("pre-norm adds to the normalised x", x, a)
-
-
-@out_of_pre_norm.mistake("That is what the part gives. What does a residual do with it?")
-def part_alone(x, a, normed):
-    return residual("x is not added", x, a)
-
-
-@out_of_pre_norm.mistake(
-    "Your part read the token as it came. What stands between the stream and the part?"
-)
-def unnormed(x, a, normed):
-    return residual("pre-norm adds the part's result alone", x, a)
-
-
-@out_of_pre_norm.mistake("Your part let a negative number through. What does it make of one?")
-def negative_let_through(x, a, normed):
-    return [t + a * y for t, y in zip(x, normed, strict=True)]
-
-
-@out_of_pre_norm.mistake(
-    "Your norm takes the mean away, and stops there. By what does it divide what is left?"
-)
-def not_divided(x, a, normed):
-    return [t + a * max(t - sum(x) / 2, 0) for t in x]
-
-
-@out_of_pre_norm.mistake(
-    "Your norm divides by the mean of the squares itself. Read once more by what it should divide."
-)
-def root_forgotten(x, a, normed):
-    return [t + a * max(y, 0) / abs(x[0] - x[1]) * 2 for t, y in zip(x, normed, strict=True)]
-
-
-@out_of_pre_norm.mistake(
-    "Your norm divides by the root of the sum of the squares. Read once more what it takes the "
-    "root of."
-)
-def root_of_the_sum(x, a, normed):
-    return [t + a * max(y, 0) / 2**0.5 for t, y in zip(x, normed, strict=True)]
-
-
-@out_of_pre_norm.mistake(
-    "Your norm divides the token as it is. What does it take away first, and what is the mean of "
-    "the two numbers then?"
-)
-def mean_left(x, a, normed):
-    return [t + a * max(t, 0) / (sum(u * u for u in x) / 2) ** 0.5 for t in x]
-
-
-@out_of_pre_norm.mistake(
-    "Your part turned a negative number into a positive one. What does it put in its place?"
-)
-def absolute_value(x, a, normed):
-    return [t + a * abs(y) for t, y in zip(x, normed, strict=True)]
-
-
-@out_of_pre_norm.mistake(
-    "Your part lets a positive number through as it is. What does it make of one?"
-)
-def not_multiplied(x, a, normed):
-    return out_of_pre_norm.right(x, 1, normed)
-
-
-@out_of_pre_norm.mistake(
-    "Your part gives 0 for a negative number. To which number does the skip connection add that 0?"
-)
-def nothing_added_to(x, a, normed):
-    return [t + a * y if y > 0 else 0 for t, y in zip(x, normed, strict=True)]
+out_of_pre_norm = Row(
+    aim="build-blocks",
+    asks=(
+        "The token <x> comes to a part of a *pre-norm* block. The norm takes away the mean of the "
+        "two numbers, then divides what is left by the root of the mean of its squares. The "
+        "part replaces negative numbers by 0, and multiplies the others by <a>. What has become of "
+        "the token after this part and its skip connection?"
+    ),
+    draw=one_token,
+    right=pre_norm_output,
+    steps=lambda x, a, normed: (
+        f"The mean of {show(x)} is {sum(x) // 2}, and each number is {abs(x[0] - x[1]) // 2} away "
+        f"from it, so the norm gives {show(normed)}.",
+        f"The part reads this, and gives {show(tuple(a * max(y, 0) for y in normed))}.",
+        f"That is added to the token as it came, {show(x)}.",
+    ),
+    check="Write down three rows: the token, what the part reads, and what the part gives.",
+    placement=True,
+    mistakes={
+        "Those are normalised numbers, but nothing normalises what leaves a pre-norm block's "
+        "part. What does the norm read, and what is added to the part's result?":
+            lambda x, a, normed: residual("pre and post are exchanged", x, a),
+        "You added to the normalised token. Which token travels on along the residual stream?":
+            lambda x, a, normed: residual("pre-norm adds to the normalised x", x, a),
+        "That is what the part gives. What does a residual do with it?":
+            lambda x, a, normed: residual("x is not added", x, a),
+        "Your part read the token as it came. What stands between the stream and the part?":
+            lambda x, a, normed: residual("pre-norm adds the part's result alone", x, a),
+        "Your part let a negative number through. What does it make of one?":
+            lambda x, a, normed: [t + a * y for t, y in zip(x, normed, strict=True)],
+        "Your norm takes the mean away, and stops there. By what does it divide what is left?":
+            lambda x, a, normed: [t + a * max(t - sum(x) / 2, 0) for t in x],
+        "Your norm divides by the mean of the squares itself. Read once more by what it should "
+        "divide.":
+            lambda x, a, normed: [
+                t + a * max(y, 0) / abs(x[0] - x[1]) * 2 for t, y in zip(x, normed, strict=True)
+            ],
+        "Your norm divides by the root of the sum of the squares. Read once more what it takes "
+        "the root of.":
+            lambda x, a, normed: [
+                t + a * max(y, 0) / 2**0.5 for t, y in zip(x, normed, strict=True)
+            ],
+        "Your norm divides the token as it is. What does it take away first, and what is the mean "
+        "of the two numbers then?":
+            lambda x, a, normed: [
+                t + a * max(t, 0) / (sum(u * u for u in x) / 2) ** 0.5 for t in x
+            ],
+        "Your part turned a negative number into a positive one. What does it put in its place?":
+            lambda x, a, normed: [t + a * abs(y) for t, y in zip(x, normed, strict=True)],
+        "Your part lets a positive number through as it is. What does it make of one?":
+            lambda x, a, normed: out_of_pre_norm.right(x, 1, normed),
+        "Your part gives 0 for a negative number. To which number does the skip connection add "
+        "that 0?":
+            lambda x, a, normed: [
+                t + a * y if y > 0 else 0 for t, y in zip(x, normed, strict=True)
+            ],
+    },
+)  # fmt: skip
 
 
 def two_texts(chance) -> dict:
@@ -201,49 +146,40 @@ def two_texts(chance) -> dict:
     return {"m": m, "n": n, "read": read, "written": written}
 
 
-@Maps(
+def cross(hint, m, n, read, written):
+    return mutant(MASKS, hint)(torch.tensor(read), torch.tensor(written), m, n)[2].double()
+
+
+def causal(m, n, read, written):
+    return cross("the cross-attention is causal", m, n, read, written)
+
+
+seen_of_the_source = Maps(
     aim="build-blocks",
-    section="Reading and writing",
     asks=(
         "In training, a source of <read> words is padded to <m> tokens, and its target of "
         "<written> words is padded to <n>. Which map shows what the cross-attention of the decoder "
         "may see? (A row is a query, a column is a key.)"
     ),
     draw=two_texts,
-    way=lambda m, n, read, written: (
+    right=lambda m, n, read, written: padding_mask(torch.tensor(read), m).expand(n, m).double(),
+    steps=lambda m, n, read, written: (
         f"The queries come from the target, the keys from the source: {n} rows, {m} columns.",
         f"The padding of the source is hidden from every query: the first {read} columns are left.",
         "The whole source is known before the first word of the target, so no query has to wait "
         "for a part of it.",
     ),
     check="Whose tokens are the columns? Which of them are padding?",
-)
-def seen_of_the_source(m, n, read, written):
-    return padding_mask(torch.tensor(read), m).expand(n, m).double()
-
-
-def cross(hint, m, n, read, written):
-    return mutant(MASKS, hint)(torch.tensor(read), torch.tensor(written), m, n)[2].double()
-
-
-@seen_of_the_source.mistake(
-    "There the first word of the target sees only the first of the source. Which of the two texts "
-    "is not known yet while the decoder writes?"
-)
-def causal(m, n, read, written):
-    return cross("the cross-attention is causal", m, n, read, written)
-
-
-@seen_of_the_source.mistake(
-    "There the columns go by the length of the target. Of which text are the keys?"
-)
-def by_the_target(m, n, read, written):
-    return cross("the cross-attention hides by the target's lengths", m, n, read, written)
-
-
-@seen_of_the_source.mistake("There the target attends to padding. Which columns hold words?")
-def padding_seen(m, n, read, written):
-    return cross("the padding of the source is not hidden from the decoder", m, n, read, written)
+    mistakes={
+        "There the first word of the target sees only the first of the source. Which of the two "
+        "texts is not known yet while the decoder writes?":
+            causal,
+        "There the columns go by the length of the target. Of which text are the keys?":
+            partial(cross, "the cross-attention hides by the target's lengths"),
+        "There the target attends to padding. Which columns hold words?":
+            partial(cross, "the padding of the source is not hidden from the decoder"),
+    },
+)  # fmt: skip
 
 
 def copier() -> Decoding:
@@ -254,9 +190,12 @@ def copier() -> Decoding:
     return Decoding(table, Encoder([]))
 
 
-@Row(
+def counted(start, step, first) -> list[int]:
+    return [(start + i * step) % 11 for i in range(first, first + 3)]
+
+
+written_without_the_shift = Row(
     aim="shifted-targets",
-    section="Training on shifted targets",
     asks=(
         "A GPT is trained on texts that count up in equal steps, modulo 11. By mistake, its "
         "targets are not shifted, and its loss falls to nearly 0. Now it gets the prompt <prompt>, "
@@ -267,7 +206,10 @@ def copier() -> Decoding:
         "step": (step := chance.randint(1, 5)),
         "prompt": ", ".join(str((start + i * step) % 11) for i in range(3)),
     },
-    way=lambda start, step, prompt: (
+    right=lambda start, step, prompt: generate(
+        copier(), torch.tensor([counted(start, step, 0)]), 3
+    )[0],
+    steps=lambda start, step, prompt: (
         "Without the shift, the target of each row is the token that this row has just read, so "
         "the model learns to pass its input on.",
         f"The last row has read {prompt.split(', ')[-1]}, which is therefore the likeliest token.",
@@ -275,109 +217,67 @@ def copier() -> Decoding:
     ),
     check="What has the last row read at each of the three times, and what was it trained to say?",
     minutes=1,
-)
-def written_without_the_shift(start, step, prompt):
-    return generate(copier(), torch.tensor([counted(start, step, 0)]), 3)[0]
+    mistakes={
+        "That is how a model with shifted targets goes on. What was this one asked for at each "
+        "row?":
+            lambda start, step, prompt: counted(start, step, 3),
+        "You copied the prompt from its beginning. Which row of scores decides about the next "
+        "token?":
+            lambda start, step, prompt: counted(start, step, 0),
+        "Your first token is right for shifted targets. What did the last row learn to say here?":
+            lambda start, step, prompt: counted(start, step, 3)[:1] * 3,
+        "You read the prompt from its end. Your first token becomes the input of the next step: "
+        "what does the model make of it?":
+            lambda start, step, prompt: counted(start, step, 0)[::-1],
+        "Your first token is right. Then your model counts: has it ever been asked to?":
+            lambda start, step, prompt: counted(start, step, 2),
+    },
+)  # fmt: skip
 
 
-def counted(start, step, first) -> list[int]:
-    return [(start + i * step) % 11 for i in range(first, first + 3)]
-
-
-@written_without_the_shift.mistake(
-    "That is how a model with shifted targets goes on. What was this one asked for at each row?"
-)
-def counts_on_all_the_same(start, step, prompt):
-    return counted(start, step, 3)
-
-
-@written_without_the_shift.mistake(
-    "You copied the prompt from its beginning. Which row of scores decides about the next token?"
-)
-def from_the_beginning(start, step, prompt):
-    return counted(start, step, 0)
-
-
-@written_without_the_shift.mistake(
-    "Your first token is right for shifted targets. What did the last row learn to say here?"
-)
-def next_one_again(start, step, prompt):
-    return counted(start, step, 3)[:1] * 3
-
-
-@written_without_the_shift.mistake(
-    "You read the prompt from its end. Your first token becomes the input of the next step: what "
-    "does the model make of it?"
-)
-def backwards(start, step, prompt):
-    return counted(start, step, 0)[::-1]
-
-
-@written_without_the_shift.mistake(
-    "Your first token is right. Then your model counts: has it ever been asked to?"
-)
-def counts_from_the_last(start, step, prompt):
-    return counted(start, step, 2)
-
-
-FAULTS = {
-    "the positions of every call start at 0": "`positions[:n]` begins at 0 again, but `m` tokens "
-    "stand before the new ones.",
-    "the new values come in front": "The new values come before the old ones, while the new keys "
-    "come after the old keys: the weights would meet the wrong values.",
-    "the mask starts at the corner": "The diagonal of the mask starts at the first key of the "
-    "cache. It has to move by `m`: the first new token sees all that is kept, and itself.",
-    "a new token sees one ahead": "`tril(m + 1)` shows each new token the one after it.",
-}
-
-
-@Line(
+wrong_line_of_a_step = Line(
     aim="generate",
-    section="With caches",
     asks=(
         "This function is a causal head with a cache. It is given `n` new tokens `x`, the `keys` "
         "and `values` of the `m` tokens before them, and a table with a row for each position. The "
         "new tokens should get what they would get if the head read the whole text at once. Which "
         "line is wrong?"
     ),
-    faults=FAULTS,
+    faults={
+        "the positions of every call start at 0":
+            "`positions[:n]` begins at 0 again, but `m` tokens stand before the new ones.",
+        "the new values come in front":
+            "The new values come before the old ones, while the new keys come after the old keys: "
+            "the weights would meet the wrong values.",
+        "the mask starts at the corner":
+            "The diagonal of the mask starts at the first key of the cache. It has to move by "
+            "`m`: the first new token sees all that is kept, and itself.",
+        "a new token sees one ahead": "`tril(m + 1)` shows each new token the one after it.",
+    },
     text_of=partial(texts, STEP),
-    way=lambda mutant, plain: (
+    steps=(
         "Take one new token after three: it stands at position 3 (counted from 0), and sees four "
         "keys.",
     ),
     check="Follow two new tokens after three through the lines: where they stand, what they see.",
     minutes=3,
-)
-def wrong_line_of_a_step():
-    return None
-
-
-wrong_line_of_a_step.right_line(
-    "n, m =",
-    "That line is right: it counts the new tokens and those that are kept. See how each is used.",
-)
-wrong_line_of_a_step.right_line(
-    "q = ",
-    "That line is right: the new tokens alone ask. Look at which keys and values answer them.",
-)
-wrong_line_of_a_step.right_line(
-    "keys = torch.cat",
-    "That line is right: the keys of the new tokens follow those that are kept.",
-)
-wrong_line_of_a_step.right_line(
-    "scores = ",
-    "That line is right: each new query meets every key, and the scale is the root of their width.",
-)
-wrong_line_of_a_step.right_line(
-    "weights =",
-    "That line is right: it is attention under a mask. Look at what it is given.",
-)
-wrong_line_of_a_step.right_line(
-    "return",
-    "That line is right: the new tokens get their means, and the next step needs all keys and "
-    "values.",
-)
+    mistakes={
+        "That line is right: it counts the new tokens and those that are kept. See how each is "
+        "used.":
+            "n, m =",
+        "That line is right: the new tokens alone ask. Look at which keys and values answer them.":
+            "q = ",
+        "That line is right: the keys of the new tokens follow those that are kept.":
+            "keys = torch.cat",
+        "That line is right: each new query meets every key, and the scale is the root of their "
+        "width.":
+            "scores = ",
+        "That line is right: it is attention under a mask. Look at what it is given.": "weights =",
+        "That line is right: the new tokens get their means, and the next step needs all keys and "
+        "values.":
+            "return",
+    },
+)  # fmt: skip
 
 
 # the numbers whose logarithms are the scores, the largest first, by temperature
@@ -401,28 +301,7 @@ def powers(scores, temperature) -> list[int]:
     return [s.number**2 if temperature == "1/2" else round(s.number**0.5) for s in scores]
 
 
-@Number(
-    aim="generate",
-    section="Sampling",
-    asks=(
-        "Three tokens have the scores <scores>. A model samples with the temperature <temperature> "
-        "and with top-k, where k = 2. How probable is the first token?"
-    ),
-    draw=scores_of_three,
-    way=lambda scores, temperature: (
-        f"The lowest score, {min(scores)}, belongs to the token that cannot be drawn.",
-        f"The others are divided by {temperature}: "
-        + ("twice a logarithm is that of the square, " if temperature == "1/2" else "")
-        + ("half a logarithm is that of the root, " if temperature == "2" else "")
-        + "so their exponentials are "
-        + " and ".join(str(x) for x in left(scores, temperature))
-        + ".",
-        f"The first token gets {left(scores, temperature)[0]} of "
-        f"{sum(left(scores, temperature))} parts.",
-    ),
-    check="Write down the scores that are left, divide each by the temperature, then take exp.",
-)
-def probability_of_the_first(scores, temperature):
+def top_two_probability(scores, temperature):
     probabilities = exercise(DRAWN).valid_answers[0]
     return probabilities(row_of(scores), 2, tau(temperature))[0]
 
@@ -440,63 +319,75 @@ def tau(temperature: str) -> float:
     return {"1/2": 0.5, "2": 2.0}[temperature]
 
 
-@probability_of_the_first.mistake(
-    "Your tokens are the right two, but the temperature has changed nothing. What does it divide?"
-)
-def temperature_ignored(scores, temperature):
-    return mutant(DRAWN, "the temperature is ignored")(row_of(scores), 2, tau(temperature))[0]
-
-
-@probability_of_the_first.mistake(
-    "You multiplied the scores by the temperature. A temperature above 1 should make tokens more "
-    "alike: does yours?"
-)
 def temperature_multiplies(scores, temperature):
     wrong = mutant(DRAWN, "the scores are multiplied by the temperature")
     return wrong(row_of(scores), 2, tau(temperature))[0]
 
 
-@probability_of_the_first.mistake(
-    "All three tokens have a share in your answer. How many of them can be drawn?"
-)
-def k_ignored(scores, temperature):
-    return mutant(DRAWN, "the k is ignored")(row_of(scores), 2, tau(temperature))[0]
-
-
-@probability_of_the_first.mistake(
-    "You kept the two tokens that are written first. Which two does top-k keep?"
-)
 def first_two_kept(scores, temperature):
     first, second, _ = powers(scores, temperature)
     return first / (first + second)
 
 
-@probability_of_the_first.mistake(
-    "That is the softmax of the scores as they are. What does the temperature do to them, and how "
-    "many tokens can be drawn?"
-)
-def plain_softmax(scores, temperature):
-    return row_of(scores).softmax(0)[0]
+probability_of_the_first = Number(
+    aim="generate",
+    asks=(
+        "Three tokens have the scores <scores>. A model samples with the temperature <temperature> "
+        "and with top-k, where k = 2. How probable is the first token?"
+    ),
+    draw=scores_of_three,
+    right=top_two_probability,
+    steps=lambda scores, temperature: (
+        f"The lowest score, {min(scores)}, belongs to the token that cannot be drawn.",
+        f"The others are divided by {temperature}: "
+        + ("twice a logarithm is that of the square, " if temperature == "1/2" else "")
+        + ("half a logarithm is that of the root, " if temperature == "2" else "")
+        + "so their exponentials are "
+        + " and ".join(str(x) for x in left(scores, temperature))
+        + ".",
+        f"The first token gets {left(scores, temperature)[0]} of "
+        f"{sum(left(scores, temperature))} parts.",
+    ),
+    check="Write down the scores that are left, divide each by the temperature, then take exp.",
+    mistakes={
+        "Your tokens are the right two, but the temperature has changed nothing. What does it "
+        "divide?":
+            lambda scores, temperature: mutant(DRAWN, "the temperature is ignored")(
+                row_of(scores), 2, tau(temperature)
+            )[0],
+        "You multiplied the scores by the temperature. A temperature above 1 should make tokens "
+        "more alike: does yours?":
+            temperature_multiplies,
+        "All three tokens have a share in your answer. How many of them can be drawn?":
+            lambda scores, temperature: mutant(DRAWN, "the k is ignored")(
+                row_of(scores), 2, tau(temperature)
+            )[0],
+        "You kept the two tokens that are written first. Which two does top-k keep?":
+            first_two_kept,
+        "That is the softmax of the scores as they are. What does the temperature do to them, and "
+        "how many tokens can be drawn?":
+            lambda scores, temperature: row_of(scores).softmax(0)[0],
+        "That is the probability of the other token that can be drawn. Which one is asked for?":
+            lambda scores, temperature: 1 - probability_of_the_first.right(scores, temperature),
+        "You shared out the probability in proportion to the scores. What does a softmax take of "
+        "each score first?":
+            lambda scores, temperature: scores[0] / sum(s for s in scores if s > min(scores)),
+    },
+)  # fmt: skip
 
 
-@probability_of_the_first.mistake(
-    "That is the probability of the other token that can be drawn. Which one is asked for?"
-)
-def probability_of_the_other(scores, temperature):
-    return 1 - probability_of_the_first.right(scores, temperature)
+def equal_cost_length(d, times, hidden):
+    with torch.device("meta"):
+        block, one, two = EncoderBlock(d, 1, hidden), torch.empty(1, d), torch.empty(2, d)
+    network = count(block.feed_forward, one).flops
+    # of n tokens, a n + b n^2 operations
+    of_one, of_two = (count(block.attention, x).flops for x in (one, two))
+    b = (of_two - 2 * of_one) / 2
+    return (network - (of_one - b)) / b
 
 
-@probability_of_the_first.mistake(
-    "You shared out the probability in proportion to the scores. What does a softmax take of each "
-    "score first?"
-)
-def by_the_scores(scores, temperature):
-    return scores[0] / sum(s for s in scores if s > min(scores))
-
-
-@Number(
+length_of_equal_cost = Number(
     aim="count-block",
-    section="What a block costs",
     asks=(
         "A block of width <d> has a feed-forward network with a hidden width of <hidden>. Every "
         "token sees all tokens. Count a multiplication and an addition for each term of the matrix "
@@ -509,7 +400,8 @@ def by_the_scores(scores, temperature):
         "times": (times := chance.choice([5, 6, 7, 8])),
         "hidden": times * d,
     },
-    way=lambda d, times, hidden: (
+    right=equal_cost_length,
+    steps=lambda d, times, hidden: (
         f"For each token, the two matrices of the feed-forward network take 2 · 2 · {d} · {hidden} "
         f"operations: that is {4 * times} times the square of {d}.",
         f"The four matrices of the attention layer take 4 · 2 · {d} · {d}, which is 8 times the "
@@ -521,71 +413,35 @@ def by_the_scores(scores, temperature):
     tolerance=0.4,
     minutes=3,
     placement=True,
-)
-def length_of_equal_cost(d, times, hidden):
-    with torch.device("meta"):
-        block, one, two = EncoderBlock(d, 1, hidden), torch.empty(1, d), torch.empty(2, d)
-    network = count(block.feed_forward, one).flops
-    # of n tokens, a n + b n^2 operations
-    of_one, of_two = (count(block.attention, x).flops for x in (one, two))
-    b = (of_two - 2 * of_one) / 2
-    return (network - (of_one - b)) / b
+    mistakes={
+        "At that length, scores and weighted sums alone cost as much as the network. What else "
+        "does the attention layer compute for each token?":
+            lambda d, times, hidden: times * d,
+        "Your scores and weighted sums cost half of what they do. How many products are there, "
+        "and how many tokens does each token see?":
+            lambda d, times, hidden: 2 * (times - 2) * d,
+        "Your network costs half of what it does. How many matrices does it have, and what does "
+        "each term of a product take besides a multiplication?":
+            lambda d, times, hidden: (times / 2 - 2) * d,
+        "You counted three matrices in the attention layer. Which one does its output go through?":
+            lambda d, times, hidden: (times - 1.5) * d,
+        "You counted one matrix in the attention layer. How many does it have?":
+            lambda d, times, hidden: (times - 0.5) * d,
+        "That holds where the hidden width is four times the width of the block. What is it here?":
+            lambda d, times, hidden: 2 * d,
+    },
+)  # fmt: skip
 
 
-@length_of_equal_cost.mistake(
-    "At that length, scores and weighted sums alone cost as much as the network. What else does "
-    "the attention layer compute for each token?"
-)
-def without_matrices(d, times, hidden):
-    return times * d
-
-
-@length_of_equal_cost.mistake(
-    "Your scores and weighted sums cost half of what they do. How many products are there, and how "
-    "many tokens does each token see?"
-)
-def without_weighted_sums(d, times, hidden):
-    return 2 * (times - 2) * d
-
-
-@length_of_equal_cost.mistake(
-    "Your network costs half of what it does. How many matrices does it have, and what does "
-    "each term of a product take besides a multiplication?"
-)
-def with_half_a_network(d, times, hidden):
-    return (times / 2 - 2) * d
-
-
-@length_of_equal_cost.mistake(
-    "You counted three matrices in the attention layer. Which one does its output go through?"
-)
-def without_the_last_matrix(d, times, hidden):
-    return (times - 1.5) * d
-
-
-@length_of_equal_cost.mistake(
-    "You counted one matrix in the attention layer. How many does it have?"
-)
-def with_one_matrix(d, times, hidden):
-    return (times - 0.5) * d
-
-
-@length_of_equal_cost.mistake(
-    "That holds where the hidden width is four times the width of the block. What is it here?"
-)
-def of_a_network_four_times_as_wide(d, times, hidden):
-    return 2 * d
-
-
-@Choice(
+place_of_offsets = Choice(
     aim="choose-attention",
-    section="What goes where",
     asks=(
         "You build a model that translates, with an encoder and a decoder. Where in it does an "
         "attention make sense that depends on the offset between query and key, such as RoPE or "
         "ALiBi?"
     ),
-    way=lambda: (
+    right="in the self-attention of the encoder and in that of the decoder",
+    steps=(
         "In both self-attentions, queries and keys stand in one text, so their positions have an "
         "offset. A causal mask changes nothing about this, nor does a cache, because the positions "
         "of the tokens in it are known.",
@@ -595,30 +451,15 @@ def of_a_network_four_times_as_wide(d, times, hidden):
     ),
     check="For each attention, ask in which text the query stands, and in which the key.",
     minutes=1,
-)
-def place_of_offsets():
-    return "in the self-attention of the encoder and in that of the decoder"
-
-
-@place_of_offsets.mistake(
-    "Take the cross-attention: what would it mean that a word of the target stands two places "
-    "after a word of the source?"
-)
-def everywhere():
-    return "in both self-attentions and in the cross-attention"
-
-
-@place_of_offsets.mistake(
-    "An offset may be negative as well as positive. Does the encoder's attention lack anything "
-    "that an offset needs?"
-)
-def in_the_decoder():
-    return "in the self-attention of the decoder alone, because it is causal"
-
-
-@place_of_offsets.mistake(
-    "An offset is the difference of two positions. Which of the two would a decoder with a cache "
-    "not know?"
-)
-def in_the_encoder():
-    return "in the self-attention of the encoder alone, because the decoder writes with a cache"
+    mistakes={
+        "Take the cross-attention: what would it mean that a word of the target stands two places "
+        "after a word of the source?":
+            "in both self-attentions and in the cross-attention",
+        "An offset may be negative as well as positive. Does the encoder's attention lack "
+        "anything that an offset needs?":
+            "in the self-attention of the decoder alone, because it is causal",
+        "An offset is the difference of two positions. Which of the two would a decoder with a "
+        "cache not know?":
+            "in the self-attention of the encoder alone, because the decoder writes with a cache",
+    },
+)  # fmt: skip

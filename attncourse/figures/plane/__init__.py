@@ -1,7 +1,6 @@
-"""Attention in a plane: words to drag, their keys beside one query, and the blend of their values.
+"""Attention in the plane, with draggable words: query and keys, and the weighted sum of values.
 
-This figure computes attention: at first here, and in view.js whenever a word or a control is moved.
-What a word's point does under a pointer or the arrow keys is in start.js.
+The first state is computed here, later ones in view.js; start.js moves the words.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +15,12 @@ from torch import Tensor
 from attncourse.figures.arrow import SCRIPT, Point, arrow, line
 from attncourse.figures.explorer import TEMPERATURES
 from attncourse.figures.interactive import Button, Choice, Interactive, Slider, columns, number, row
-from attncourse.figures.numbers import require_finite, shown
+from attncourse.figures.numbers import format_number, require_finite
 
 HERE = Path(__file__).parent
-# a point lies from LEAST to MOST on both axes, and one unit is so many of the drawing's
-LEAST, MOST, UNIT = -1, 3, 60
-# a key with all the weight has a disc of this radius
+# the range of both axes, and the SVG units of one unit
+LOW, HIGH, UNIT = -1, 3, 60
+# radius of the disc of a key with weight 1
 RADIUS = 26
 HINT = "Drag a word, or move it with the arrow keys. A disc is the weight of a key."
 
@@ -35,24 +34,24 @@ def plane(
     alt: str,
     query: int = 0,
 ) -> Interactive:
-    """Queries and keys on the left, values and the output on the right.
+    """Figure: queries and keys on the left, values and the output on the right.
 
-    `x` has a row of two numbers for each word. `separate` is W_Q, W_K and W_V, by which
-    queries, keys and values are made of the rows if the reader wants; else they are the rows.
+    `x` has a row of two numbers for each word. Queries, keys and values are the rows themselves
+    or, if the reader chooses so, their products with W_Q, W_K and W_V, given as `separate`.
     """
-    require_fit(x, words, separate, query)
+    require_consistent(x, words, separate, query)
     x = x.detach().double().cpu()
-    weight = weights(x, query)
+    weight = initial_weights(x, query)
     output = weight @ x
     return Interactive(
         HERE / "view.js",
         {
             "words": list(words),
             "axes": list(axes),
-            "matrices": [one.detach().double().cpu() for one in separate],
+            "matrices": [matrix.detach().double().cpu() for matrix in separate],
             "unit": UNIT,
             "radius": RADIUS,
-            "reach": [LEAST, MOST],
+            "reach": [LOW, HIGH],
         },
         [
             Choice("query", words, query),
@@ -64,44 +63,48 @@ def plane(
         alt=alt,
         picture=(
             f'<div class="hint" hidden>{HINT}</div><div class="both">'
-            f"{compared(x, words, axes, weight, query)}{blended(x, axes, weight)}</div>"
-            f"{points(x)}{numbers(x, words, axes, weight, output, query)}"
+            f"{queries_keys_svg(x, words, axes, weight, query)}{values_svg(x, axes, weight)}</div>"
+            f"{position_inputs(x)}{numbers_details(x, words, axes, weight, output, query)}"
         ),
-        uses=[SCRIPT, HERE / "start.js"],
+        scripts=[SCRIPT, HERE / "start.js"],
     )
 
 
-def require_fit(x: Tensor, words: Sequence[str], separate: Sequence[Tensor], query: int) -> None:
-    """Raise ValueError, with the sizes, where the parts of a plane do not go together."""
+def require_consistent(
+    x: Tensor, words: Sequence[str], separate: Sequence[Tensor], query: int
+) -> None:
+    """Raise ValueError, with the sizes, where the arguments of `plane` do not fit each other."""
     if x.shape != (len(words), 2) or not len(x):
         raise ValueError(f"x={tuple(x.shape)} should be {(len(words), 2)}: two numbers a word")
     require_finite("x", x)
-    if x.min() < LEAST or x.max() > MOST:
-        raise ValueError(f"x lies from {x.min():.3g} to {x.max():.3g}, the plane {LEAST} to {MOST}")
-    shapes = [tuple(one.shape) for one in separate]
+    if x.min() < LOW or x.max() > HIGH:
+        raise ValueError(f"x lies from {x.min():.3g} to {x.max():.3g}, the plane {LOW} to {HIGH}")
+    shapes = [tuple(matrix.shape) for matrix in separate]
     if shapes != [(2, 2)] * 3:
         raise ValueError(f"W_Q, W_K and W_V of {shapes} should each be (2, 2)")
     if not 0 <= query < len(words):
         raise ValueError(f"query={query}, but there are {len(words)} words")
 
 
-def weights(x: Tensor, query: int) -> Tensor:
-    """What the figure shows before anything is moved."""
+def initial_weights(x: Tensor, query: int) -> Tensor:
+    """Attention weights of the first state."""
     return (x @ x[query] / x.shape[1] ** 0.5).softmax(dim=0)
 
 
-def drawn(at: Sequence[float]) -> tuple[float, float]:
-    """A point in the units of the drawing, whose second axis runs down."""
+def svg_point(at: Sequence[float]) -> tuple[float, float]:
+    """A point in SVG coordinates, whose y axis points down."""
     a, b = at
     return UNIT * a + 0.0, -UNIT * b + 0.0
 
 
-def svg(axes: Sequence[str], title: str, content: str, role: str = 'aria-hidden="true"') -> str:
-    """A square of the plane, with its axes."""
-    low, high = LEAST * UNIT - 16, MOST * UNIT + 16
+def plane_svg(
+    axes: Sequence[str], title: str, content: str, role: str = 'aria-hidden="true"'
+) -> str:
+    """HTML figure of the plane with its axes and this content."""
+    low, high = LOW * UNIT - 16, HIGH * UNIT + 16
     side = high - low
     ticks = "".join(
-        f"M{one} -4v8M-4 {-one}h8" for one in range(LEAST * UNIT, (MOST + 1) * UNIT, UNIT) if one
+        f"M{tick} -4v8M-4 {-tick}h8" for tick in range(LOW * UNIT, (HIGH + 1) * UNIT, UNIT) if tick
     )
     return (
         f'<figure><svg viewBox="{low} {-high} {side} {side}" {role}>'
@@ -112,107 +115,109 @@ def svg(axes: Sequence[str], title: str, content: str, role: str = 'aria-hidden=
     )
 
 
-def compared(
+def queries_keys_svg(
     x: Tensor, words: Sequence[str], axes: Sequence[str], weight: Tensor, query: int
 ) -> str:
-    """The query's line, on which each key is projected, the keys with their discs, and the words.
+    """The left plane: the query, the keys projected on its line, their discs, and the words.
 
-    Where queries and keys are other than the words, a thin line leads from each word to its own.
+    With separate projections, a thin line leads from each word to its query or key.
     """
     rows, q = x.tolist(), x[query]
-    ahead = (x @ q / (q @ q).clamp(min=1e-12))[:, None] * q
+    projections = (x @ q / (q @ q).clamp(min=1e-12))[:, None] * q
     feet = "".join(
-        f'<path data-show="foot" class="foot" d="{between(line, key, foot)}"/>'
-        for key, foot in zip(rows, ahead.tolist(), strict=True)
+        f'<path data-show="foot" class="foot" d="{path_between(line, key, foot)}"/>'
+        for key, foot in zip(rows, projections.tolist(), strict=True)
     )
     discs = "".join(
         f'<circle data-show="disc" class="disc" cx="{cx:.1f}" cy="{cy:.1f}" '
         f'r="{RADIUS * share**0.5:.1f}"/>'
-        for (cx, cy), share in zip(map(drawn, rows), weight.tolist(), strict=True)
+        for (cx, cy), share in zip(map(svg_point, rows), weight.tolist(), strict=True)
     )
     keys = "".join(
-        f'<path data-show="key" class="key" d="{between(arrow, (0, 0), one)}"/>' for one in rows
+        f'<path data-show="key" class="key" d="{path_between(arrow, (0, 0), one)}"/>'
+        for one in rows
     )
-    made = '<path data-show="made" class="made" d=""/>' * (len(rows) + 1)
-    handles = "".join(handle(word, axes, one) for word, one in zip(words, rows, strict=True))
+    projection_lines = '<path data-show="made" class="made" d=""/>' * (len(rows) + 1)
+    handles = "".join(word_handle(word, axes, one) for word, one in zip(words, rows, strict=True))
     lines = (
-        f'<path data-show="along" class="along" d="{along(q.tolist())}"/>{feet}{discs}{made}'
-        f'<path data-show="ask" class="query" d="{between(arrow, (0, 0), rows[query])}"/>'
+        f'<path data-show="along" class="along" d="{query_line(q.tolist())}"/>{feet}{discs}'
+        f"{projection_lines}"
+        f'<path data-show="ask" class="query" d="{path_between(arrow, (0, 0), rows[query])}"/>'
         f"{keys}{handles}"
     )
-    given = ", ".join(
+    weight_list = ", ".join(
         f"{escape(word)} {number('given', one)}" for word, one in zip(words, weight, strict=True)
     )
-    title = f'<b class="query">query</b> and <b class="key">keys</b>; weights: {given}'
-    return svg(axes, title, lines, 'role="group" aria-label="words"')
+    title = f'<b class="query">query</b> and <b class="key">keys</b>; weights: {weight_list}'
+    return plane_svg(axes, title, lines, 'role="group" aria-label="words"')
 
 
-def handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
-    """A word's point, to drag or to move by keys."""
-    (a, b), (x, y), (across, up, anchor) = at, drawn(at), named(at, 8)
+def word_handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
+    """SVG of a word's point, movable by pointer or arrow keys."""
+    (a, b), (x, y), (across, up, anchor) = at, svg_point(at), label_position(at, 8)
     return (
         f'<g data-show="word" class="word" transform="translate({x:.1f} {y:.1f})" '
-        f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LEAST}" '
-        f'aria-valuemax="{MOST}" aria-valuenow="{a:g}" aria-valuetext="'
-        f'{escape(names[0])} {shown(a)}, {escape(names[1])} {shown(b)}">'
+        f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LOW}" '
+        f'aria-valuemax="{HIGH}" aria-valuenow="{a:g}" aria-valuetext="'
+        f'{escape(names[0])} {format_number(a)}, {escape(names[1])} {format_number(b)}">'
         f'<circle class="hold" r="18"/><circle r="4"/>'
         f'<text data-show="label" x="{across}" y="{up}" text-anchor="{anchor}">{escape(word)}'
         "</text></g>"
     )
 
 
-def named(at: Sequence[float], gap: int) -> tuple[int, int, str]:
-    """Where a point's name begins: right of it and above, but where it would be cut off."""
+def label_position(at: Sequence[float], gap: int) -> tuple[int, int, str]:
+    """Offset and anchor of a point's label: above right, unless it would be cut off there."""
     a, b = at
-    right, above = a < MOST - 0.7, b < MOST - 0.3
+    right, above = a < HIGH - 0.7, b < HIGH - 0.3
     return gap if right else -gap, -8 if above else 20, "start" if right else "end"
 
 
-def between(make: Callable[[Point, Point], str], tail: Point, tip: Point) -> str:
-    """A line or an arrow from one point of the plane to another."""
-    return make(drawn(tail), drawn(tip))
+def path_between(make: Callable[[Point, Point], str], tail: Point, tip: Point) -> str:
+    """SVG path of a line or an arrow between two points of the plane."""
+    return make(svg_point(tail), svg_point(tip))
 
 
-def along(q: Sequence[float]) -> str:
-    """The line through the query, across the whole plane; nothing for a query of zeros."""
+def query_line(q: Sequence[float]) -> str:
+    """SVG path of the line through the query and the origin; empty for a zero query."""
     length = hypot(*q)
     if not length:
         return ""
-    a, b = (10 * one / length for one in q)
-    return between(line, (-a, -b), (a, b))
+    a, b = (10 * x / length for x in q)
+    return path_between(line, (-a, -b), (a, b))
 
 
-def blended(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
-    """The values, and under their weights laid head to tail; they end in the output."""
-    places = torch.cat([x.new_zeros(1, 2), (weight[:, None] * x).cumsum(0)]).tolist()
+def values_svg(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
+    """The right plane: the values, and the weighted values head to tail, up to the output."""
+    path = torch.cat([x.new_zeros(1, 2), (weight[:, None] * x).cumsum(0)]).tolist()
     values = "".join(
-        f'<path data-show="value" class="whole" d="{between(arrow, (0, 0), one)}"/>'
+        f'<path data-show="value" class="whole" d="{path_between(arrow, (0, 0), one)}"/>'
         for one in x.tolist()
     )
     parts = "".join(
-        f'<path data-show="share" class="value" d="{between(arrow, *pair)}"/>'
-        for pair in pairwise(places)
+        f'<path data-show="share" class="value" d="{path_between(arrow, *pair)}"/>'
+        for pair in pairwise(path)
     )
-    (right, top), (across, up, anchor) = drawn(places[-1]), named(places[-1], 10)
+    (right, top), (across, up, anchor) = svg_point(path[-1]), label_position(path[-1], 10)
     end = (
         f'<circle data-show="end" r="6" cx="{right:.1f}" cy="{top:.1f}"/>'
         f'<text data-show="name" x="{right + across:.1f}" y="{top + up:.1f}" '
         f'text-anchor="{anchor}">output</text>'
     )
     title = '<b class="value">values</b> times weights, head to tail'
-    return svg(axes, title, values + parts + end)
+    return plane_svg(axes, title, values + parts + end)
 
 
-def points(x: Tensor) -> str:
-    """Where the words are: what start.js sets, and the view reads."""
+def position_inputs(x: Tensor) -> str:
+    """Hidden inputs with the words' coordinates, set by start.js and read by the view."""
     return "".join(
         f'<input type="hidden" name="{name}{i}" value="{at:g}">'
-        for i, one in enumerate(x.tolist())
-        for name, at in zip("xy", one, strict=True)
+        for i, point in enumerate(x.tolist())
+        for name, at in zip("xy", point, strict=True)
     )
 
 
-def numbers(
+def numbers_details(
     x: Tensor,
     words: Sequence[str],
     axes: Sequence[str],
@@ -220,7 +225,7 @@ def numbers(
     output: Tensor,
     query: int,
 ) -> str:
-    """The numbers of the drawing, folded."""
+    """Collapsible HTML table of the figure's numbers."""
     dot = x @ x[query]
     rows = "".join(
         row(
@@ -228,7 +233,7 @@ def numbers(
             number("dot", dot[j]),
             number("score", dot[j] / 2**0.5),
             number("weight", weight[j]),
-            *(number("part", one) for one in weight[j] * x[j]),
+            *(number("part", product) for product in weight[j] * x[j]),
         )
         for j, word in enumerate(words)
     )
@@ -239,7 +244,7 @@ def numbers(
         "weight",
         *(f"weight × {escape(axis)}" for axis in axes),
     )
-    total = row("sum", "", "", "", *(number("output", one) for one in output))
+    total = row("sum", "", "", "", *(number("output", total) for total in output))
     return (
         f"<details><summary>The numbers</summary><table><thead>{heading}</thead>"
         f"<tbody>{rows}</tbody><tfoot>{total}</tfoot></table></details>"

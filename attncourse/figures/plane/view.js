@@ -1,4 +1,4 @@
-({ words, axes, matrices, unit, radius, reach }, state, { shown, most, arrow: made }) => {
+({ words, axes, matrices, unit, radius, reach }, state, { formatNumber, most, arrow: made }) => {
   const { query, temperature } = state;
   const separate = state["query and key"];
   const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
@@ -44,7 +44,7 @@
     word: x.map(([a, b]) => ({
       transform: `translate(${point(at([a, b]))})`,
       "aria-valuenow": a,
-      "aria-valuetext": `${axes[0]} ${shown(a)}, ${axes[1]} ${shown(b)}`,
+      "aria-valuetext": `${axes[0]} ${formatNumber(a)}, ${axes[1]} ${formatNumber(b)}`,
     })),
     label: x.map((one) => named(one, 8)),
     value: values.map((value) => ({ d: from(arrow, ZERO, value) })),
@@ -52,7 +52,7 @@
     end: { cx: right.toFixed(1), cy: up.toFixed(1) },
     name: { ...name, x: (right + name.x).toFixed(1), y: (up + name.y).toFixed(1) },
     ...{ dot, score, weight, part, output, given: weight },
-    said: `Query “${words[query]}”: most weight, ${top}, on ${where}. It comes out with ${output.map((one, c) => `${shown(one)} ${axes[c]}`).join(" and ")}.`,
+    said: `Query “${words[query]}”: most weight, ${top}, on ${where}. It comes out with ${output.map((one, c) => `${formatNumber(one)} ${axes[c]}`).join(" and ")}.`,
     // for the script that moves the words
     drawing: () => ({ unit, reach }),
   };

@@ -1,7 +1,6 @@
-"""What the next token is drawn from, at a temperature and among the k likeliest, and a tally.
+"""Sampling of the next token by temperature and top-k, with a tally of draws.
 
-This figure divides, cuts and draws: at first here, with no draw, and in view.js whenever a control
-is moved.
+The first state is computed here, later ones in view.js.
 """
 
 from collections.abc import Sequence
@@ -15,12 +14,12 @@ from attncourse.figures.interactive import Button, Interactive, Slider, columns,
 from attncourse.figures.numbers import require_finite
 
 HERE = Path(__file__).parent
-# its one heading stands over two bars of one scale, one below the other
-BARS = '<b class="chance">probability</b><b class="share">share drawn</b>'
+# heading of a column with two bars of the same scale, one below the other
+BARS_HEADING = '<b class="chance">probability</b><b class="share">share drawn</b>'
 
 
 def sampling(scores: Tensor, tokens: Sequence[str], *, alt: str) -> Interactive:
-    """The scores of a few tokens and their probabilities; a slider for temperature and for k.
+    """Figure: scores and probabilities of tokens, with sliders for the temperature and k.
 
     Two buttons draw one token and a hundred, and a tally says how often each has been drawn.
     """
@@ -29,7 +28,7 @@ def sampling(scores: Tensor, tokens: Sequence[str], *, alt: str) -> Interactive:
             f"scores={tuple(scores.shape)}, {len(tokens)} tokens: a score for each of at least 2"
         )
     require_finite("scores", scores)
-    chances = scores.double().softmax(dim=0)
+    probabilities = scores.double().softmax(dim=0)
     return Interactive(
         HERE / "view.js",
         {"scores": scores, "tokens": list(tokens)},
@@ -39,7 +38,7 @@ def sampling(scores: Tensor, tokens: Sequence[str], *, alt: str) -> Interactive:
             Button("draw"),
             Button("draw 100"),
         ],
-        columns("token", "score", BARS, "drawn")
+        columns("token", "score", BARS_HEADING, "drawn")
         + "".join(
             row(
                 f'<span data-show="token" class="">{escape(token)}</span>',
@@ -47,9 +46,9 @@ def sampling(scores: Tensor, tokens: Sequence[str], *, alt: str) -> Interactive:
                 number("chance", chance, "bar") + number("share", 0, "bar tally", ""),
                 number("count", 0, text="0"),
             )
-            for token, score, chance in zip(tokens, scores, chances, strict=True)
+            for token, score, chance in zip(tokens, scores, probabilities, strict=True)
         ),
         alt=alt,
         below='<input type="hidden" name="cleared" value="0">',
-        uses=[HERE / "start.js"],
+        scripts=[HERE / "start.js"],
     )

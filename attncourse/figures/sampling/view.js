@@ -1,4 +1,4 @@
-({ scores, tokens }, { temperature, k, draw, "draw 100": hundreds, cleared }, { shown }) => {
+({ scores, tokens }, { temperature, k, draw, "draw 100": hundreds, cleared }, { formatNumber }) => {
   const border = [...scores].sort((a, b) => b - a)[k - 1];
   const top = Math.max(...scores);
   const parts = scores.map((score) => (score < border ? 0 : Math.exp((score - top) / temperature)));
@@ -14,7 +14,7 @@
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
-  // each token has as much of the numbers from 0 to 1 as it is probable
+  // inverse transform sampling: each token has an interval of the length of its probability
   let sum = 0;
   const ends = chance.map((p) => (sum += p));
   const draws = draw + 100 * hundreds;
@@ -27,7 +27,7 @@
   }
   const share = count.map((n) => (draws ? n / draws : { text: "", value: 0 }));
   const gap = Math.max(...share.map((part, i) => Math.abs(part - chance[i])));
-  const odds = `“${tokens[chance.indexOf(likeliest)]}” is drawn with a probability of ${shown(likeliest)}; ${
+  const odds = `“${tokens[chance.indexOf(likeliest)]}” is drawn with a probability of ${formatNumber(likeliest)}; ${
     left === 1 ? "no other token" : left === 2 ? "one other token" : `${left - 1} other tokens`
   } can be drawn.`;
   return {
@@ -36,7 +36,7 @@
     share,
     count: count.map((n) => ({ text: `${n}`, value: n })),
     said: draws
-      ? `Draw ${draws}: “${tokens[last]}”. The largest gap between a share and its probability is ${shown(gap)}.`
+      ? `Draw ${draws}: “${tokens[last]}”. The largest gap between a share and its probability is ${formatNumber(gap)}.`
       : `${cleared ? "The tally is cleared. " : ""}${odds}`,
   };
 }

@@ -1,8 +1,8 @@
-"""A trained Transformer that runs in the page: it writes the German name of a number, part by part.
+"""A trained Transformer that runs in the page and writes the German name of a number.
 
-Its weights, which benchmarks/live.py makes, are a script that the first touch loads. The scripts
-beside it name numbers, run the model (model.js), and say what the figure shows (view.js); what is
-seen before, and all that is seen without scripts, was recorded with PyTorch.
+Its weights, made by benchmarks/live.py, are a script that loads on first use. The scripts beside
+this file name numbers (naming.js), run the model (model.js) and fill the figure (view.js); the
+first state, and the table for readers without scripts, were recorded with PyTorch.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from attncourse.figures.interactive import Choice, Interactive, columns, late, number, row
-from attncourse.stored import assigned
+from attncourse.figures.interactive import (
+    Choice,
+    Interactive,
+    columns,
+    deferred_script,
+    number,
+    row,
+)
+from attncourse.stored import read_script
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE / "weights.js"
@@ -19,15 +26,15 @@ END = "(end)"
 
 
 @dataclass(frozen=True)
-class Typed:
-    """A line to type into, and a button that Enter presses too."""
+class TextInput:
+    """A text field with a submit button; the view receives the text."""
 
     name: str
     start: str
     button: str
 
     def html(self) -> str:
-        """The line between its name and the button."""
+        """HTML of the field with its label, and of the button."""
         name = escape(self.name)
         return (
             f'<label>{name} <input type="text" name="{name}" value="{escape(self.start)}" '
@@ -37,15 +44,16 @@ class Typed:
 
 
 def translator(*, head: int = 0, part: int = 0) -> Interactive:
-    """Type a number, and a trained model writes its German name; pick a part, and a head to follow.
+    """Figure: the German name of a typed number, and the cross-attention of each part of it.
 
-    The first number is a recorded one; `head` and `part` are shown first.
+    The first number is a recorded one; `head` and `part` are the first choices.
     """
-    held = assigned(WEIGHTS)
-    first = held["recorded"][0]
+    script = read_script(WEIGHTS)
+    first = script["recorded"][0]
     written = [*first["parts"], END]
     steps = [
-        {"part": one, "cross": [of[i] for of in first["cross"]]} for i, one in enumerate(written)
+        {"part": text, "cross": [rows[i] for rows in first["cross"]]}
+        for i, text in enumerate(written)
     ]
     pick = Choice("part", written, part)
     name = f"{first['number']}, “{' '.join(first['english'])}”"
@@ -53,26 +61,27 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         HERE / "view.js",
         {
             "recorded": {"n": first["number"], "english": first["english"], "steps": steps},
-            "longest": held["longest"],
+            "longest": script["longest"],
         },
         [
-            Typed("number", str(first["number"]), "write"),
+            TextInput("number", str(first["number"]), "write"),
             Choice("looks at", ["English", "German so far"]),
-            Choice("head", [str(one) for one in range(held["heads"])], head),
+            Choice("head", [str(i) for i in range(script["heads"])], head),
         ],
         "",
         alt=f"On the left the English words of {name}, on the right the parts of the German name "
         f"that a trained model writes: {' '.join(first['parts'])}. From each part arcs lead to the "
         f"words that head {head} looks at; those of “{written[part]}” are marked.",
-        picture=picture_of(first["english"], pick, first["cross"][head]) + late(WEIGHTS),
+        picture=picture_html(first["english"], pick, first["cross"][head])
+        + deferred_script(WEIGHTS),
         within=[pick],
-        uses=[HERE / f"{script}.js" for script in ("naming", "model", "resize", "start")],
-        still=recorded(held["recorded"]),
+        scripts=[HERE / f"{script}.js" for script in ("naming", "model", "resize", "start")],
+        fallback=examples_table(script["recorded"]),
     )
 
 
-def picture_of(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[float]]) -> str:
-    """The name so far; below it the words, the parts, and from each part an arc to each word."""
+def picture_html(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[float]]) -> str:
+    """HTML of the name so far, and below it the words, the parts, and an arc for each pair."""
     m, n, at = len(words), len(pick.options), pick.start
     keys = (
         f'<span class="key"><span data-show="key">{escape(word)}</span>'
@@ -80,19 +89,22 @@ def picture_of(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[flo
         for word, share in zip(words, shares[at], strict=True)
     )
     arcs = (
-        f'<path data-show="arc" class="{mark(i, at)}" style="--share:{share:.3f}" '
+        f'<path data-show="arc" class="{part_class(i, at)}" style="--share:{share:.3f}" '
         f'd="M0 {x:.4g}C.5 {x:.4g} .5 {y:.4g} 1 {y:.4g}"/>'
         for i, line in enumerate(shares)
         for j, share in enumerate(line)
         for x, y in [((j + 0.5) / m, (i + 0.5) / n)]
     )
     parts = (
-        f'<label data-show="ask" class="{mark(i, at)}"{pick.at(i)}><input type="radio" name="part" '
+        f'<label data-show="ask" class="{part_class(i, at)}"{pick.hover_attrs(i)}>'
+        '<input type="radio" name="part" '
         f'value="{i}"{" checked" * (i == at)} hidden><span data-show="part">{part}</span></label>'
         for i, part in enumerate(pick.options)
     )
     # a long name may break between its parts
-    done, whole = (spelt(pick.options[:end], "\u00ad") for end in (min(at + 1, n - 1), n - 1))
+    done, whole = (
+        german_spelling(pick.options[:end], "\u00ad") for end in (min(at + 1, n - 1), n - 1)
+    )
     return (
         '<div data-show="drawn" class="drawn"><div class="name" lang="de">'
         f'<b data-show="done">{done}</b><span data-show="rest">{whole[len(done) :]}</span></div>'
@@ -104,28 +116,28 @@ def picture_of(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[flo
     )
 
 
-def mark(i: int, at: int) -> str:
-    """The class of a part and of its arcs: the chosen one, those before it, those to come."""
+def part_class(i: int, at: int) -> str:
+    """CSS class of part i and its arcs: chosen, before the chosen one, or later."""
     return "on" if i == at else "" if i < at else "later"
 
 
-def spelt(parts: Sequence[str], between: str = "") -> str:
-    """The parts as they are written: millions are words of their own, the rest is one word."""
-    apart = (f" {part.capitalize()} " if part.startswith("mill") else part for part in parts)
-    name = between.join(apart)
+def german_spelling(parts: Sequence[str], between: str = "") -> str:
+    """A German name in its spelling: millions are separate words, the rest is one word."""
+    words = (f" {part.capitalize()} " if part.startswith("mill") else part for part in parts)
+    name = between.join(words)
     return name.replace(f"{between} ", " ").replace(f" {between}", " ").strip()
 
 
-def recorded(examples: Sequence[dict]) -> str:
-    """What the model wrote when it was made, as a table."""
+def examples_table(examples: Sequence[dict]) -> str:
+    """HTML table of recorded outputs of the model."""
     rows = (
         row(
-            f"{one['number']:,}",
-            " ".join(one["english"]),
-            spelt(one["parts"]),
-            "yes" if one["right"] else "no",
+            f"{example['number']:,}",
+            " ".join(example["english"]),
+            german_spelling(example["parts"]),
+            "yes" if example["right"] else "no",
         )
-        for one in examples
+        for example in examples
     )
     return (
         f"<table>{columns('number', 'English', 'the model writes', 'right')}{''.join(rows)}</table>"

@@ -1,8 +1,8 @@
-// The forward pass of the Translator: its weights by their names in PyTorch, one token after another.
+// The forward pass of the Translator, token by token; weights have their names in PyTorch.
 ({ source, target, shapes, half, heads, start, end }) => {
   const bytes = Uint8Array.from(atob(half), (letter) => letter.charCodeAt(0));
   const halves = new Uint16Array(bytes.buffer);
-  // a sign, five bits of exponent, ten of fraction
+  // half precision: sign, 5 bits of exponent, 10 of fraction
   const float = (bits) => {
     const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
     const size = exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24;
@@ -61,7 +61,7 @@
     return plus(x, linear(`${block}.part.down`, up.map((one) => Math.max(one, 0))));
   };
 
-  // the keys and values that the decoder finds of the source
+  // the keys and values of the cross-attention, from the source words
   const encode = (words) => {
     const block = "encoder.blocks.0";
     const own = `${block}.attention`;
@@ -73,7 +73,7 @@
     return memory.map((row) => keysValues("decoder.blocks.0.cross_attention.part", row));
   };
 
-  // the scores of what follows a part, given what is kept of those before it, and both attentions
+  // scores of the next part, and the weights of both attentions; `kept` is the cache
   const step = (part, memory, kept) => {
     const block = "decoder.blocks.0";
     const [own, cross] = [`${block}.attention`, `${block}.cross_attention`];
@@ -88,7 +88,7 @@
     return { scores, cross: seen.weights, self: self.weights };
   };
 
-  // the likeliest next part, again and again, until the end; names that do not end are cut
+  // greedy decoding until the end token, or `most` parts
   return (words, most = 40) => {
     const [memory, kept, steps] = [encode(words), [], []];
     let part = start;

@@ -3,7 +3,7 @@
   const TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
   const SCALES = ["", "thousand", "million", "billion"];
   const EINS = "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(" ");
-  // before zehn and zig, some are shorter
+  // some are shorter before zehn and zig
   const SHORT = EINS.map((word) => ({ eins: "ein", sechs: "sech", sieben: "sieb" })[word] ?? word);
 
   // groups of three digits, the first one first; i counts the thousands that follow
@@ -54,7 +54,7 @@
     return named.join() === words.join() ? total + group : NaN;
   };
 
-  // what was typed as a number, or what is wrong with it
+  // parse typed text: { n }, or { wrong } with a message
   const read = (typed) => {
     const text = typed.trim().toLowerCase();
     if (!text) return { wrong: "Type a number, in digits or in English words." };

@@ -1,4 +1,4 @@
-// as many parts as are needed, each like the last one
+// clone or remove parts until there are `count`
 (list, count) => {
   while (list.children.length > count) list.lastElementChild.remove();
   while (list.children.length < count) {

@@ -1,4 +1,4 @@
-// what was typed is written part by part; the first touch loads the weights
+// reveals the name part by part after typing; loads the weights on first use
 (form, show) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let playing;
@@ -32,8 +32,8 @@
     if (window.attncourseNumbers) return;
     const { dataset, textContent } = form.querySelector("[data-late]");
     const script = document.createElement("script");
-    const shown = () => (asked ? write() : show());
-    script.addEventListener("load", shown);
+    const onLoad = () => (asked ? write() : show());
+    script.addEventListener("load", onLoad);
     script.addEventListener("error", () => {
       window.attncourseNumbers = null;
       show();
@@ -41,7 +41,7 @@
     if (textContent) script.textContent = textContent;
     else script.src = dataset.late;
     document.head.append(script);
-    if (textContent) shown();
+    if (textContent) onLoad();
   };
   const touched = () => {
     for (const event of ["focusin", "pointerdown"]) form.removeEventListener(event, touched);

@@ -15,9 +15,9 @@
   const written = run.steps.map((step) => step.part);
   const at = Math.min(part ?? Infinity, written.length - 1);
   const keys = before ? ["(start)", ...written.slice(0, -1)] : run.english;
-  // in self-attention, a part finds itself and those before it
-  const found = run.steps.map((step) => keys.map((_, j) => (before ? step.self : step.cross)[head][j] ?? 0));
-  const arcs = found.flatMap((row, i) => row.map((value, j) => {
+  // in self-attention, a part attends to itself and those before it
+  const weightRows = run.steps.map((step) => keys.map((_, j) => (before ? step.self : step.cross)[head][j] ?? 0));
+  const arcs = weightRows.flatMap((row, i) => row.map((value, j) => {
     const [from, to] = [(j + 0.5) / keys.length, (i + 0.5) / written.length].map((y) => Number(y.toPrecision(4)));
     return { value, class: i === at ? "on" : i < at ? "" : "later", d: `M0 ${from}C.5 ${from} .5 ${to} 1 ${to}` };
   }));
@@ -29,7 +29,7 @@
   const truth = spelt(german(n));
   const verdict = name === truth ? "which is right" : `which is wrong: it is “${truth}”`;
   const long = run.english.length > held.longest && ` In training, no name had more than ${held.longest} English words; this one has ${run.english.length}.`;
-  const [top, where] = most(found[at], keys);
+  const [top, where] = most(weightRows[at], keys);
   return {
     drawn: { class: "drawn" },
     done,
@@ -37,7 +37,7 @@
     from: before ? "German so far" : "English words",
     keys: { count: keys.length },
     key: keys,
-    found: found[at],
+    found: weightRows[at],
     arcs: { count: arcs.length },
     arc: arcs,
     parts: { count: written.length },

@@ -1,9 +1,9 @@
-"""A trained GPT that runs in the page: it writes English of the decade that you choose.
+"""A trained GPT that runs in the page and writes English of a chosen decade.
 
-It is the model of the chapter on language models, and its weights, attncourse/stored/english.js,
-are a script that the first touch loads. The scripts beside this file cut a text into byte pairs
-(pieces.js), run the model (model.js), keep what it made (session.js), and say what the figure shows
-(view.js); what is seen before was recorded with them, by benchmarks/writer.py.
+It is the model of the chapter on language models; its weights, attncourse/stored/english.js, are a
+script that loads on first use. The scripts beside this file tokenize (pieces.js), run the model
+(model.js), cache its results (session.js) and fill the figure (view.js); the first state was
+recorded with them, by benchmarks/writer.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ from attncourse.figures.interactive import (
     Interactive,
     Slider,
     columns,
-    late,
+    deferred_script,
     number,
     row,
 )
-from attncourse.figures.numbers import shown
-from attncourse.stored import assigned
+from attncourse.figures.numbers import format_number
+from attncourse.stored import read_script
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parents[1] / "stored" / "english.js"
@@ -33,17 +33,17 @@ NOTE = (
     "times, prejudices included."
 )
 HINT = "Choose another decade, click a word to take it, or type a beginning of your own."
-TRIES = ("My fellow", "We must", "Our enemies", "The railroads")
+SUGGESTIONS = ("My fellow", "We must", "Our enemies", "The railroads")
 
 
-def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
-    """Begin a sentence, and see how a trained model goes on with it in two decades.
+def writer(*, suggestions: Sequence[str] = SUGGESTIONS) -> Interactive:
+    """Figure: how a trained model continues a sentence in two decades.
 
-    The first text and its decades are recorded ones; `tries` are others to begin with.
+    The first text and its decades are recorded ones; `suggestions` are other beginnings.
     """
-    held = assigned(WEIGHTS)
-    opening = held["opening"]
-    decades = [named(decade) for decade in opening["decades"]]
+    script = read_script(WEIGHTS)
+    opening = script["opening"]
+    decades = [decade_name(decade) for decade in opening["decades"]]
     side = Choice("side", decades)
     return Interactive(
         HERE / "view.js",
@@ -51,51 +51,53 @@ def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
             "opening": opening,
             "hint": HINT,
             "heads": len(opening["sides"][0]["looks"]) - 1,
-            "of_block": held["heads"],
+            "of_block": script["heads"],
             "unsaid": (HERE / "unsaid.txt").read_text("utf-8").split(),
         },
         [],
         "",
-        alt=said_of(opening, decades),
-        picture=picture_of(held, decades, side, tries) + late(WEIGHTS),
+        alt=summary(opening, decades),
+        picture=picture_html(script, decades, side, suggestions) + deferred_script(WEIGHTS),
         within=[side],
-        below=folds(held, decades),
-        uses=[HERE / f"{script}.js" for script in SCRIPTS],
-        still=recorded(held["examples"]),
+        below=folds_html(script, decades),
+        scripts=[HERE / f"{script}.js" for script in SCRIPTS],
+        fallback=examples_table(script["examples"]),
     )
 
 
-def named(decade: int) -> str:
-    """1860 as the 1860s."""
+def decade_name(decade: int) -> str:
+    """The decade in words: 1860s."""
     return f"{decade}s"
 
 
-def shown_as(text: str) -> str:
-    """A token without the space before it."""
+def token_label(text: str) -> str:
+    """A token without surrounding white space; ¶ or ␣ if it is nothing else."""
     return text.strip() or ("¶" if "\n" in text else "␣")
 
 
-def said_of(opening: Mapping, decades: Sequence[str]) -> str:
-    """How the two decades go on with the first text."""
+def summary(opening: Mapping, decades: Sequence[str]) -> str:
+    """Caption of the first state: the likeliest continuation in each decade."""
     firsts = (side["next"][0] for side in opening["sides"])
     takes = (
-        f"“{shown_as(one['text'])}{one['rest']}” ({one['p']:.2f}) in the {decade}"
-        for decade, one in zip(decades, firsts, strict=True)
+        f"“{token_label(token['text'])}{token['rest']}” ({token['p']:.2f}) in the {decade}"
+        for decade, token in zip(decades, firsts, strict=True)
     )
     return f"After “{opening['text']}”, most likely: {', '.join(takes)}. {HINT}"
 
 
-def picture_of(held: Mapping, decades: Sequence[str], side: Choice, tries: Sequence[str]) -> str:
-    """What is said of the text, the text, its words, and what may follow in two decades."""
-    opening = held["opening"]
-    chips = "".join(do("try", text, f'data-try="{escape(text)}"') for text in tries)
+def picture_html(
+    script: Mapping, decades: Sequence[str], side: Choice, suggestions: Sequence[str]
+) -> str:
+    """HTML of the text field, the words of the text, and the next tokens in two decades."""
+    opening = script["opening"]
+    chips = "".join(button("try", text, f'data-try="{escape(text)}"') for text in suggestions)
     marks = opening["sides"][0]["marks"]
     words = "".join(
-        item(i, text, marks[i], last=i == len(marks) - 1)
+        item_html(i, text, marks[i], last=i == len(marks) - 1)
         for i, text in enumerate([decades[0], *opening["items"][1:]])
     )
     sides = "".join(
-        bars(i, one, decade, held["decades"])
+        bars_html(i, one, decade, script["decades"])
         for i, (one, decade) in enumerate(zip(opening["sides"], opening["decades"], strict=True))
     )
     return (
@@ -104,15 +106,15 @@ def picture_of(held: Mapping, decades: Sequence[str], side: Choice, tries: Seque
         f'<textarea name="text" rows="2" spellcheck="false">{escape(opening["text"])}</textarea>'
         f'</label><div class="tries">or try {chips}</div></div>'
         '<div class="onward none" data-show="onward">'
-        f"{do('onward', 'go on from the last 64 pieces')}</div>"
+        f"{button('onward', 'go on from the last 64 pieces')}</div>"
         '<div class="strip"><svg aria-hidden="true"></svg>'
         f'<div data-show="items" class="items">{words}</div></div>'
         '<div class="legend" hidden><span>Tap a word to cover it, so that no later word sees it. '
         "The bar below it says how much that changes what comes next: nothing at 0 bits, and from "
         "1 bit on the bar is full.</span> "
-        f'<span data-show="legend">{legend_of(opening)}</span></div>'
+        f'<span data-show="legend">{legend(opening)}</span></div>'
         '<details class="heads" hidden><summary>Look into its heads, which draw these lines'
-        f"</summary>{heads_of(held, side)}</details>"
+        f"</summary>{heads_html(script, side)}</details>"
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
         '<input type="hidden" name="writing" value="-1">'
@@ -120,55 +122,58 @@ def picture_of(held: Mapping, decades: Sequence[str], side: Choice, tries: Seque
     )
 
 
-def do(act: str, text: str, more: str = "") -> str:
-    """A button, and what it does."""
-    return f'<button type="button" data-do="{act}" {more} hidden>{escape(text)}</button>'
+def button(action: str, text: str, attributes: str = "") -> str:
+    """HTML button that performs an action of start.js."""
+    return f'<button type="button" data-do="{action}" {attributes} hidden>{escape(text)}</button>'
 
 
-def item(i: int, text: str, bits: float, *, last: bool) -> str:
-    """A word that can be covered, and how much that changes; the first is the decade."""
+def item_html(i: int, text: str, bits: float, *, last: bool) -> str:
+    """HTML of a word that can be covered, with its effect in bits; item 0 is the decade."""
     look = f"item{'' if i else ' decade'}{' on' if last else ''}"
-    name = f"cover {shown_as(text) if i else 'the decade'} ({shown(bits)} bits)"
+    name = f"cover {token_label(text) if i else 'the decade'} ({format_number(bits)} bits)"
     return (
         f'<label data-show="item" class="{look}"><input type="checkbox" name="cover {i}" '
         f'data-show="cover" aria-label="{escape(name)}" hidden>'
-        f'<span data-show="seen">{escape(shown_as(text))}</span>'
+        f'<span data-show="seen">{escape(token_label(text))}</span>'
         f'<i data-show="mark" style="--bits:{min(bits, 1):.3f}"></i></label>'
     )
 
 
-def bars(side: int, found: Mapping, decade: int, known: Sequence[int]) -> str:
-    """What may follow in a decade: the likeliest first, each a button."""
+def bars_html(side: int, prediction: Mapping, decade: int, decades: Sequence[int]) -> str:
+    """HTML of the likeliest next tokens in a decade, each a button."""
     options = "".join(
-        f'<option value="{one}"{" selected" * (one == decade)}>{named(one)}</option>'
-        for one in known
+        f'<option value="{one}"{" selected" * (one == decade)}>{decade_name(one)}</option>'
+        for one in decades
     )
     name = ("decade", "beside")[side]
     rows = "".join(
         f'<div class="next" data-show="next" style="--share:{one["p"]:.3f}">'
-        f'<span><b data-show="word">{escape(shown_as(one["text"]))}</b>'
+        f'<span><b data-show="word">{escape(token_label(one["text"]))}</b>'
         f'<i data-show="rest">{escape(one["rest"])}</i></span>{number("share", one["p"])}'
         f'<button type="button" data-do="take" data-take="{side * BARS + i}" data-show="take" '
-        f'aria-label="take “{escape(shown_as(one["text"]) + one["rest"])}”" hidden></button></div>'
-        for i, one in enumerate(found["next"])
+        f'aria-label="take “{escape(token_label(one["text"]) + one["rest"])}”" hidden>'
+        "</button></div>"
+        for i, one in enumerate(prediction["next"])
     )
     at = f'data-side="{side}"'
     return (
-        f'<section class="side" data-show="side" role="group" aria-label="{named(decade)}">'
+        f'<section class="side" data-show="side" role="group" aria-label="{decade_name(decade)}">'
         f'<div class="head"><b data-show="decade">'
-        f'{named(decade)}</b><select name="{name}" aria-label="decade {side + 1}" hidden>{options}'
+        f'{decade_name(decade)}</b><select name="{name}" aria-label="decade {side + 1}" hidden>'
+        f"{options}"
         f"</select></div>{rows}"
-        f'<div class="other"><span>all others</span>{number("other", found["other"])}</div>'
-        f'<div class="acts">{do("draw", "draw one", at)}{do("write", "write on", at)}</div>'
+        f'<div class="other"><span>all others</span>{number("other", prediction["other"])}</div>'
+        f'<div class="acts">{button("draw", "draw one", at)}{button("write", "write on", at)}</div>'
         "</section>"
     )
 
 
-def folds(held: Mapping, decades: Sequence[str]) -> str:
-    """What is folded below: the heads, the game, the model in training."""
+def folds_html(script: Mapping, decades: Sequence[str]) -> str:
+    """HTML of the collapsed parts: the guessing game, and the model during training."""
     return (
-        f'<div class="folds" hidden>{fold("Guess first: are you better than the model?", game())}'
-        f"{fold('How it learned this', training_of(held, decades))}"
+        '<div class="folds" hidden>'
+        f"{details('Guess first: are you better than the model?', game_html())}"
+        f"{details('How it learned this', training_html(script, decades))}"
         '<div class="note"><span class="sent">Once you have changed something, the address '
         "of this page holds your text, the decades, what is covered and which heads are off: send "
         "it, and others see what you see. </span>A bar is the chance of a next piece, in bold; in "
@@ -177,32 +182,33 @@ def folds(held: Mapping, decades: Sequence[str]) -> str:
     )
 
 
-def fold(title: str, content: str) -> str:
-    """Something that opens at a click."""
+def details(title: str, content: str) -> str:
+    """A collapsible HTML element."""
     return f"<details><summary>{title}</summary>{content}</details>"
 
 
-def heads_of(held: Mapping, side: Choice) -> str:
-    """Each head by what tests found that it does: to follow one, or to switch it off."""
+def heads_html(script: Mapping, side: Choice) -> str:
+    """HTML of all heads, those with a known role first, to follow one or switch it off."""
     reads = "".join(
         f'<label><input type="radio" name="side" value="{i}"{" checked" * (i == side.start)} '
         f'hidden><span data-show="reads">{one}</span></label>'
         for i, one in enumerate(side.options)
     )
-    roles = {tuple(one["head"]): one["role"] for one in held["roles"]}
-    count = held["heads"]
-    every = [divmod(i, count) for i in range(len(held["opening"]["sides"][0]["looks"]) - 1)]
-    ordered = [*roles, *(one for one in every if one not in roles)]
-    listed = {
-        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, ""))
+    roles = {tuple(one["head"]): one["role"] for one in script["roles"]}
+    count = script["heads"]
+    all_heads = [divmod(i, count) for i in range(len(script["opening"]["sides"][0]["looks"]) - 1)]
+    count_others = len(all_heads) - len(roles)
+    ordered = [*roles, *(one for one in all_heads if one not in roles)]
+    html_by_head = {
+        one: head_row(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, ""))
         for one in ordered
     }
-    others = "".join(text for one, text in listed.items() if one not in roles)
+    others = "".join(text for one, text in html_by_head.items() if one not in roles)
     return (
-        f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
+        f'<div data-show="looked" aria-live="polite">{attention_summary(script["opening"])}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
-        f"</label>{''.join(listed[one] for one in roles)}"
-        f"{fold(f'{len(every) - len(roles)} heads whose weights have no one target', others)}"
+        f"</label>{''.join(html_by_head[one] for one in roles)}"
+        f"{details(f'{count_others} heads whose weights have no one target', others)}"
         f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
         "the heads look: the thicker, the more. A word of several pieces looks with its last "
@@ -214,43 +220,44 @@ def heads_of(held: Mapping, side: Choice) -> str:
     )
 
 
-def named_items(opening: Mapping) -> list[str]:
-    """The decade and the words of the first text, as sentences name them."""
-    return ["the decade", *(f"“{shown_as(one)}”" for one in opening["items"][1:])]
+def item_names(opening: Mapping) -> list[str]:
+    """The decade and the quoted words of the first text, for sentences."""
+    return ["the decade", *(f"“{token_label(one)}”" for one in opening["items"][1:])]
 
 
-def legend_of(opening: Mapping) -> str:
-    """Which word of the first text matters most for what comes next."""
-    bits, most = max(zip(opening["sides"][0]["marks"], named_items(opening), strict=True))
+def legend(opening: Mapping) -> str:
+    """Sentence: the word of the first text that matters most for the next token."""
+    bits, most = max(zip(opening["sides"][0]["marks"], item_names(opening), strict=True))
     return (
-        f"What matters most is {most}: covering it changes what comes next by {shown(bits)} bits."
+        f"What matters most is {most}: covering it changes what comes next by "
+        f"{format_number(bits)} bits."
     )
 
 
-def looked_of(opening: Mapping) -> str:
-    """Where the heads look from the last word of the first text."""
-    start, *each = opening["sides"][0]["looks"][0]
-    words, parts = named_items(opening), opening["parts"]
-    left = iter(each)
-    within = [[*islice(left, len(own))] for own in parts]
-    places = {"the start": start, **dict(zip(words, map(sum, within), strict=True))}
-    most = max(places, key=lambda name: places[name])
+def attention_summary(opening: Mapping) -> str:
+    """Sentence: where the heads look from the last word of the first text."""
+    start, *token_shares = opening["sides"][0]["looks"][0]
+    words, parts = item_names(opening), opening["parts"]
+    remaining = iter(token_shares)
+    by_word = [[*islice(remaining, len(own))] for own in parts]
+    targets = {"the start": start, **dict(zip(words, map(sum, by_word), strict=True))}
+    most = max(targets, key=lambda name: targets[name])
     where = "itself" if most == words[-1] else most
-    told = (
-        f"From {words[-1]}, the heads together look most at {where}: {shown(places[most])} of the "
-        "weight."
+    sentence = (
+        f"From {words[-1]}, the heads together look most at {where}: "
+        f"{format_number(targets[most])} of the weight."
     )
     if where != "itself" or len(parts[-1]) == 1:
-        return told
+        return sentence
     pieces = (
-        f"“{shown_as(part)}” {shown(share)}"
-        for part, share in zip(parts[-1], within[-1], strict=True)
+        f"“{token_label(part)}” {format_number(share)}"
+        for part, share in zip(parts[-1], by_word[-1], strict=True)
     )
-    return f"{told} Its pieces: {', '.join(pieces)}."
+    return f"{sentence} Its pieces: {', '.join(pieces)}."
 
 
-def head(index: int, name: str, role: str) -> str:
-    """A head: whether its lines are shown, what it does, and whether it is on."""
+def head_row(index: int, name: str, role: str) -> str:
+    """HTML of a head: a radio button to follow it, its role, and a checkbox to switch it off."""
     return (
         f'<div class="role"><label><input type="radio" name="head" value="{index}"> follow {name}'
         f'</label><span>{escape(role)}</span><label><input type="checkbox" name="on {index}" '
@@ -258,8 +265,8 @@ def head(index: int, name: str, role: str) -> str:
     )
 
 
-def game() -> str:
-    """The next words of a real address, to be guessed before the model shows what it expected."""
+def game_html() -> str:
+    """HTML of the game: guess the next word of a real address, against the model."""
     deals = "".join(
         f'<div class="deal"><label>word {i} <input type="text" name="guess {i}" spellcheck="false" '
         'autocapitalize="off"></label><label>points <input type="number" '
@@ -274,35 +281,38 @@ def game() -> str:
         "also reckon with a comma or a full stop, and you need not.</div>"
         f'<div class="passage" data-show="passage"></div>{deals}'
         '<div>another word: <b data-show="left">100</b></div>'
-        f'<div class="acts">{do("open", "show the word")}{do("another", "another text")}</div>'
+        f'<div class="acts">{button("open", "show the word")}'
+        f"{button('another', 'another text')}</div>"
         '<div data-show="verdict" aria-live="polite"></div></div>'
     )
 
 
-def training_of(held: Mapping, decades: Sequence[str]) -> str:
-    """What the model expected after the first text when it had been trained for less time."""
-    steps = [one["step"] for one in held["training"]]
+def training_html(script: Mapping, decades: Sequence[str]) -> str:
+    """HTML of the likeliest next tokens after the first text, by training step."""
+    steps = [state["step"] for state in script["training"]]
     slider = Slider("step", steps, len(steps) - 1)
     sides = "".join(
         f'<section class="side"><div class="head"><b>{decade}</b></div>'
         + "".join(
             f'<div class="next" data-show="early" style="--share:{one["p"]:.3f}"><span>'
-            f'<b data-show="begun">{escape(shown_as(one["text"]) + one["rest"])}</b></span>'
+            f'<b data-show="begun">{escape(token_label(one["text"]) + one["rest"])}</b></span>'
             f"{number('chance', one['p'])}</div>"
             for one in side["next"][:EARLY]
         )
         + "</section>"
-        for decade, side in zip(decades, held["opening"]["sides"], strict=True)
+        for decade, side in zip(decades, script["opening"]["sides"], strict=True)
     )
     return (
-        f"<div>What came most likely after “{escape(held['opening']['text'])}” after so many steps "
-        f'of training:</div><div class="steps">{slider.html()}</div><div class="both">{sides}</div>'
+        f"<div>What came most likely after “{escape(script['opening']['text'])}” after so many "
+        f'steps of training:</div><div class="steps">{slider.html()}</div>'
+        f'<div class="both">{sides}</div>'
     )
 
 
-def recorded(examples: Sequence[Mapping]) -> str:
-    """What the model wrote when it was made, as a table."""
+def examples_table(examples: Sequence[Mapping]) -> str:
+    """HTML table of recorded outputs of the model."""
     rows = (
-        row(named(one["decade"]), escape(one["begun"]), escape(one["text"])) for one in examples
+        row(decade_name(example["decade"]), escape(example["begun"]), escape(example["text"]))
+        for example in examples
     )
     return f"<table>{columns('decade', 'begun with', 'the model goes on')}{''.join(rows)}</table>"

@@ -1,4 +1,4 @@
-// What a reader has set, in the address of the page: a finding can be sent as a link.
+// The state of the figure in the fragment of the address, so that it can be shared as a link.
 (() => {
   const checked = (form, name, want) =>
     [...form.querySelectorAll(`input[name^="${name} "]`)].flatMap((box, i) => (box.checked === want ? [i] : []));
@@ -8,9 +8,9 @@
     const lists = { covered: checked(form, "cover", true), off: checked(form, "on", false) };
     if (head.value !== "-1") state.head = head.value;
     if (side.value !== "0") state.side = side.value;
-    // tokens that were drawn need not be those that their text is cut into
+    // sampled tokens may differ from those that the tokenizer gives their text
     const tokens = now?.tokensOf(text.value) ?? [];
-    if (now && tokens.join() !== now.cut.encode(text.value).join()) lists.pieces = tokens;
+    if (now && tokens.join() !== now.tokenizer.encode(text.value).join()) lists.pieces = tokens;
     for (const [name, list] of Object.entries(lists)) if (list.length) state[name] = list.join(".");
     return `#${new URLSearchParams(state)}`;
   };

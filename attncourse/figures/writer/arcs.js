@@ -1,4 +1,4 @@
-// from the pointed word an arc to each that it looks at; what lies on the start is a grey stub
+// arcs from a word to those that it attends to; the weight on the start token is a grey stub
 (strip, { at, start, shares }) => {
   const LEAST = 0.03;
   const corner = strip.getBoundingClientRect();
@@ -14,12 +14,12 @@
     return arc;
   };
   const round = (...numbers) => numbers.map((one) => one.toFixed(1)).join(" ");
-  // a page may take a figure apart
+  // the page may have removed the words
   if (!tops[at]) return;
   const [x, y] = tops[at];
   const arcs = shares.flatMap((share, i) => {
     if (share <= LEAST || i > at) return [];
-    // what a word keeps of itself is a loop
+    // a word's weight on itself is a loop
     const [left, top, high] = i === at ? [x - 14, y, 26] : [...tops[i], 14 + Math.min(Math.abs(x - tops[i][0]) / 7, 30)];
     return path(share, `M${round(left, top)}C${round(left, top - high)} ${round(x, y - high)} ${round(x, y)}`, "arc");
   });

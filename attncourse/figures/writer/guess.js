@@ -1,10 +1,10 @@
-// Guess the next word before the model shows what it expected, and count the bits of both.
+// The guessing game: the surprisal of the next word, in bits, for the reader and for the model.
 (() => {
   const POINTS = 100;
-  const plain = (word) => word.trim().toLowerCase();
-  // the bits of the true word: by its points, or by its part of what was left for other words
+  const normalized = (word) => word.trim().toLowerCase();
+  // surprisal of the true word: from its points, or from its share of the points left for other words
   const bits = (deals, word, commonness) => {
-    const found = deals.filter(({ guess }) => plain(guess) === plain(word));
+    const found = deals.filter(({ guess }) => normalized(guess) === normalized(word));
     const sum = (some, of) => some.reduce((total, one) => total + of(one), 0);
     const points = sum(found, (one) => one.points);
     if (points) return -Math.log2(points / POINTS);
@@ -13,16 +13,16 @@
     return -Math.log2((left / POINTS) * (commonness(word) / (1 - guessed)));
   };
 
-  // half as if all words were equally common, since a rare one has many pieces, each with its bits;
-  // half as often as a word is drawn from a text whose tokens come in any order
+  // probability of a word: the mean of the uniform one, since a rare word has many tokens, and of the
+  // product of its tokens' unigram probabilities
   const WORDS = 28000;
   const common = (unigram, encode) => {
     const total = unigram.reduce((sum, count) => sum + count + 1, 0);
-    const drawn = (word) => encode(` ${word.trim()}`).reduce((p, token) => (p * (unigram[token] + 1)) / total, 1);
-    return (word) => (drawn(word) + 1 / WORDS) / 2;
+    const unigramProbability = (word) => encode(` ${word.trim()}`).reduce((p, token) => (p * (unigram[token] + 1)) / total, 1);
+    return (word) => (unigramProbability(word) + 1 / WORDS) / 2;
   };
 
-  const play = (form, shown, current) => {
+  const play = (form, formatNumber, current) => {
     const box = form.querySelector(".guess");
     const GIVEN = 6;
     const ROUND = 10;
@@ -39,9 +39,9 @@
     const begin = (now) => {
       const { excerpts } = window.attncourseEnglish;
       const { year, text } = excerpts[which++ % excerpts.length];
-      const tokens = now.cut.encode(text);
-      const starts = [...now.cut.words(tokens), tokens.length];
-      const words = starts.slice(0, -1).map((from, i) => ({ from, to: starts[i + 1], text: now.cut.decode(tokens.slice(from, starts[i + 1])) }));
+      const tokens = now.tokenizer.encode(text);
+      const starts = [...now.tokenizer.words(tokens), tokens.length];
+      const words = starts.slice(0, -1).map((from, i) => ({ from, to: starts[i + 1], text: now.tokenizer.decode(tokens.slice(from, starts[i + 1])) }));
       const places = words.flatMap((word, i) => (isWord(word.text) ? [i] : []));
       game = { year, tokens, words, at: places[GIVEN], open: false, you: [], model: [] };
     };
@@ -60,16 +60,16 @@
       const { from, to, text } = words[at];
       const decade = Math.floor(year / 10) * 10;
       const before = tokens.slice(0, from);
-      const yours = bits(deals(), text, common(unigram, now.cut.encode));
+      const yours = bits(deals(), text, common(unigram, now.tokenizer.encode));
       const its = now.cost(decade, before, tokens.slice(from, to));
       const expected = now.best(now.runOf({ decade, tokens: before }), 6, true).filter(({ text: word, rest }) => `${word}${rest}`.trim()).slice(0, 3);
       game.you.push(yours);
       game.model.push(its);
       game.open = true;
-      const [you, model] = [game.you, game.model].map((all) => shown(all.reduce((a, b) => a + b, 0)));
+      const [you, model] = [game.you, game.model].map((all) => formatNumber(all.reduce((a, b) => a + b, 0)));
       const whole = game.you.length >= ROUND ? `After ${game.you.length} words: you ${you} bits, the model ${model}.` : `So far, ${game.you.length} of ${ROUND}: you ${you}, the model ${model}.`;
       put("passage", `${year}: “${passage()}”`);
-      put("verdict", `The word is “${text.trim()}”: ${shown(yours)} bits for you, ${shown(its)} for the model. It had expected ${expected.map(({ text: word, rest, p }) => `“${word.trim()}${rest}” ${shown(p)}`).join(", ")}. ${whole}`);
+      put("verdict", `The word is “${text.trim()}”: ${formatNumber(yours)} bits for you, ${formatNumber(its)} for the model. It had expected ${expected.map(({ text: word, rest, p }) => `“${word.trim()}${rest}” ${formatNumber(p)}`).join(", ")}. ${whole}`);
       box.querySelector("[data-do=open]").textContent = "next word";
       return null;
     };

@@ -1,7 +1,7 @@
-// The forward pass of the writer: its weights by their names in PyTorch, some tokens at a time.
+// The forward pass of the GPT, in steps of several tokens; weights have their names in PyTorch.
 ({ shapes, rows, scales, vectors, heads }) => {
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  // a sign, five bits of exponent, ten of fraction
+  // half precision: sign, 5 bits of exponent, 10 of fraction
   const float = (bits) => {
     const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
     const size = exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24;
@@ -9,7 +9,7 @@
   };
   const floats = (text) => Float32Array.from(new Uint16Array(bytesOf(text).buffer), float);
 
-  // a matrix is whole numbers and a scale for each row
+  // a matrix is int8, with a scale for each row
   const unpacked = () => {
     const whole = new Int8Array(bytesOf(rows).buffer);
     const left = { whole, scales: floats(scales), vectors: floats(vectors) };
@@ -32,7 +32,7 @@
   const BLOCKS = Object.keys(shapes).filter((name) => name.endsWith("w_q.weight")).length;
   const LONGEST = 128;
 
-  // a row of x times four rows of the matrix, which is quicker than one after another
+  // row t of x times four rows of the matrix at once, for speed
   const four = (matrix, x, width, r, t, out, height) => {
     const from = t * width;
     const row = (i) => Math.min(r + i, height - 1) * width;
@@ -51,7 +51,7 @@
     out[to + 2] = c1;
     out[to + 3] = d1;
   };
-  // the same for two rows of x, which is quicker still
+  // two rows of x times four rows of the matrix at once
   const eight = (matrix, x, width, r, t, out, height) => {
     const from = t * width, next = from + width;
     const a = r * width, b = a + width, c = b + width, d = c + width;
@@ -78,8 +78,8 @@
     out[below + 2] = c2;
     out[below + 3] = d2;
   };
-  // each row of x times the matrix; only for a single row may its height be no multiple of four,
-  // because a typed array ignores what is written after its end
+  // x times the transposed matrix; its height may be no multiple of four only for a single row of x,
+  // because a typed array ignores writes after its end
   const product = (matrix, x, width, bias) => {
     const [height, count] = [matrix.length / width, x.length / width];
     const out = new Float32Array(count * height);
@@ -132,7 +132,7 @@
     return x;
   };
 
-  // one head of one query: its weights into `shares`, its mean of the values into `mixed`
+  // one head of one query: writes its weights into `shares`, its weighted values into `mixed`
   const head = (q, at, keys, values, visible, shares, mixed) => {
     const [column, scale, count] = [at % D, 1 / Math.sqrt(WIDTH), shares.length];
     let most = -Infinity;
@@ -154,7 +154,7 @@
       for (let c = 0; c < WIDTH; c++) mixed[at + c] += share * values[value + c];
     }
   };
-  // the keys and values of the new tokens are kept; a hidden key is seen by its own query alone
+  // caches the keys and values of the new tokens; a hidden key is visible to its own query alone
   const attention = (name, x, run, block) => {
     const [start, count] = [run.length, x.length / D];
     const [keys, values] = run.kept[block];
@@ -174,7 +174,7 @@
     return linear(`${name}.w_o`, mixed);
   };
 
-  // a text to come; hidden are places of keys, off are heads, counted through all blocks
+  // an empty run; `hidden` are positions of keys, `off` are heads, numbered through all blocks
   const begin = (hidden = [], off = []) => ({
     length: 0,
     tokens: [],
@@ -185,7 +185,7 @@
     kept: Array.from({ length: BLOCKS }, () => [0, 1].map(() => new Float32Array(LONGEST * D))),
   });
 
-  // the same text up to a place, to go on otherwise
+  // copy of a run up to a position
   const fork = (run, length = run.length, hidden = run.hidden) => ({
     length,
     tokens: run.tokens.slice(0, length),
@@ -200,7 +200,7 @@
     })),
   });
 
-  // the tokens join the text
+  // append tokens to the run
   const read = (run, tokens) => {
     if (!tokens.length) return run;
     const x = new Float32Array(tokens.length * D);

@@ -10,12 +10,12 @@
   const bytes = Array.from({ length: 256 }, (_, byte) => [byte]);
   for (const [first, second] of pairs) bytes.push([...bytes[first], ...bytes[second]]);
 
-  // of the pairs of a piece the earliest in the list is merged, until there is none
+  // merge the earliest learned pair of a piece, until there is none
   const ofPiece = (piece) => {
     let tokens = [...new TextEncoder().encode(piece)];
     for (;;) {
-      const found = tokens.slice(1).map((token, i) => merges.get(tokens[i] * 65536 + token) ?? Infinity);
-      const next = Math.min(...found);
+      const ranks = tokens.slice(1).map((token, i) => merges.get(tokens[i] * 65536 + token) ?? Infinity);
+      const next = Math.min(...ranks);
       if (next === Infinity) return tokens;
       const [first, second] = pairs[next - 256];
       const merged = [];
@@ -35,13 +35,13 @@
     if (!texts.has(token)) texts.set(token, joined([token]));
     return texts.get(token);
   };
-  // where no token is part of a sign, the texts of the tokens are the text
+  // if no token is part of a character, the text is that of the tokens, joined
   const decode = (tokens) => {
     const text = tokens.map(textOf).join("");
     return text.includes("\ufffd") ? joined(tokens) : text;
   };
 
-  // whether a token goes on with the word, or the number, or the sign, that another one ends in
+  // whether a token continues the word, number or character in which the one before ends
   const SAME = [/\p{L}$/u, /^\p{L}/u, /\p{Nd}$/u, /^\p{Nd}/u];
   const goesOn = (before, token) => {
     if (before === undefined) return false;
@@ -49,7 +49,7 @@
     if (left.endsWith("\ufffd") && byte >= 128 && byte < 192) return true;
     return (SAME[0].test(left) && SAME[1].test(right)) || (SAME[2].test(left) && SAME[3].test(right));
   };
-  // the first place of each word, and of each sign between words
+  // the index of the first token of each word and of each sign between words
   const words = (tokens) => tokens.flatMap((token, i) => (goesOn(tokens[i - 1], token) ? [] : [i]));
   return { encode, decode, goesOn, words, count: bytes.length };
 }

@@ -1,4 +1,4 @@
-// as many words as are needed, each like the last one
+// clone or remove words until there are `count`
 (list, count) => {
   while (list.children.length > count) list.lastElementChild.remove();
   while (list.children.length < count) {

@@ -1,29 +1,29 @@
-// What the model makes of a text, kept, so that a change computes only what it changes.
+// A session with the model, whose runs are cached, so that a change computes only what it affects.
 (held, unsaid, model, pieces) => {
   const net = model(held);
-  const cut = pieces(held.pairs);
-  // before a text stand the start and its decade; the token between means any, which no text of the
-  // training had
+  const tokenizer = pieces(held.pairs);
+  // the prefix is the start token and the decade's; the id between stands for any decade, and is
+  // not used
   const PREFIX = 2;
   const most = net.longest - PREFIX;
-  const prefix = (decade) => [cut.count, cut.count + 2 + held.decades.indexOf(decade)];
+  const prefix = (decade) => [tokenizer.count, tokenizer.count + 2 + held.decades.indexOf(decade)];
 
-  // a text that was drawn is its tokens, which need not be those that a typed one is cut into
-  const drawn = new Map();
+  // the tokens of sampled texts, which may differ from those that the tokenizer gives the same text
+  const sampled = new Map();
   const join = (tokens) => {
-    const text = cut.decode(tokens);
-    drawn.set(text, tokens);
-    if (drawn.size > 1000) drawn.delete(drawn.keys().next().value);
+    const text = tokenizer.decode(tokens);
+    sampled.set(text, tokens);
+    if (sampled.size > 1000) sampled.delete(sampled.keys().next().value);
     return text;
   };
   const QUOTES = { "“": `"`, "”": `"`, "‘": `'`, "’": `'` };
-  // a blank at the end belongs to the next word
+  // a trailing space would be part of the next token
   const tokensOf = (text) =>
-    drawn.get(text) ?? cut.encode(text.replace(/[“”‘’]/g, (one) => QUOTES[one]).replace(/\x20+$/, ""));
+    sampled.get(text) ?? tokenizer.encode(text.replace(/[“”‘’]/g, (one) => QUOTES[one]).replace(/\x20+$/, ""));
 
-  const same = (some, others) => some.size === others.size && [...some].every((one) => others.has(one));
-  // as far as two texts agree, and what is hidden in them, the one need not be read again
-  const agree = (run, tokens, hidden) => {
+  const equalSets = (a, b) => a.size === b.size && [...a].every((x) => b.has(x));
+  // the number of tokens of a cached run that can be reused: same tokens, same hidden keys
+  const reusable = (run, tokens, hidden) => {
     let length = 0;
     while (length < tokens.length && run.tokens[length] === tokens[length]) length++;
     const apart = [...run.hidden, ...hidden].filter((key) => run.hidden.has(key) !== hidden.has(key));
@@ -34,8 +34,8 @@
   const runOf = ({ decade, tokens, hidden = [], off = [] }) => {
     const [whole, keys, heads] = [[...prefix(decade), ...tokens], new Set(hidden), new Set(off)];
     const found = runs
-      .filter((run) => same(run.off, heads))
-      .map((run) => ({ run, length: agree(run, whole, keys) }))
+      .filter((run) => equalSets(run.off, heads))
+      .map((run) => ({ run, length: reusable(run, whole, keys) }))
       .sort((a, b) => b.length - a.length)[0];
     let run = found?.run;
     if (!found || found.length < run.length || found.length < whole.length) {
@@ -61,7 +61,7 @@
   };
   // only text may be written: no start, no decade
   const candidates = (run, count) => {
-    const left = chances(run).slice(0, cut.count);
+    const left = chances(run).slice(0, tokenizer.count);
     return Array.from({ length: count }, () => {
       const token = likeliest(left);
       left[token] = -1;
@@ -69,26 +69,26 @@
     });
   };
 
-  // a token with which the text would end in a word that is not to be printed
+  // whether the text would end in a forbidden word with this token
   const words = new RegExp(`(^|[^\\p{L}])(${unsaid.join("|")})(?!\\p{L})`, "giu");
   const refused = (tokens, token) => {
     const tail = tokens.slice(-12);
-    const [before, after] = [tail, [...tail, token]].map((some) => cut.decode(some).length);
+    const [before, after] = [tail, [...tail, token]].map((some) => tokenizer.decode(some).length);
     if (after === before) return false;
-    const text = cut.decode([...tail, token]);
+    const text = tokenizer.decode([...tail, token]);
     return [...text.matchAll(words)].some((found) => found.index + found[0].length > before);
   };
   const textOf = (run) => run.tokens.slice(PREFIX);
 
-  // how a word that a token begins would most likely end
+  // the likeliest end of the word that a token begins
   const ending = (run, token) => {
     const [ahead, found] = [net.fork(run), [token]];
     while (found.length < 6 && ahead.length < net.longest - 1) {
-      const text = cut.decode(found);
+      const text = tokenizer.decode(found);
       if (!/[\p{L}-]$/u.test(text)) break;
       net.read(ahead, found.slice(-1));
       const next = likeliest(net.scores(ahead));
-      if (next >= cut.count || !/^\p{L}/u.test(cut.decode([next])) || refused(textOf(ahead), next)) break;
+      if (next >= tokenizer.count || !/^\p{L}/u.test(tokenizer.decode([next])) || refused(textOf(ahead), next)) break;
       found.push(next);
     }
     return found.slice(1);
@@ -97,18 +97,18 @@
   const best = (run, count, whole) => {
     run.best ??= [];
     if (run.best.length && (run.best.whole || !whole)) return run.best;
-    const shown = candidates(run, 4 * count).filter((token) => !refused(textOf(run), token)).slice(0, count);
-    run.best = shown.map((token) => {
+    const likely = candidates(run, 4 * count).filter((token) => !refused(textOf(run), token)).slice(0, count);
+    run.best = likely.map((token) => {
       const rest = whole ? ending(run, token) : [];
-      const begun = cut.goesOn(textOf(run).at(-1), token) ? "…" : "";
-      return { tokens: [token, ...rest], text: begun + cut.decode([token]), rest: cut.decode(rest), p: run.chances[token] };
+      const begun = tokenizer.goesOn(textOf(run).at(-1), token) ? "…" : "";
+      return { tokens: [token, ...rest], text: begun + tokenizer.decode([token]), rest: tokenizer.decode(rest), p: run.chances[token] };
     });
     run.best.whole = whole;
     return run.best;
   };
-  // a token by its chance; where it is refused, another one by those that are left
+  // sample a token; a refused one is excluded, and another is sampled
   const draw = (run, random) => {
-    const p = Float64Array.from(chances(run).subarray(0, cut.count));
+    const p = Float64Array.from(chances(run).subarray(0, tokenizer.count));
     let passed = 0;
     for (;;) {
       let left = random() * p.reduce((a, b) => a + b, 0);
@@ -120,21 +120,21 @@
     }
   };
 
-  // in bits: how much better p says what p itself expects
+  // Kullback-Leibler divergence in bits
   const divergence = (p, q) => p.reduce((sum, one, i) => sum + (one ? one * Math.log2(one / q[i]) : 0), 0);
-  // what is seen of a text can be covered: its decade, then each word
+  // the items that can be covered: the decade, then each word
   const items = (tokens) => {
-    const starts = cut.words(tokens);
+    const starts = tokenizer.words(tokens);
     const spans = starts.map((from, i) => [from, starts[i + 1] ?? tokens.length]);
     const places = spans.map(([from, to]) => Array.from({ length: to - from }, (_, i) => PREFIX + from + i));
-    const partsOf = ([from, to]) => tokens.slice(from, to).map((token) => cut.decode([token]));
-    const words = spans.map((span, i) => ({ text: cut.decode(tokens.slice(...span)), places: places[i], parts: partsOf(span) }));
+    const partsOf = ([from, to]) => tokens.slice(from, to).map((token) => tokenizer.decode([token]));
+    const words = spans.map((span, i) => ({ text: tokenizer.decode(tokens.slice(...span)), places: places[i], parts: partsOf(span) }));
     return [{ text: "", places: [1], parts: [""] }, ...words];
   };
   const hiddenBy = (all, covered) => covered.flatMap((item) => all[item]?.places ?? []);
   const changed = (now, before) => divergence(chances(runOf(before)), chances(runOf(now)));
 
-  // what it would change to cover each item, or to uncover it: those measured so far
+  // cache of the effects, in bits, of covering or uncovering each item, as far as measured
   const measured = new Map();
   const marks = (of) => {
     const name = JSON.stringify([of.decade, of.tokens, of.covered, of.off]);
@@ -142,7 +142,7 @@
     if (measured.size > 20) measured.delete(measured.keys().next().value);
     return measured.get(name);
   };
-  // the next of them, the last words first; false when all are there
+  // measure one more effect, from the last word on; false when all are measured
   const measure = ({ bits, of }) => {
     const all = items(of.tokens);
     let item = all.length - 1;
@@ -158,7 +158,7 @@
     return true;
   };
 
-  // where a head looks from a place, or all of them on average: at the start, then at each token
+  // attention weights of a head from a position, or the mean of all heads: the start, then each token
   const looks = (run, place, head) => {
     const [row, n] = [run.weights[place], place + 1];
     const count = row.length / n;
@@ -169,7 +169,7 @@
       return sum;
     });
   };
-  // in bits: what a text says, token by token, after others
+  // surprisal of tokens after others, in bits
   const cost = (decade, before, tokens) => {
     let bits = 0;
     tokens.forEach((token, i) => {
@@ -177,5 +177,5 @@
     });
     return bits;
   };
-  return { most, cut, join, tokensOf, items, hiddenBy, runOf, chances, best, draw, refused, changed, marks, measure, looks, cost };
+  return { most, tokenizer, join, tokensOf, items, hiddenBy, runOf, chances, best, draw, refused, changed, marks, measure, looks, cost };
 }

@@ -1,11 +1,11 @@
-// taps, bars and buttons change the text; the first touch loads the weights
-(form, show, { shown, arcs, address, guess }) => {
+// handlers of the figure: they change the text, and load the weights on first use
+(form, show, { formatNumber, arcs, address, guess }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const { text, pointed, writing, whole, decade, beside } = form.elements;
   const strip = form.querySelector(".strip");
   let current = {};
   let [finishing, measuring, playing, drawing, sending] = [];
-  const game = guess.play(form, shown, () => current);
+  const game = guess.play(form, formatNumber, () => current);
 
   const update = () => {
     current = show();
@@ -15,25 +15,25 @@
       if (writing.value >= 0) text.scrollTop = text.scrollHeight;
     });
   };
-  // how much each word matters is measured a little at a time
+  // the effect of each word is measured in slices of 12 ms
   const measure = () => {
     clearTimeout(measuring);
     const { measured } = current.found?.() ?? {};
     if (!measured) return;
-    let shownAt = performance.now();
+    let updatedAt = performance.now();
     const slice = () => {
       const began = performance.now();
       let more = true;
       while (more && performance.now() < began + 12) more = current.now().measure(measured);
-      if (!more || performance.now() > shownAt + 300) {
+      if (!more || performance.now() > updatedAt + 300) {
         update();
-        shownAt = performance.now();
+        updatedAt = performance.now();
       }
       if (more) measuring = setTimeout(slice);
     };
     measuring = setTimeout(slice, 200);
   };
-  // the bars come at once, then how their words would end, then how much each word matters
+  // first the bars, then the ends of their words, then the effect of each word
   const refresh = () => {
     clearTimeout(finishing);
     whole.value = 0;
@@ -45,7 +45,7 @@
       game.ready();
     });
   };
-  // in a notebook there is no page to send; a browser takes no hundred new addresses in a row
+  // not in a notebook, which has no address to share; delayed, because browsers limit replaceState
   const late = form.querySelector("[data-late]");
   const sent = !late.textContent;
   const send = () => {
@@ -54,7 +54,7 @@
   };
   if (!sent) form.querySelector(".sent").remove();
 
-  // what was covered stays so as far as the words stay
+  // words stay covered up to the first one that changed
   const uncover = () => {
     const [now, { items: before, covered } = {}] = [current.now?.(), current.found?.()];
     if (!now || !covered?.length) return;
@@ -83,7 +83,7 @@
     writing.value = -1;
     form.removeAttribute("aria-busy");
   };
-  // one token by its chance in a decade; true at the end of what the model reads
+  // append a sampled token; true when the context is full
   const drawn = (side) => {
     const [now, { hidden, off }] = [current.now(), current.found()];
     const of = { decade: Number([decade, beside][side].value), tokens: now.tokensOf(text.value), hidden, off };
@@ -91,7 +91,7 @@
     current.passed(passed);
     return append([token]);
   };
-  // so many milliseconds a token; where the page cannot follow, it is shown after several
+  // milliseconds per token; on a slow page, the display is updated after several tokens
   const PACE = 25;
   const write = (side, began = performance.now(), count = 0) => {
     const until = performance.now() + 2 * PACE;
@@ -146,7 +146,7 @@
     if (!act) return;
     const wrote = writing.value;
     stop();
-    // without bars, only another text can be set
+    // without a prediction, only another text can be set
     const bare = target.dataset.do === "try" || (target.dataset.do === "onward" && current.now?.());
     if (bare || (current.now?.() && current.found)) {
       current.passed?.(null);
@@ -179,12 +179,12 @@
     document.head.append(script);
     if (textContent) loaded();
   };
-  // what the address of the page says is set as soon as the model can read it
+  // restore the state in the address of the page, once the model is loaded
   const restore = () => {
     const state = address.read(location.hash);
     if (!state) return;
     const now = current.now();
-    const known = state.pieces.filter((token) => token < now.cut.count);
+    const known = state.pieces.filter((token) => token < now.tokenizer.count);
     text.value = known.length ? now.join(known) : state.text;
     // an older address may name a decade that the model has not learned
     [decade, beside].forEach((list, i) => {

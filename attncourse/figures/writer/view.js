@@ -1,4 +1,4 @@
-(held, state, { shown, session, model, pieces }) => {
+(held, state, { formatNumber, session, model, pieces }) => {
   const BARS = 6;
   const weights = window.attncourseEnglish;
   if (weights) held.session ??= session(weights, held.unsaid, model, pieces);
@@ -6,11 +6,11 @@
   const { text, whole, writing, pointed, head, side } = state;
   const decades = [state.decade, state.beside];
   const nameOf = (decade) => `${decade}s`;
-  const told = (decade) => `the ${decade}s`;
+  const theDecade = (decade) => `the ${decade}s`;
   const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
   const off = Array.from({ length: held.heads }, (_, h) => h).filter((h) => state[`on ${h}`] === false);
 
-  // what was recorded stands for the model until it is there
+  // the recorded first state, shown until the model is loaded
   const recorded = () => {
     const { opening } = held;
     const asked = Object.keys(state).some((name) => name.startsWith("cover ") && state[name]);
@@ -18,7 +18,7 @@
     if (!begun || pointed >= 0 && pointed < opening.items.length - 1) return null;
     return { items: opening.items, parts: opening.parts, covered: [], sides: opening.sides, marks: opening.sides[side].marks, looks: opening.sides[side].looks[head + 1] };
   };
-  // what the model makes of the text in each decade
+  // the model's predictions for the text in each decade
   const computed = () => {
     const tokens = now.tokensOf(text);
     if (tokens.length > now.most) return { long: tokens.length };
@@ -26,7 +26,7 @@
     const covered = all.map((_, i) => i).filter((i) => state[`cover ${i}`]);
     const hidden = now.hiddenBy(all, covered);
     const sides = decades.map((decade, i) => {
-      // while one writes, the other waits
+      // while one side writes, the other is not updated
       if (writing >= 0 && writing !== i) return null;
       const run = now.runOf({ decade, tokens, hidden, off });
       const next = now.best(run, BARS, whole && writing < 0);
@@ -35,7 +35,7 @@
     const seen = sides[side] ?? sides[1 - side];
     const place = pointed >= 0 && all[pointed] ? all[pointed].places.at(-1) : seen.run.length - 1;
     const measured = writing < 0 ? now.marks({ decade: decades[side], tokens, covered, off }) : null;
-    // until all is measured, what was recorded stays: nothing moves away from under a pointer
+    // recorded effects stay until all are measured, so that the layout does not jump
     const ready = !measured || Object.keys(measured.bits).length === all.length;
     const marks = (!ready && recorded()?.marks) || measured?.bits;
     return {
@@ -69,10 +69,10 @@
 
   const takes = sides.map((one, i) => {
     const [first] = held.rows[i];
-    return `“${show(first.text)}${first.rest}” (${shown(first.p)}) in ${told(decades[i])}`;
+    return `“${show(first.text)}${first.rest}” (${formatNumber(first.p)}) in ${theDecade(decades[i])}`;
   });
   const said = () => {
-    if (writing >= 0) return `Being written as in ${told(decades[writing])}.`;
+    if (writing >= 0) return `Being written as in ${theDecade(decades[writing])}.`;
     const trimmed = text.trim();
     const quote = trimmed.length > 60 ? `…${trimmed.slice(-50).replace(/^\S+(?=\s)/, "")}` : trimmed;
     const decided = `${quote ? `After “${quote}”` : "At the beginning"}, most likely: ${takes.join(", ")}.`;
@@ -80,18 +80,18 @@
     const done = [covered.length && `covering ${list.format(covered.map(quoted))}`, off.length && `switching off ${many(off.length, "head")}`].filter(Boolean);
     const change = done.length && now && decades.map((decade) => {
       const { tokens, hidden } = found;
-      return `${shown(now.changed({ decade, tokens, hidden, off }, { decade, tokens }))} bits in ${told(decade)}`;
+      return `${formatNumber(now.changed({ decade, tokens, hidden, off }, { decade, tokens }))} bits in ${theDecade(decade)}`;
     });
     const end = found.full ? ` The model reads at most ${now.most} pieces of words: here the text ends. The button above goes on from the last 64.` : "";
     const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and ${held.passed === 1 ? "was" : "were"} drawn again.` : "";
     const changing = change ? ` ${sentence(`${done.join(" and ")} change${done.length > 1 ? "" : "s"} what comes next by ${list.format(change)}.`)}` : "";
     return `${decided}${hint}${changing}${end}${passed}`;
   };
-  // drawn with the chances of before, the change back has another size
+  // the divergence is not symmetric: uncovering has another size than covering
   const covering = (i) => {
-    const size = `it changes what comes next by ${shown(marks[i])} bits`;
+    const size = `it changes what comes next by ${formatNumber(marks[i])} bits`;
     const from = covered.includes(i) ? `uncovering ${size}, counted from what comes next without it.` : `covering ${size}.`;
-    // no later word could look at it
+    // the last word has no later word that could attend to it
     return i === last ? `${from} Its last piece, “${show(parts[i].at(-1))}”, reads itself all the same.` : from;
   };
   const legend = () => {
@@ -103,7 +103,7 @@
     if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last: no later word could look at it.`;
     return sentence(`${quoted(at)}: ${marks[at] === undefined ? "being measured." : covering(at)}`);
   };
-  // what lies on the start, on each token, and on each item
+  // weights on the start, on each token, and on each item
   const [start, ...each] = found.looks;
   const within = parts.map((own) => each.splice(0, own.length));
   const shares = within.map((some) => some.reduce((sum, share) => sum + share, 0));
@@ -114,8 +114,8 @@
     const who = head < 0 ? "the heads together look" : `head ${Math.floor(head / held.of_block)}.${head % held.of_block} looks`;
     const from = at ? quoted(at) : "the decade";
     const own = target === "itself" && parts[at].length > 1;
-    const split = own ? ` Its pieces: ${parts[at].map((part, i) => `“${show(part)}” ${shown(within[at][i])}`).join(", ")}.` : "";
-    return `From ${from}, ${who} most at ${target}: ${shown(Math.max(start, most))} of the weight.${split}`;
+    const split = own ? ` Its pieces: ${parts[at].map((part, i) => `“${show(part)}” ${formatNumber(within[at][i])}`).join(", ")}.` : "";
+    return `From ${from}, ${who} most at ${target}: ${formatNumber(Math.max(start, most))} of the weight.${split}`;
   };
   return {
     sheet: { class: writing >= 0 ? "sheet busy" : "sheet" },
@@ -124,7 +124,7 @@
     item: items.map((_, i) => ({ class: `item${i ? "" : " decade"}${covered.includes(i) ? " covered" : ""}${i === at ? " on" : ""}` })),
     seen: items.map((one, i) => (i ? show(one) : nameOf(decades[side]))),
     cover: items.map((one, i) => {
-      const bits = marks[i] === undefined ? "" : ` (${shown(marks[i])} bits)`;
+      const bits = marks[i] === undefined ? "" : ` (${formatNumber(marks[i])} bits)`;
       return { "aria-label": `${i ? `cover ${show(one)}` : "cover the decade"}${bits}` };
     }),
     mark: items.map((_, i) => ({ style: `--bits:${marks[i] === undefined ? 0 : Math.min(marks[i], 1).toFixed(3)}` })),
@@ -138,12 +138,12 @@
     rest: rows.map(({ rest }) => rest),
     share: rows.map(({ p }) => p),
     take: rows.map(({ text, rest }) => ({ "aria-label": `take “${show(text)}${rest}”` })),
-    other: held.rows.map(({ other }) => shown(other)),
+    other: held.rows.map(({ other }) => formatNumber(other)),
     early: training.map(({ p }) => ({ style: `--share:${p.toFixed(3)}` })),
     begun: training.map(({ text, rest }) => `${show(text)}${rest}`),
     chance: training.map(({ p }) => p),
     said: said(),
-    // for the script that hears the reader
+    // for start.js
     arcs: () => ({ at, start, shares, many: off.length }),
     taken: () => held.rows,
     passed: (count) => {

@@ -6,7 +6,7 @@ from attncourse.course.language_model import claims as page
 from attncourse.data import BytePairs
 from attncourse.language_model import language_model, without
 
-LOADED, BITS, PAIRS = page.loaded, page.bits, page.windowed().pairs
+LOADED, BITS, PAIRS = page.loaded, page.bits, page.windower().pairs
 
 
 class Ascii(BytePairs):
@@ -17,7 +17,7 @@ class Ascii(BytePairs):
 
 
 def untrained(device: torch.device):
-    return language_model(page.windowed().vocabulary).to(device).eval()
+    return language_model(page.windower().vocabulary).to(device).eval()
 
 
 def undated(model, texts, windows, device):

@@ -19,7 +19,7 @@ from attncourse.transformer import (
 )
 
 keep, step = KeyValueCache.attend, Decoding.step
-CHANCES = english.chances_by_block
+CHANCES = english.next_probabilities_by_block
 
 
 class Doubled(PreNorm):
@@ -82,7 +82,7 @@ CACHE = "attncourse.transformer.cache.KeyValueCache.attend"
 # each claim with a wrong part, or a wrong helper of the page, that it must notice
 FALSE_OF = {
     "one_block_brings_the_word": (
-        "attncourse.english.chances_by_block",
+        "attncourse.english.next_probabilities_by_block",
         lambda *given: CHANCES(*given).flip(0),
     ),
     "stream_is_a_sum": (f"{BLOCKS}.PreNorm", PostNorm),

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the positions: compare all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -70,13 +70,13 @@ QUERIES, NEAR = "torch.arange(m - n, m,", "(offset >= -left) & (offset <= right)
 # twice the distance to the middle, which lies between two positions where the width is even
 MIDDLE = "(offset - ((1 - width) / 2 if causal else 0)).abs() < width / 2"
 variants.right(
-    exercise, plain,
+    exercise,
     (NEAR, MIDDLE),
     # the last rows of the mask without a cache
     (f"{QUERIES} device=device)[:, None]", "torch.arange(m, device=device).unsqueeze(-1)",
      NEAR, f"({NEAR})[m - n :]"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the window loses a key at each end: `at most` half the width away includes the last of them": (
         SYMMETRIC, "(width // 2 - 1, width // 2 - 1)"),
     "the width is that of the whole window: half of it lies on each side of the query": [

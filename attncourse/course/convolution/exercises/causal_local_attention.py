@@ -15,7 +15,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the first positions: compare places with positions, all at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -76,12 +76,12 @@ PLACE = "torch.arange(width, device=q.device)"
 POSITION = "torch.arange(n, device=q.device)[:, None]"
 exercise.stub(variants.edited(plain, MASKED, "scores"))
 variants.right(
-    exercise, plain,
+    exercise,
     ("key < 0, -torch.inf", f"{PLACE} < width - 1 - {POSITION}, -1e30"),
     ("key < 0", "windows(torch.ones_like(k[..., :1]), width, width - 1)[..., 0] == 0"),
     ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "one place too many is masked: key 0 is a key, the ones before it are not": ("< 0", "<= 0"),
     "one place too few is masked: no place before key 0 may get weight": ("< 0", "< -1"),
     "the wrong end is masked: the zeros stand before the first position": (

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     without={"loops": "a derivative for each output may be taken in a loop"},
 )
@@ -67,11 +67,11 @@ JACOBIAN = "torch.autograd.functional.jacobian(layer, x)"
 MOVED = "torch.stack([{} for one in torch.eye(n, dtype=x.dtype)[..., None]], dim=1)"
 ALONG = "torch.autograd.functional.jvp(layer, x, one * point(1, d, seed=2))[1]"
 variants.right(
-    exercise, plain,
+    exercise,
     (POINT, "point(n, d, seed=5).float()", REACHES, "jacobian.abs() > 0"),
     (JACOBIAN, MOVED.format(ALONG), ANY, ".any(dim=-1)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "derivatives may cancel in a sum: ask whether any of a position's is not 0": [
         (REACHES, "jacobian.sum(1) != 0", ANY, ".any(dim=-1)"),
         (REACHES, "jacobian.sum(3) != 0", ANY, ".any(dim=1)"),
@@ -109,8 +109,8 @@ variants.wrong(exercise, plain, {
     "these are magnitudes of derivatives: the result is True or False": (
         f"reaches{ANY}", "jacobian.abs().sum((1, 3))"),
 })  # fmt: skip
-variants.wrong(exercise, output_by_output, {
+variants.wrong(exercise, {
     "gradients accumulate in x.grad: what one output leaves there, the next one finds": (
         "        x = point(n, d, seed=1).requires_grad_()\n", "",
         "    rows = []", "    rows, x = [], point(n, d).requires_grad_()"),
-})  # fmt: skip
+}, of=output_by_output)  # fmt: skip

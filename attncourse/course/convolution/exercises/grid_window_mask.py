@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the pixels: compare all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -68,8 +68,8 @@ NEAR, ROW, COLUMN = "(rows <= reach) & (columns <= reach)", "pixel // width", "p
 OFFSET = "pixel - pixel[:, None]"
 WINDOW = "for r in range(-reach, reach + 1) for c in range(-reach, reach + 1)"
 JOINED = "torch.minimum(rows, height - rows), torch.minimum(columns, width - columns)"
-variants.right(exercise, plain, (NEAR, "torch.maximum(rows, columns) <= reach"))
-variants.wrong(exercise, plain, {
+variants.right(exercise, (NEAR, "torch.maximum(rows, columns) <= reach"))
+variants.wrong(exercise, {
     "8 bits do not hold the numbers of the pixels: keep torch.arange's own dtype": [
         ("device=device)", f"device=device, dtype=torch.{kind})") for kind in ("uint8", "int8")],
     "a band along the diagonal knows no rows: a pixel's place is a row and a column": (

@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: one product serves all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -73,10 +73,10 @@ BANDS = f"torch.stack([{ONES}.tril(t).triu(t) for t in range(-(taps // 2), taps 
 LOOPED = (
     'torch.stack([torch.einsum("...tc,oct->...o", one, weight) for one in found.unbind(-3)], -2)'
 )
-variants.right(exercise, plain, (HEADS, BANDS))
+variants.right(exercise, (HEADS, BANDS))
 # a loop over the taps is none over the positions
-variants.right(exercise, by_windows, (SUM, f"sum(found[..., t, :] @ weight[..., t].mT {EACH})"))
-variants.wrong(exercise, plain, {
+variants.right(exercise, (SUM, f"sum(found[..., t, :] @ weight[..., t].mT {EACH})"), of=by_windows)
+variants.wrong(exercise, {
     "the kernel is flipped: tap t meets the position t - taps // 2 places further on": (
         VALUES, f"{VALUES}.flip(-1)"),
     "the two ends are joined: a head whose key lies beyond the end gives zeros": (
@@ -109,7 +109,7 @@ variants.wrong(exercise, plain, {
     "no gradient reaches the weight: nothing may be detached": (VALUES, f"{VALUES}.detach()"),
     hints.DEVICE: ("arange(taps, device=x.device)", "arange(taps)"),
 })  # fmt: skip
-variants.wrong(exercise, by_windows, {
+variants.wrong(exercise, {
     "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed": [
         (SUM, f"sum(found[..., t, :] @ weight[..., t] {EACH})"),
         (SUM, f"sum(weight[..., t] @ found[..., t, :] {EACH})")],
@@ -118,4 +118,4 @@ variants.wrong(exercise, by_windows, {
     "the positions near the ends are gone: a kernel that hangs over the end meets zeros": (
         "windows(x, weight.shape[-1])", "x.unfold(-2, weight.shape[-1], 1).mT"),
     LOOP: (SUM, LOOPED),
-})  # fmt: skip
+}, of=by_windows)  # fmt: skip

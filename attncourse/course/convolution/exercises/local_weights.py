@@ -14,7 +14,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute the scores of all windows at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -77,14 +77,14 @@ LOOPED = (
     "torch.stack([(near[..., i, :, :] @ q[..., i, :, None])[..., 0] for i in range(n)], dim=-2)"
 )
 variants.right(
-    exercise, plain,
+    exercise,
     (PRODUCT, PLACES),
     ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
     (MASKED, f"(scores - 1e30 * (1 - {ONES}))"),
     (PRODUCT, f'torch.einsum("...id,...icd->...ic", q, k[..., {KEY}, :])',
      MASKED, "torch.where((key >= 0).logical_and(key < n), scores, -1e30 + 0 * scores)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the scores are not scaled: divide by sqrt(d)": (SCALE, ""),
     "the scores are divided by d, not by its square root": (SCALE, " / q.shape[-1]"),
     "the scores are divided by sqrt(n): divide by sqrt(d), d being the width of a key": (

@@ -14,7 +14,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -63,7 +63,7 @@ PLAIN = 'RIGHT["a right windowed attention"]'
 EVEN = "trials = TRIALS", "trials = [*TRIALS, TRIALS[0]._replace(width=4)]"
 NUMBERS = "agreed.append(torch.allclose(got.double(), want.double()))"
 variants.right(
-    exercise, plain, (DRAWN, "dtype=dtype, sizes=(9, 5, 3), large=9000.0, seed=5)"),
+    exercise, (DRAWN, "dtype=dtype, sizes=(9, 5, 3), large=9000.0, seed=5)"),
     ("formula", PLAIN), ("close", "by_errors_of_its_own"),
 )  # fmt: skip
 ALL_CLOSE = "torch.allclose(got, want, rtol=1e-4, atol=1e-5)"
@@ -77,7 +77,7 @@ def trials(kept: str) -> tuple[str, str]:
     return "trials = TRIALS", f"trials = [{kept} for one in TRIALS]"
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "it compares, but nothing comes of it: `assert` it. What a test returns is not looked at, and "
     "a condition and a message in brackets are a tuple, which is always true": (
         "trials = TRIALS", "trials, agreed = TRIALS, []", CLOSE, NUMBERS,

@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: all windows are cut in one step"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": LOOP,
         "detached": "no gradient reaches x: cut the windows from x itself, not from a copy of it",
@@ -71,10 +71,10 @@ LOOPED = "torch.stack([padded[..., i : i + width, :] for i in range(x.shape[-2])
 N = "torch.arange(x.shape[-2], device=x.device)"
 PICKS = f"(keys(x.shape[-2], width, x.device)[..., None] == {N}).to(x.dtype)"
 variants.right(
-    exercise, plain, ("found.mT", PIECES),
+    exercise, ("found.mT", PIECES),
     ("found.mT", f'torch.einsum("itj,...jd->...itd", {PICKS}, x)'),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "positions near the ends get no window: add zeros at both ends first": ("padded.un", "x.un"),
     "it adds zeros to every vector: the zeros belong before the first and after the last": (
         "(0, 0, side, side)", "(side, side)"),
@@ -94,9 +94,9 @@ variants.wrong(exercise, plain, {
         "found.mT", ROLLED),
     LOOP: ("found.mT", LOOPED),
 })  # fmt: skip
-variants.wrong(exercise, by_index, {
+variants.wrong(exercise, {
     "the vector at an end is repeated: beyond it there are zeros": (
         " * ((key >= 0) & (key < n)).unsqueeze(-1)", ""),
     "an index below 0 counts from the end: those places need zeros": (
         "key.clamp(0, n - 1)", "torch.where(key < n, key, 0) % n", "(key >= 0) & ", ""),
-})  # fmt: skip
+}, of=by_index)  # fmt: skip

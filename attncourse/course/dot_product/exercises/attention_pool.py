@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions or sequences: compute all scores at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -75,7 +75,7 @@ EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
 POOLED = "(weights[:, None] @ x).squeeze(1)"
 START, SCORES = "    words =", f"x @ query / {SCALE}"
 DOUBLED = "dtype, x, query = x.dtype, x.double(), query.double()"
-variants.right(exercise, plain,
+variants.right(exercise,
     (SCORES, 'torch.einsum("bnd,d->bn", x, query) * x.size(-1) ** -0.5',
      SOFTMAX, "torch.softmax(torch.where(words, scores, -1e30), dim=1) * words", EMPTY, "",
      POOLED, 'torch.einsum("bn,bnd->bd", weights, x)'),
@@ -93,7 +93,7 @@ variants.right(exercise, plain,
     (START, f"    x = x[:, : int(lengths.max())]\n{START}"),
     (START, f"    {DOUBLED}\n{START}", POOLED, f"{POOLED}.to(dtype)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the scores are not scaled: divide by sqrt(d)": (SCALE, "1"),
     "the scores are divided by d, not by its square root": (SCALE, "query.shape[0]"),
     "the scale is taken from the length: it is that of the width, d": [

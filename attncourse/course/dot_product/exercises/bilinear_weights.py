@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compute the scores of all pairs at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -67,13 +67,13 @@ def plain(q, k, w, mask=None):
 
 
 SCORES = "q @ w @ k.mT"
-variants.right(exercise, plain,
+variants.right(exercise,
     (SCORES, "q @ (k @ w.T).mT"), (SCORES, 'torch.einsum("...id,de,...je->...ij", q, w, k)'),
     (SCORES, "torch.nn.functional.linear(q, w.mT) @ k.transpose(-1, -2)"),
     (SCORES, "(q[..., :, None, :, None] * w * k[..., None, :, None, :]).sum((-1, -2))"),
 )  # fmt: skip
-variants.calling(exercise, plain, "softmax", WAYS)
-variants.wrong(exercise, plain, {
+variants.calling(exercise, "softmax", WAYS)
+variants.wrong(exercise, {
     "the scores are scaled: here w can learn the scale, so nothing is divided": [
         (SCORES, f"{SCORES} / k.shape[-1] ** 0.5"), (SCORES, f"{SCORES} / q.shape[-1] ** 0.5"),
         (SCORES, f"{SCORES} / k.shape[-1]"),

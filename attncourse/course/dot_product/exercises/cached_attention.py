@@ -8,15 +8,8 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask serves all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
-
-
-@exercise.stub
-def cached_attention(q, k, v):
-    n, m = q.shape[-2], k.shape[-2]
-    mask = torch.ones(n, m, dtype=torch.bool, device=q.device).tril()
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -79,7 +72,7 @@ FUTURE = "torch.full((m, m), -torch.inf, dtype=q.dtype, device=q.device).triu(1)
 SCALE, FILL = "q.shape[-1] ** 0.5", "-torch.inf"
 SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(-1)"
 NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # the cache and the new tokens apart
     (MASK, "torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)",
      SOFTMAX, "torch.cat([scores[..., : m - n], scores[..., m - n :] + mask], -1).softmax(-1)"),
@@ -89,7 +82,7 @@ variants.right(exercise, plain,
     ("masked_fill(~mask, -torch.inf)", "where(mask, torch.finfo(q.dtype).min)",
      "softmax(-1)", f"softmax(-1) * mask{NORMED}"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "a query does not see itself: its own position is allowed too": ("m - n", "m - n - 1"),
     "a query sees one position ahead: it sees up to its own position": ("m - n", "m - n + 1"),
     "the diagonal moves the wrong way: the new tokens come after the cache": [

@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: compare all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -49,7 +49,7 @@ def plain(lengths, n):
 BOTH, WORD = "(j <= i) & (j < length)", "j < length)"
 WORDS = "(j < lengths[:, None])"
 CAUSAL = "torch.ones(len(lengths), n, n, dtype=torch.bool, device=lengths.device).tril()"
-variants.right(exercise, plain,
+variants.right(exercise,
     (BOTH, f"{WORDS}[:, None].expand(-1, n, -1).tril()"), (BOTH, "j < (i + 1).minimum(length)"),
     (BOTH, f"{CAUSAL}.masked_fill(~{WORDS}.unsqueeze(1), False)"),
     (BOTH, f'torch.einsum("ij,bj->bij", (j <= i).float(), {WORDS}.float()).bool()'),
@@ -62,7 +62,7 @@ variants.right(exercise, plain,
      "    mask = mask.scatter(1, lengths.long()[:, None], 1.0).cumsum(1)[:, None, :n]\n"
      "    mask = (mask == 0).expand(-1, n, -1).tril()"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the padding is not masked: keys from the length on are no words": (WORD, "length == length)"),
     "the future is not masked: a query sees keys up to itself only": ("j <= i", "i == i"),
     "one test is enough for this mask: a key must pass both": ("&", "|"),

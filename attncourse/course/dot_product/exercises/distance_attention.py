@@ -8,7 +8,8 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute all distances at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -53,88 +54,84 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(q, k, v, mask=None):
-    difference = q[..., :, None, :] - k[..., None, :, :]
-    distances = difference.square().sum(-1)
-    weights = softmax(-distances / (2 * q.shape[-1] ** 0.5), mask)
-    return weights @ v
-
-
-@exercise.valid
 def expanded(q, k, v, mask=None):
     squares = q.square().sum(-1)[..., :, None] + k.square().sum(-1)[..., None, :]
     distances = squares - 2 * q @ k.mT
     return softmax(-distances / (2 * q.shape[-1] ** 0.5), mask) @ v
 
 
-SUM = "difference.square().sum(-1)"
-SCALE = "(2 * q.shape[-1] ** 0.5)"
-variants.right(exercise, plain,
-    (SUM, "difference.norm(dim=-1) ** 2"), (SUM, "torch.cdist(q, k) ** 2"),
-    (SUM, "sum((q[..., :, None, c] - k[..., None, :, c]) ** 2 for c in range(q.shape[-1]))"),
-    (SUM, 'torch.einsum("...ijd,...ijd->...ij", difference, difference)',
-     f"-distances / {SCALE}", "distances / (-2 * q.size(-1) ** 0.5)",
-     "weights @ v", 'torch.einsum("...ij,...jd->...id", weights, v)'),
+variants.right(exercise,
+    "distances = difference.norm(dim=-1) ** 2", "distances = torch.cdist(q, k) ** 2",
+    "distances = sum((q[..., :, None, c] - k[..., None, :, c]) ** 2 for c in range(q.shape[-1]))",
+    'distances = torch.einsum("...ijd,...ijd->...ij", difference, difference)\n'
+    "scores = distances / (-2 * q.size(-1) ** 0.5)\n"
+    'return torch.einsum("...ij,...jd->...id", weights, v)',
 )  # fmt: skip
 # what is the same for a whole row cancels
-variants.right(exercise, expanded, ("q.square().sum(-1)[..., :, None] + ", ""))
-variants.wrong(exercise, expanded, {
+variants.right(exercise, "squares = k.square().sum(-1)[..., None, :]", of=expanded)
+variants.wrong(exercise, {
     "the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "+ 2 *"),
+    "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
     "the square of a key counts twice: half the squared distance has |k|^2 / 2": (
         "k.square()", "2 * k.square()"),
+    "the squared lengths stand on each other's axis: a row holds that of its query":
+        "squares = q.square().sum(-1)[..., None, :] + k.square().sum(-1)[..., :, None]",
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
         "q.square().sum(-1)[..., :, None] + ", "",
         "softmax(", "torch.softmax(", ", mask)", " * (1 if mask is None else mask), dim=-1)"),
-    "the squared lengths stand on each other's axis: a row holds that of its query": (
-        "q.square().sum(-1)[..., :, None] + k.square().sum(-1)[..., None, :]",
-        "q.square().sum(-1)[..., None, :] + k.square().sum(-1)[..., :, None]"),
-    "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
-})  # fmt: skip
-variants.wrong(exercise, plain, {
-    "the scores are not scaled: divide by 2 sqrt(d_k)": (SCALE, "1"),
-    "the scores are divided by d_k, not by its square root": (SCALE, "(2 * q.shape[-1])"),
-    "the scale is taken from the width of the values: it is that of the keys, d_k": (
-        "q.shape[-1] ** 0.5", "v.shape[-1] ** 0.5"),
+}, of=expanded)  # fmt: skip
+variants.wrong(exercise, {
+    "the scores are not scaled: divide by 2 sqrt(d_k)": "scale = 1",
+    "the scores are divided by d_k, not by its square root": "scale = 2 * q.shape[-1]",
+    "the scale is taken from the width of the values: it is that of the keys, d_k":
+        "scale = 2 * v.shape[-1] ** 0.5",
     "the scale is a fixed number: it follows the width of the keys": [
-        (SCALE, "(2 * 64**0.5)"), (SCALE, "4")],
-    "the 2 is missing: divide by 2 sqrt(d_k)": (SCALE, "q.shape[-1] ** 0.5"),
-    "the square root of d_k is missing: divide by 2 sqrt(d_k)": (SCALE, "2"),
-    "the 2 has slipped under the root: divide by 2 sqrt(d_k), not by sqrt(2 d_k)": (
-        SCALE, "(2 * q.shape[-1]) ** 0.5"),
-    "a / 2 * b multiplies by b: put 2 * sqrt(d_k) in brackets": (SCALE, SCALE[1:-1]),
-    "the mean over the width divides by d_k once more: take the sum": (".sum(-1)", ".mean(-1)"),
-    "the sign is wrong: near keys must weigh more than far ones": ("-distances", "distances"),
-    "the distance is not squared": [(SUM, "torch.cdist(q, k)"), (SUM, f"{SUM}.sqrt()")],
+        "scale = 2 * 64**0.5", "scale = 4"],
+    "the 2 is missing: divide by 2 sqrt(d_k)": "scale = q.shape[-1] ** 0.5",
+    "the square root of d_k is missing: divide by 2 sqrt(d_k)": "scale = 2",
+    "the 2 has slipped under the root: divide by 2 sqrt(d_k), not by sqrt(2 d_k)":
+        "scale = (2 * q.shape[-1]) ** 0.5",
+    "a / 2 * b multiplies by b: put 2 * sqrt(d_k) in brackets":
+        "scores = -distances / 2 * q.shape[-1] ** 0.5",
+    "the mean over the width divides by d_k once more: take the sum": (".sum(", ".mean("),
+    "the sign is wrong: near keys must weigh more than far ones": "scores = distances / scale",
+    "the distance is not squared": [
+        "distances = torch.cdist(q, k)", "distances = difference.square().sum(dim=-1).sqrt()"],
     "the root has no gradient where a query equals a key: the score is the square, so take no "
-    "root": (SUM, f"{SUM}.sqrt() ** 2"),
+    "root": "distances = difference.square().sum(dim=-1).sqrt() ** 2",
     "this sums the differences without their signs: square them, then sum": ("square()", "abs()"),
-    "the sum comes before the square: square each difference, then sum": (
-        SUM, "difference.sum(-1).square()"),
-    "the sum runs over the keys: it runs over the width, the last axis": ("sum(-1)", "sum(-2)"),
-    "these are dot products: the score is minus the squared distance": (
-        SUM, "-q @ k.mT", SCALE, "q.shape[-1] ** 0.5"),
+    "the sum comes before the square: square each difference, then sum":
+        "distances = difference.sum(dim=-1).square()",
+    "the sum runs over the keys: it runs over the width, the last axis":
+        "distances = difference.square().sum(dim=-2)",
+    "these are dot products: the score is minus the squared distance":
+        "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "the roles are mixed up: queries meet keys, and the mean is of the values": ("@ v", "@ k"),
-    "the queries are compared with themselves: compare them with the keys": (
-        "k[..., None, :, :]", "q[..., None, :, :]"),
-    "queries and keys have changed places: rows are queries, columns are keys": (
-        "q[..., :, None, :]", "q[..., None, :, :]", "k[..., None, :, :]", "k[..., :, None, :]"),
-    "it returns the weights: multiply them with the values": (" @ v", ""),
-    hints.BATCH: ("q[..., :, None, :]", "q.unsqueeze(2)", "k[..., None, :, :]", "k.unsqueeze(1)"),
+    "the queries are compared with themselves: compare them with the keys":
+        "difference = q[..., :, None, :] - q[..., None, :, :]",
+    "queries and keys have changed places: rows are queries, columns are keys":
+        "difference = q[..., None, :, :] - k[..., :, None, :]",
+    "it returns the weights: multiply them with the values": "return weights",
+    hints.FRONT: ("sum(dim=-1)", "sum(dim=2)"),
+    hints.BATCH: "difference = q.unsqueeze(2) - k.unsqueeze(1)",
     LOOP: [
-        (SUM, "torch.stack([(x[..., None, :] - k).square().sum(-1) for x in q.unbind(-2)], -2)"),
+        "rows = [(x[..., None, :] - k).square().sum(-1) for x in q.unbind(-2)]\n"
+        "distances = torch.stack(rows, dim=-2)",
         ("    difference", "    if q.shape[-2] > 1:\n        rows = range(q.shape[-2])\n"
          "        some = (mask if mask is None else mask[..., i : i + 1, :] for i in rows)\n"
-         "        parts = (plain(q[..., i : i + 1, :], k, v, next(some)) for i in rows)\n"
+         "        parts = (distance_attention(q[..., i : i + 1, :], k, v, next(some))\n"
+         "                 for i in rows)\n"
          "        return torch.cat([*parts], dim=-2)\n    difference")],
-    "no gradient reaches the scores: nothing may be detached": (
-        "-distances", "-distances.detach()"),
+    "no gradient reaches the scores: nothing may be detached":
+        "scores = -distances.detach() / scale",
     hints.CUT_OFF: (
-        "    weights =", "    if mask is not None and not mask.any():\n"
+        "    weights =", "    if not mask.any():\n"
         "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    weights ="),
     "a query that may attend nowhere has a NaN gradient: put zeros in place of NaN in the weights, "
-    "before they meet v": ("weights @ v", "(weights / weights.sum(-1, True) @ v).nan_to_num(0.0)"),
+    "before they meet v": "return (weights / weights.sum(-1, True) @ v).nan_to_num(0.0)",
 })  # fmt: skip
 # no score is above 0 here, so that nothing is taken away at all
 variants.calling(
-    exercise, plain, "softmax", masked.WAYS | {masked.top_not_below_zero: masked.UNSTABLE}
-)
+    exercise, "softmax", masked.WAYS | {masked.top_not_below_zero: masked.UNSTABLE},
+    instead="if mask is None: pass\nweights = softmax(scores, mask)",
+)  # fmt: skip

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: treat all rows at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP},
     without={"ties": "rounded to halves, a row of weights would not sum to 1"},
@@ -58,7 +58,7 @@ TERMS, TERMS_OF = f"weights * {SAFE}.log()", "-torch.special.entr"
 COUNT, ROWS = "entropy.exp()", "(weights > 0).any(-1)"
 RESULT = f"torch.where({ROWS}, count, 0.0)"
 START, SUM = "    terms =", "weights.sum(-1, keepdim=True)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (TERMS, "torch.special.xlogy(weights, weights)"),
     (TERMS, f"{TERMS_OF}(weights)", RESULT, "count.masked_fill(weights.sum(-1) == 0, 0.0)"),
     (TERMS, "weights * weights.clamp(min=1e-30).log2()", COUNT, "2**entropy", RESULT,
@@ -77,7 +77,7 @@ variants.right(exercise, plain,
     (START, f"    some = weights.masked_fill({SUM} == 0, 1.0)\n{START}",
      COUNT, "torch.distributions.Categorical(probs=some).entropy().exp()"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "this is the entropy: its exponential is the number of keys": (COUNT, "entropy"),
     "the minus sign is missing: entropy is minus the sum of w log w": ("-terms", "terms"),
     "two bases are mixed: exp belongs to the natural logarithm, not to log2": ("log()", "log2()"),

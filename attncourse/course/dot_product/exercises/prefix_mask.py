@@ -6,7 +6,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: compare all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -47,23 +47,24 @@ def open_columns(n, prefix, device=None):
 
 
 MASK = "(j < prefix) | (j <= i)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (MASK, "j <= i.clamp(min=prefix - 1)"), (MASK, "torch.where(j > i, j < prefix, True)"),
     (MASK, "torch.vmap(lambda i: (j <= i) | (j < prefix))(j)"),
     # nothing is added there
     (MASK, "torch.full((n, n), -torch.inf, device=device).triu(1)\n    mask[:, :prefix] = 0",
      "return mask", "return mask == 0"),
 )  # fmt: skip
-variants.right(exercise, open_columns,
+variants.right(exercise,
     # later queries see the prefix by the causal rule
     ("[:, :prefix]", "[:prefix, :prefix]"),
     # two blocks
     ("mask[:, :prefix] = True", "prefix = min(prefix, n)",
      "return mask", "return torch.cat([mask[:, :prefix] | True, mask[:, prefix:]], dim=1)"),
+    of=open_columns,
 )  # fmt: skip
 
 TOO_LONG = "it goes wrong where the prefix reaches the end or beyond: then all is allowed"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the prefix is forgotten: every query sees all of it, the first query too": (MASK, "j <= i"),
     "beyond the prefix nothing is seen: a query sees the keys up to itself as well": (
         "j <= i", "i != i"),
@@ -124,9 +125,9 @@ variants.wrong(exercise, plain, {
         (MASK, "torch.tensor([[j < prefix or j <= i for j in range(n)] for i in range(n)], "
          "device=device)")],
 })  # fmt: skip
-variants.wrong(exercise, open_columns, {
+variants.wrong(exercise, {
     TOO_LONG: ("[:, :prefix]", "[:, : prefix - n]"),
     "the mask is cut from a table of a fixed size: make it for the n at hand": (
         "n, n", "128, 128", "return mask", "return mask[:n, :n]"),
     LOOP: ("    mask[:, :prefix]", "    for j in range(min(prefix, n)):\n        mask[:, j]"),
-})  # fmt: skip
+}, of=open_columns)  # fmt: skip

@@ -8,7 +8,7 @@ from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions: treat all rows and keys at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": LOOP,
         "detached": "no gradient reaches the scores: only the number taken away may be detached",
@@ -83,12 +83,12 @@ SINK, FILL, RETURN = "torch.zeros_like(scores[..., :1])", "-torch.inf", "return 
 MASKED = "scores = scores.masked_fill(~mask, -torch.inf)"
 EMPTIED = "weights if mask is None else weights.masked_fill(~mask, 0.0)"
 TOP, LOGSUM = "scores.amax(-1, keepdim=True).clamp(min=0)", "scores.logsumexp(-1, keepdim=True)"
-variants.right(exercise, by_its_formula,
+variants.right(exercise,
     (FILL, "-1e9", TOP, "scores.max(dim=-1, keepdim=True).values.relu().detach()",
      "(scores - top).exp()", "(scores - top).exp() * (True if mask is None else mask)",
-     "part.sum(-1, keepdim=True)", 'torch.einsum("...j->...", part)[..., None]'),
+     "part.sum(-1, keepdim=True)", 'torch.einsum("...j->...", part)[..., None]'), of=by_its_formula,
 )  # fmt: skip
-variants.right(exercise, plain,
+variants.right(exercise,
     (MASKED, "pad = torch.nn.functional.pad\n"
      "        scores, mask = pad(scores, (0, 1)), pad(mask, (0, 1), value=True)\n"
      "        return scores.masked_fill(~mask, -torch.inf).softmax(-1)[..., :-1]", WEIGHTS,
@@ -101,7 +101,7 @@ variants.right(exercise, plain,
     (FILL, "torch.finfo(scores.dtype).min", WEIGHTS, f"scores.softmax(-1) * {LOGSUM}.sigmoid()",
      RETURN, "return weights"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "this is the plain softmax: the extra score adds exp(0) = 1 to the sum of each row": (
         WEIGHTS, "scores.softmax(-1).nan_to_num(0.0)", RETURN, "return weights"),
     "this halves the plain softmax: the 1 joins the sum of exp(s), not of the weights": (
@@ -155,7 +155,7 @@ variants.wrong(exercise, plain, {
     "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself": (
         RETURN, f"{RETURN} * (1 if mask is None else mask.double())"),
 })  # fmt: skip
-variants.wrong(exercise, by_its_formula, {
+variants.wrong(exercise, {
     "the largest score is taken away from all but the extra one: the 1 changes as well": [
         (".clamp(min=0)", "", "(-top).exp()", "1"),
         (".clamp(min=0)", "", "(-top).exp()", "1", FILL, "-1e30", "weights\n", f"{EMPTIED}\n")],
@@ -177,4 +177,4 @@ variants.wrong(exercise, by_its_formula, {
         "    if", "    every = scores\n    if", "(scores - top).exp()",
         "(every - top).exp().masked_fill(scores == -torch.inf, 0.0)"),
     hints.CHANGES: (TOP, f"{TOP}.detach()", "(scores - top).exp()", "scores.sub_(top).exp()"),
-})  # fmt: skip
+}, of=by_its_formula)  # fmt: skip

@@ -14,7 +14,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -79,14 +79,14 @@ CLOSE, UNCHANGED, MASKS = known.CLOSE, known.UNCHANGED, known.MASKS
 DRAWN, AFTER, LIKE, APART = known.DRAWN, known.AFTER, known.LIKE, known.APART
 CALL = "got, want = attention(q, k, v, mask), formula(*before)"
 WANT, OWN, INPUTS = "formula(*before)", "attentions.plain(*before)", "inputs(*batch, dtype=dtype)"
-variants.right(exercise, against_the_formula,
+variants.right(exercise,
     (DRAWN, f"{DRAWN}, sizes=(4, 3, 5, 7), large=9000.0, seed=5"), (WANT, OWN),
     (CLOSE, "if got.shape != want.shape or got.dtype != want.dtype:\n"
             "                raise TypeError(got.shape, got.dtype)\n"
             f"            if not {APART} < (1e-6 if dtype == torch.float64 else 1e-2):\n"
             "                raise ValueError(got, want)"),
 )  # fmt: skip
-variants.wrong(exercise, against_the_formula, known.WRONG_TESTS | {
+variants.wrong(exercise, known.WRONG_TESTS | {
     "it refuses nothing: call attention, assert what must hold, and catch none of the errors": [
         ("zip(BATCHES, DTYPES, strict=True)", "()"), errors_caught(against_the_formula)],
     "it runs attention, but asserts nothing: compare the numbers": (

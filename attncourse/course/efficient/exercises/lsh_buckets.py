@@ -9,7 +9,7 @@ from judge.variants import every
 FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
 LOOP = "it loops over tokens or sentences: one product serves them all"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "axes_from_the_front": FRONT},
     without={"ties": "the text leaves open which of two directions counts that fit equally well"},
@@ -67,7 +67,7 @@ CAT = "torch.cat([along, -along], dim=-1)"
 UNITS = "torch.nn.functional.normalize(x, dim=-1), rotations"
 exercise.stub(variants.edited(plain, CAT, "along.abs()"))
 variants.right(
-    exercise, plain,
+    exercise,
     (CAT, "x @ torch.cat([rotations, -rotations], dim=1)", NUMBER, "products.max(dim=-1).indices"),
     (ALONG, f'torch.einsum("...d,db->...b", {UNITS})'),
     # the larger of two
@@ -76,7 +76,7 @@ variants.right(
 )  # fmt: skip
 CODE = "((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)"
 BESIDE = "the opposites are on the wrong axis: put them beside the columns, on the last"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "half of the directions are gone: the opposite of each counts as well": (CAT, "along"),
     "the columns are gone: only their opposites count": (CAT, "-along"),
     "these are the buckets of -x: the largest product counts, and the columns come before their "
@@ -107,7 +107,7 @@ variants.wrong(exercise, plain, {
     LOOP: (ALONG, "torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)"),
     hints.CHANGES: ("x @", "x.div_(x.norm(dim=-1, keepdim=True)) @"),
 })  # fmt: skip
-variants.wrong(exercise, moved_by_half_where_negative, {
+variants.wrong(exercise, {
     "a column and its opposite are b / 2 apart, not next to each other": (
         "at + rotations.shape[-1] *", "2 * at +"),
     "the opposites begin at the wrong number: there are b / 2 columns, not d": (
@@ -116,4 +116,4 @@ variants.wrong(exercise, moved_by_half_where_negative, {
         ("product < 0", "along.sum(-1) < 0"), ("product < 0", "along[..., 0] < 0")],
     "the sign is kept in the number: buckets are numbered from 0 to b - 1": (
         "at + rotations.shape[-1] * (product < 0)", "at * product.sign().long()"),
-})  # fmt: skip
+}, of=moved_by_half_where_negative)  # fmt: skip

@@ -8,7 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over rows or sentences: the formula holds for all of them at once"
 exercise = Exercise.read(
-    __file__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 
 
@@ -80,7 +80,7 @@ MAX, RESULT = "torch.maximum(log_sum_a, log_sum_b)", "out, total"
 TOP = f"""top = {MAX}.clamp(min=-1e30)
     a, b = (log_sum_a - top).exp(), (log_sum_b - top).exp()"""
 variants.right(
-    exercise, plain,
+    exercise,
     (FINITE, "finite = total", OUT, f"({OUT}).where(total[..., None] > -torch.inf, 0.0)"),
     # the larger one taken away
     (FINITE, TOP, SHARES, "a, b", OUT, f"({OUT}) / (a + b).clamp(min=1e-9)[..., None]",
@@ -100,7 +100,7 @@ OF_ALL = TOP.replace(MAX, f"{MAX}.max()")
 HAS_A, HAS_B = (f"(log_sum_{one} > -torch.inf)[..., None]" for one in "ab")
 OF_LOGS = "log_sum_a / (log_sum_a + log_sum_b)"
 LOG_OR_NAN = f"out, {MAX} + ((log_sum_a - {MAX}).exp() + (log_sum_b - {MAX}).exp()).log()"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the parts count alike: each counts by what its softmax divided by": [
         (OUT, "(out_a + out_b) / 2"),
         (OUT, f"((out_a + out_b) / 2).where({HAS_A}, out_b).where({HAS_B}, out_a)")],

@@ -14,7 +14,7 @@ FACTORISATIONS = (
     "lstsq",
 )  # fmt: skip
 exercise = Exercise.read(
-    __file__, forbidden=FACTORISATIONS, usual_hints={"loops_over_a_batch": LOOP}
+    __name__, forbidden=FACTORISATIONS, usual_hints={"loops_over_a_batch": LOOP}
 )
 
 
@@ -76,7 +76,7 @@ SIZE, START, STEP = "a.square().sum((-2, -1), keepdim=True)", "a.mT / size", (
     "y @ (2 * identity - a @ y)")  # fmt: skip
 AT, TURNS, TAKEN = "a.shape[-2]", "range(steps)", f"        y = {STEP}\n"
 variants.right(
-    exercise, plain,
+    exercise,
     (SIZE, "torch.linalg.matrix_norm(a, keepdim=True) ** 2"),
     # the trace of A^T A
     (SIZE, "(a.mT @ a).diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]",
@@ -87,7 +87,7 @@ variants.right(
      STEP, 'y + y @ (identity - torch.einsum("...ij,...jk->...ik", a, y))'),
 )  # fmt: skip
 BRACKETS = "(13 * identity - a @ y @ (15 * identity - a @ y @ (7 * identity - a @ y)))"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the squares are added up over the whole batch: each matrix has its own sum": (
         SIZE, "a.square().sum()"),
     "this is the norm, and the start is divided by its square: leave the root out": (

@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the features: one product with w.mT makes all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -55,7 +55,7 @@ def plain(x, w):
 SCALED, HALF = "x / x.shape[-1] ** 0.25", "scaled.square().sum(-1, keepdim=True) / 2"
 EXPONENT, ROOT = "scaled @ w.mT - half", "w.shape[0] ** 0.5"
 variants.right(
-    exercise, plain,
+    exercise,
     (HALF, "torch.linalg.vecdot(scaled, scaled).unsqueeze(-1) / 2",
      "scaled @ w.mT", "torch.nn.functional.linear(scaled, w)"),
     # one exponent
@@ -65,7 +65,7 @@ variants.right(
     (EXPONENT, "w.square().sum(-1) / 2 - (scaled[..., None, :] - w).square().sum(-1) / 2"),
 )  # fmt: skip
 PRECEDENCE = "a power comes before a division: give the exponent brackets"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "x is not scaled: divide it by the fourth root of d, then take all the rest": (SCALED, "x / 1"),
     "x is divided by the square root of d: it stands in queries and in keys, so each has half": (
         "0.25", "0.5"),

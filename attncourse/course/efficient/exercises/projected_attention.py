@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops: a product with the whole of e makes all r keys at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -71,7 +71,7 @@ SCALE, WEIGHTS, MEAN = "q.shape[-1] ** 0.5", "scores.softmax(-1)", "weights @ va
 EINSUM = 'torch.einsum("rj,...jd->...rd",'
 LINEAR = "torch.nn.functional.linear"
 variants.right(
-    exercise, plain,
+    exercise,
     ("e @ k", "(k.mT @ e.mT).mT", "f @ v", "(v.mT @ f.T).mT", f"q @ keys.mT / {SCALE}",
      "(q * q.shape[-1] ** -0.5) @ keys.mT"),
     ("e @ k", f"{EINSUM} e, k)", "f @ v", f"{EINSUM} f, v)"),
@@ -82,7 +82,7 @@ variants.right(
 TOO_LARGE = (
     "n x m numbers are made on the way: make the r keys first, and the r values by themselves"
 )
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "e and f have changed places: e is for the keys, f for the values": (
         "e @ k", "f @ k", "f @ v", "e @ v"),
     "e projects the values as well: they have f": ("f @ v", "e @ v"),

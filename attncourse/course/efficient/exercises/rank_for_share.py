@@ -10,7 +10,7 @@ LOOP = (
     "cumsum gives every sum at once"
 )
 exercise = Exercise.read(
-    __file__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 
 
@@ -78,7 +78,7 @@ def plain(weights, share):
 VALUES, HELD, BELOW = "torch.linalg.svdvals(weights)", "values.square().cumsum(-1)", "held < share"
 COUNT, RESULT = "(held < share * total).sum(-1)", "below + (total[..., 0] > 0)"
 variants.right(
-    exercise, plain,
+    exercise,
     (VALUES, "torch.linalg.eigvalsh(weights @ weights.mT).clamp(min=0).flip(-1).sqrt()"),
     (VALUES, "torch.svd(weights).S", COUNT, "(held >= share * total).int().argmax(-1) + 1",
      RESULT, "below * weights.any(-1).any(-1)"),
@@ -89,7 +89,7 @@ variants.right(
      HELD, "values.square().flip(-1).cumsum(-1).flip(-1)", "held[..., -1:]", "held[..., :1]",
      COUNT, "(held > (1 - share) * total).sum(-1)", RESULT, "below"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the singular values are not squared: their squares must hold the share": (".square()", ""),
     "the sums are squared: square each singular value, then add up": (
         HELD, "values.cumsum(-1).square()"),

@@ -11,7 +11,7 @@ LOGARITHM = (
     "the logarithm of a sum, less a maximum as large, has lost its digits: keep the sum itself"
 )
 exercise = Exercise.read(
-    __file__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 
 
@@ -91,12 +91,12 @@ def each_block_with_all_before(scores, block):
 FIRST, TOP, TAKEN = "-torch.inf", "torch.maximum(top, keys.amax(-1))", "keys - top[..., None]"
 OLD, FACTOR, RESULT = "total * (old - top).exp() + ", "(old - top).exp()", "return tops, sums"
 variants.right(
-    exercise, plain,
+    exercise,
     (FIRST, "torch.finfo(scores.dtype).min"),
     # every prefix anew
     (f"{OLD}part", "(scores[..., : block * (len(sums) + 1)] - top[..., None]).exp().sum(-1)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the old sum keeps its scale: when the maximum grows, it shrinks by exp(old - new)": (
         FACTOR, "1"),
     "the old sum is rescaled the wrong way: the factor is exp(old - new), at most 1": (

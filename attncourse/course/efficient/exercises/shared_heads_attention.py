@@ -12,7 +12,7 @@ from judge.variants import every
 
 FRONT = "the heads are counted from the front: they are the axis third from the end"
 LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "axes_from_the_front": FRONT})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "axes_from_the_front": FRONT})
 
 
 @exercise.reference
@@ -119,12 +119,11 @@ EACH_TIMES = "x.repeat_interleave(x.shape[-3], dim=-3)"
 OF_FIRST = "mask.expand(scores.shape)[..., ::times, :, :].repeat_interleave(times, dim=-3)"
 variants.right(
     exercise,
-    plain,
     (MEAN, ATTENTION),
     (SPREAD, f"x.index_select(-3, {EACH} * x.shape[-3] // q.shape[-3])"),
 )
 AXES = "a mask may lack the axis of heads, or have size 1 there: expand it to h heads, then split"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the groups take turns: the first h / g heads in a row share the first group, then the second":
         (SPREAD, "torch.cat([x] * times, dim=-3)"),
     "the values' groups take turns, the keys' do not: the heads of a group lie side by side": (
@@ -180,16 +179,16 @@ variants.wrong(exercise, plain, {
         "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    scores ="),
     hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
 })  # fmt: skip
-variants.calling(exercise, plain, "softmax", masked_softmax.WAYS)
+variants.calling(exercise, "softmax", masked_softmax.WAYS)
 GROUPED = "mask = mask.expand(*q.shape[:-1], k.shape[-2]).unflatten(-3, (g, -1))"
-variants.wrong(exercise, groups_with_an_axis_of_their_own, {
+variants.wrong(exercise, {
     "the queries have an axis for the groups, the mask has none: unflatten its heads, too": [
         (GROUPED, "pass"), (GROUPED, "mask = mask.unsqueeze(-3)"),
         (GROUPED, "mask = mask.unsqueeze(-4)")],
     AXES: [
         (GROUPED, "mask = mask.unflatten(-3, (g, -1))"),
         (GROUPED, "mask = mask.unflatten(-3, (g, q.shape[-3] // g))")],
-})  # fmt: skip
+}, of=groups_with_an_axis_of_their_own)  # fmt: skip
 
 
 @exercise.mutant(LOOP)
@@ -204,9 +203,9 @@ def head_after_head(q, k, v, mask=None):
     return torch.stack(out, dim=-3)
 
 
-variants.wrong(exercise, head_after_head, {
+variants.wrong(exercise, {
     "h / g heads share a group: divide the number of the head by that, not by g": (
         every("i * g // h"), "i // g"),
     LOOP: (".expand(*q.shape[:-1], k.shape[-2])", ""),
     "the mask is ignored": ("mask if mask is None else mask[..., i, :, :]", "None"),
-})  # fmt: skip
+}, of=head_after_head)  # fmt: skip

@@ -13,7 +13,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -77,7 +77,7 @@ OWN = 'RIGHT["a right function"](*before)'
 REPEATED = "(x.repeat_interleave(heads[0] // heads[1], dim=-3) for x in before[1:3])"
 IN_TURN = "(torch.cat([x] * (heads[0] // heads[1]), dim=-3) for x in before[1:3])"
 variants.right(
-    exercise, against_the_formula,
+    exercise,
     (DRAWN, f"{DRAWN}, sizes=(4, 7, 5, 3), large=9000.0, seed=5", "HEADS", "((9, 3), (8, 2))"),
     (WANT, OWN),
     (CLOSE, "if got.shape != want.shape or got.dtype != want.dtype:\n"
@@ -92,7 +92,7 @@ variants.right(
 NOTHING_REFUSED = (
     "it refuses nothing: call the function, assert what must hold, and catch none of the errors"
 )
-variants.wrong(exercise, against_the_formula, {
+variants.wrong(exercise, {
     NOTHING_REFUSED: [
         ("zip(BATCHES, DTYPES, HEADS, strict=True)", "()"), errors_caught(against_the_formula)],
     "it compares, but nothing comes of it: assert that the numbers agree": (

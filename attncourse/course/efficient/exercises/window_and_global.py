@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over tokens: compare all positions at once, and index with the whole list"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -64,7 +64,7 @@ ROWS, COLUMNS = "    mask[global_tokens] = True\n", "    mask[:, global_tokens] 
 TOKENS = "    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)\n"
 FILLED = "    mask = mask.index_fill(0, tokens, True).index_fill(1, tokens, True)\n"
 variants.right(
-    exercise, plain,
+    exercise,
     (NEAR, "torch.ones(n, n, device=device).triu(-(width // 2)).tril(width // 2)",
      "return mask", "return mask.bool()"),
     (ROWS, TOKENS, COLUMNS, FILLED),
@@ -72,7 +72,7 @@ variants.right(
      "return mask", "return mask | (listed[:, None] | listed[None])"),
 )  # fmt: skip
 FLOATS = "an empty list fails: torch makes floats of it unless you name the dtype"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the listed tokens change nothing: they see all, and all see them": (ROWS, "", COLUMNS, ""),
     "the listed tokens see all, but not all see them: their columns are True as well": (
         COLUMNS, ""),
@@ -111,7 +111,7 @@ variants.wrong(exercise, plain, {
          COLUMNS, "        mask[:, token] = True\n"),
         (NEAR, "torch.stack([(i - one).abs() <= width // 2 for one in i])")],
 })  # fmt: skip
-variants.wrong(exercise, three_reasons, {
+variants.wrong(exercise, {
     "the listed tokens see only each other: a pair with one of them is enough": (
         "listed | listed", "listed & listed"),
     "a pair with two reasons is left out: ^ is true for one alone, | for one or both": [
@@ -119,4 +119,4 @@ variants.wrong(exercise, three_reasons, {
         ("near | listed | listed[:, None]", "near ^ (listed | listed[:, None])")],
     "of the reasons two are asked at once: any one of them is enough": (
         "near | listed | listed[:, None]", "near & (listed | listed[:, None])"),
-})  # fmt: skip
+}, of=three_reasons)  # fmt: skip

@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: one log_softmax and one gather serve all of them"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": LOOP},
     without={
         "loops_over_a_batch": "one result for all texts: what is stacked has another shape",
@@ -133,7 +133,7 @@ TOTAL, CHARACTERS = "bits.masked_fill(~counts, 0.0)", "widths[label].masked_fill
 RESULT = "total / characters"
 WIDE = "(widths[label] > 0)"
 EACH = f"({TOTAL}.sum(-1) / {CHARACTERS}.sum(-1))"
-variants.right(exercise, plain,
+variants.right(exercise,
     (TOTAL, "torch.where(counts, bits, 0.0)", CHARACTERS, "(widths[label] * counts)"),
     (LOG_P, "scores - scores.logsumexp(dim=-1, keepdim=True)", TOTAL, "bits[counts]",
      CHARACTERS, "widths[labels[counts]]"),
@@ -146,7 +146,7 @@ variants.right(exercise, plain,
      ".sum(-1)"),
     (LOG_P, "(x := scores - scores.amax(-1, keepdim=True)) - x.exp().sum(-1, keepdim=True).log()"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "-inf becomes a number, and a score may be lower than that: leave it": [
         (LOG_P, f"scores.nan_to_num(neginf={low}).log_softmax(dim=-1)")
         for low in ("-1e4", "-1e9")],

@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "tokens come one after another, and a loop over them is the task"},
@@ -299,7 +299,7 @@ MADE, TEXT = 'codecs.getincrementaldecoder("utf-8")(errors="replace")', (
 FLUSH, RETURN = 'text[-1] += decoder.decode(b"", final=True)', "return text"
 WHEN = f"    if text:\n        {FLUSH}\n"
 IN_ONE = "[decoder.decode(bytes(t), i == len(tokens)) for i, t in enumerate(tokens, 1)]"
-variants.right(exercise, plain,
+variants.right(exercise,
     (TEXT, IN_ONE, WHEN, ""),
     (TEXT, "[*map(decoder.decode, map(bytes, tokens))]", "if text:", "for _ in tokens[:1]:"),
     (MADE, 'codecs.lookup("utf8").incrementaldecoder("replace")'),
@@ -309,7 +309,7 @@ ALONE = (
     "in the next one"
 )
 LOST = "what is incomplete at the end is lost: show one U+FFFD for it, with the last token"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     ALONE: [
         (TEXT, '[bytes(token).decode(errors="replace") for token in tokens]'),
         (TEXT, "[decoder.decode(bytes(token), final=True) for token in tokens]")],
@@ -428,7 +428,7 @@ def by_bytes(data, broken=None):
 
 WITHOUT = "what waits is lost with the next token: add the token's bytes to it"
 BROKEN_OFF = "a beginning that is broken off is lost: it is shown as one U+FFFD"
-variants.wrong(exercise, with_what_waits, {
+variants.wrong(exercise, {
     "it waits until all bytes that have come are valid: after one that never will be, nothing more "
     "is shown": [(END, "len(waiting) - not_yet_valid(waiting)")],
     "it waits from the first byte on that is no character: one that can never become one is shown "
@@ -461,7 +461,7 @@ variants.wrong(exercise, with_what_waits, {
         NOW, "text.append(''.join(by_bytes(waiting[:end])))"),
     BROKEN_OFF: (
         NOW, "text.append(''.join(by_bytes(waiting[:end], broken='')))"),
-})  # fmt: skip
+}, of=with_what_waits)  # fmt: skip
 
 
 @exercise.mutant(
@@ -548,7 +548,7 @@ ANEW = (
     "the byte that breaks a character off is lost: look at it anew, because it may be a letter, or "
     "begin the next character"
 )
-variants.wrong(exercise, by_counting, {
+variants.wrong(exercise, {
     ANEW: [
         (BROKEN, "                need = 0\n                continue\n            if need:"),
         (BROKEN, "                need = 0\n                if byte >= 128:\n"
@@ -570,7 +570,7 @@ variants.wrong(exercise, by_counting, {
     "any byte is taken for one that follows: only those from 128 to 191 may": (
         "if need and not low <= byte <= high", "if False"),
     WITHOUT: ('        now = ""\n', '        now, need = "", 0\n'),
-})  # fmt: skip
+}, of=by_counting)  # fmt: skip
 
 
 @exercise.mutant(

@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compare all tokens with all tokens at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -112,7 +112,7 @@ PADDED = "torch.cat([tokens.new_full((1,), -1), tokens[:-1]])"
 # of several such keys of a query, the last one and the first
 LAST = "asked & (j == (j * asked).amax(-1, keepdim=True))"
 EARLIEST = "asked & (asked.long().cumsum(-1) == 1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (BEFORE, PADDED, ASKED, "match.tril()"),
     (ASKED, "torch.cat([match[:, :1] & (j[:, None] < 0), match[:, 1:]], dim=-1).tril()",
      ON_THEM, "(weights * asked).sum(dim=-1)"),
@@ -122,7 +122,7 @@ variants.right(exercise, plain,
     (MATCH, "torch.nn.functional.one_hot(before.unique(return_inverse=True)[1]).float()\n"
      "    match = (match @ match.T > 0.5)[(j + 1) % n]"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "8 bits have no room for large tokens, so that some that differ become equal": (
         MATCH, "before.to(torch.uint8) == tokens.to(torch.uint8)[:, None]"),
     "in float32, large tokens that differ become equal: compare whole numbers": (

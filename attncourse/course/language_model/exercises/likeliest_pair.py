@@ -13,7 +13,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "counting into dictionaries, token by token, is a good way"},
@@ -226,7 +226,7 @@ RATIO, ORDER = "Fraction(count, tokens[a] * tokens[b])", "(-ratio[pair], pair)"
 NEIGHBOURS = "pairwise(piece)"
 RESULT = "min(ratio, key=lambda pair: (-ratio[pair], pair), default=None)"
 EACH, MADE = "for piece, often in zip(pieces, times, strict=True):", "    ratio = {"
-variants.right(exercise, plain,
+variants.right(exercise,
     # times the number of all tokens: the same order
     (RATIO, "Fraction(count * tokens.total(), tokens[a]) / tokens[b]"),
     (RATIO, "Fraction(tokens[a] * tokens[b], count)", ORDER, "(ratio[pair], pair)"),
@@ -238,7 +238,7 @@ FLOATS = (
     "the ratios are rounded: two may tie that differ, or differ that tie. Compare them exactly, as "
     "fractions or by multiplying crosswise"
 )
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "pairs that tie are ordered as texts, in which 10 comes before 9: order them as numbers": (
         ORDER, "(-ratio[pair], str(pair))"),
     "a pair is made one number with too little room for the second token: keep both": (

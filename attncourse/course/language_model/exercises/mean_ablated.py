@@ -6,7 +6,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or positions: one mean for each head serves all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -86,7 +86,7 @@ CHOSEN, JOINED = "torch.where(named[:, None, None], mean, z)", "chosen.transpose
 RESULT = "joined @ w_o"
 HEADS = "range(z.shape[1])"
 ALL = "mean.expand_as(z)"
-variants.right(exercise, plain,
+variants.right(exercise,
     ("    named = torch.zeros(count, dtype=torch.bool, device=z.device)\n", "",
      NAMED, "named = torch.tensor([h in heads for h in range(count)], device=z.device)",
      MEAN, "z.transpose(1, 2).flatten(0, 1).mean(dim=0).unsqueeze(-2)"),
@@ -99,7 +99,7 @@ variants.right(exercise, plain,
     (CHOSEN, f"torch.stack([mean[0, h].expand(len(z), z.shape[2], -1) if h in heads else z[:, h]"
      f"\n        for h in {HEADS}], dim=1)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the named heads give nothing: here each gives its mean, so that what it always says stays": [
         (MEAN, "torch.zeros_like(z)"),
         (CHOSEN, "z", RESULT, "z[:, ~named].transpose(1, 2).flatten(-2) @ w_o.reshape(\n"
@@ -216,7 +216,7 @@ variants.wrong(exercise, plain, {
         (RESULT, "torch.stack([one @ w_o for one in joined])"),
         (MEAN, "(sum(z[:, :, i].mean(0) for i in range(z.shape[2])) / z.shape[2])[:, None]")],
 })  # fmt: skip
-variants.wrong(exercise, written_into_a_copy, {
+variants.wrong(exercise, {
     "an input changes, because z itself is written into: write into a copy": (
         "z.clone()", "z.detach()"),
-})  # fmt: skip
+}, of=written_into_a_copy)  # fmt: skip

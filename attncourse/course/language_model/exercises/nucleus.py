@@ -6,7 +6,8 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over rows or tokens: one sort and one cumulative sum serve all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -101,17 +102,6 @@ def likely(draw, v):
 
 
 @exercise.valid
-def plain(scores, p):
-    order = scores.argsort(dim=-1, descending=True, stable=True)
-    likely = scores.softmax(dim=-1).gather(-1, order)
-    before = likely.cumsum(dim=-1) - likely
-    kept = before < p
-    stays = torch.zeros_like(kept).scatter(-1, order, kept)
-    left = scores.masked_fill(~stays, -torch.inf)
-    return left.softmax(dim=-1)
-
-
-@exercise.valid
 def by_rank(scores, p):
     ranked = scores.sort(dim=-1, descending=True, stable=True)
     # how many sums are still below p, and one more
@@ -132,142 +122,139 @@ def back_by_the_inverse(scores, p):
     return sorted_weights.gather(-1, order.argsort(-1))
 
 
-ORDER = "scores.argsort(dim=-1, descending=True, stable=True)"
-LIKELY, BEFORE = "scores.softmax(dim=-1).gather(-1, order)", "likely.cumsum(dim=-1) - likely"
-KEPT, STAYS = "before < p", "torch.zeros_like(kept).scatter(-1, order, kept)"
-LEFT, RESULT = "scores.masked_fill(~stays, -torch.inf)", "left.softmax(dim=-1)"
 # the probabilities of what stays, as they are in the whole
 WHOLE = "(scores.softmax(dim=-1) * stays)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # all pairs: what is likelier, or as likely and earlier, comes before
-    (ORDER, "torch.arange(scores.shape[-1], device=scores.device)",
-     LIKELY, "scores.softmax(dim=-1)",
-     BEFORE, "((scores[..., None, :] > scores[..., :, None])\n"
-     "        | (scores[..., None, :] == scores[..., :, None]) & (order < order[:, None]))\n"
-     "    before = (before * likely[..., None, :]).sum(-1)", STAYS, "kept"),
+    "order = torch.arange(scores.shape[-1], device=scores.device)\n"
+    "likely = scores.softmax(dim=-1)\n"
+    "one, other = scores[..., :, None], scores[..., None, :]\n"
+    "sooner = (other > one) | (other == one) & (order < order[:, None])\n"
+    "before = (sooner * likely[..., None, :]).sum(-1)\n"
+    "stays = kept",
     # the order of the probabilities
-    ("    order", "    chances = torch.softmax(scores, dim=-1)\n    order",
-     ORDER, "chances.argsort(dim=-1, descending=True, stable=True)",
-     LIKELY, "chances.sort(dim=-1, descending=True, stable=True).values"),
-    (STAYS, "torch.empty_like(kept).scatter_(-1, order, kept)",
-     RESULT, f"{WHOLE} / {WHOLE}.sum(dim=-1, keepdim=True)"),
-    (BEFORE, "likely.flip(-1).cumsum(dim=-1).flip(-1)", KEPT, "before > 1 - p"),
-    (ORDER, "torch.sort(scores, dim=-1, descending=True, stable=True).indices",
-     KEPT, "(likely.cumsum(dim=-1) < p).roll(1, -1).index_fill(\n"
-     "        -1, torch.tensor([0], device=scores.device), True)"),
-    (LIKELY, "scores.gather(-1, order).softmax(dim=-1)",
-     BEFORE, "torch.cat([0 * likely[..., :1], likely.cumsum(dim=-1)[..., :-1]], dim=-1)",
-     LEFT, "torch.where(stays, scores, torch.finfo(scores.dtype).min)",
-     RESULT, "left.softmax(dim=-1) * stays"),
+    "chances = torch.softmax(scores, dim=-1)\n"
+    "order = chances.argsort(dim=-1, descending=True, stable=True)\n"
+    "likely = chances.sort(dim=-1, descending=True, stable=True).values",
+    "stays = torch.empty_like(kept).scatter_(-1, order, kept)\n"
+    f"return {WHOLE} / {WHOLE}.sum(dim=-1, keepdim=True)",
+    "before = likely.flip(-1).cumsum(dim=-1).flip(-1)\nkept = before > 1 - p",
+    "order = torch.sort(scores, dim=-1, descending=True, stable=True).indices\n"
+    "kept = (likely.cumsum(dim=-1) < p).roll(1, -1).index_fill(\n"
+    "    -1, torch.tensor([0], device=scores.device), True)",
+    "likely = scores.gather(-1, order).softmax(dim=-1)\n"
+    "before = torch.cat([0 * likely[..., :1], likely.cumsum(dim=-1)[..., :-1]], dim=-1)\n"
+    "left = torch.where(stays, scores, torch.finfo(scores.dtype).min)\n"
+    "return left.softmax(dim=-1) * stays",
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "all tokens stay: only the likeliest do, as many as it takes for probabilities that are p in "
-    "sum": [(KEPT, "before < 2"), (LIKELY, "scores.log_softmax(dim=-1).gather(-1, order)")],
+    "sum": ["kept = before < 2", "likely = scores.log_softmax(dim=-1).gather(-1, order)"],
     "the token that reaches p goes: with it, the probability is at least p, so it stays": [
-        (KEPT, "(likely.cumsum(dim=-1) < p) | (torch.arange(\n"
-         "        scores.shape[-1], device=scores.device) == 0)"),
-        (KEPT, "(likely.cumsum(dim=-1) <= p) | (before == 0)")],
+        "first = torch.arange(scores.shape[-1], device=scores.device) == 0\n"
+        "kept = (likely.cumsum(dim=-1) < p) | first",
+        "kept = (likely.cumsum(dim=-1) <= p) | (before == 0)"],
     "where the likeliest token has more than p no token stays: it stays in any case": [
-        (KEPT, "likely.cumsum(dim=-1) < p"), (KEPT, "likely.cumsum(dim=-1) <= p"),
-        (KEPT, "likely.cumsum(dim=-1) <= p",
-         RESULT, f"{WHOLE} / {WHOLE}.sum(dim=-1, keepdim=True).clamp(min=1e-9)")],
-    "one token too many stays: once p is reached, no more is needed": (
-        KEPT, "(before < p).roll(1, -1) | (before < p)"),
-    "the tokens are not sorted: those that stay are the likeliest": (
-        ORDER, "torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)"),
-    "the least likely tokens stay: begin with the largest score": (
-        ORDER, "scores.argsort(dim=-1, stable=True)"),
+        "kept = likely.cumsum(dim=-1) < p", "kept = likely.cumsum(dim=-1) <= p",
+        "kept = likely.cumsum(dim=-1) <= p\n"
+        f"return {WHOLE} / {WHOLE}.sum(dim=-1, keepdim=True).clamp(min=1e-9)"],
+    "one token too many stays: once p is reached, no more is needed":
+        "kept = (before < p).roll(1, -1) | (before < p)",
+    "the tokens are not sorted: those that stay are the likeliest":
+        "order = torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)",
+    "the least likely tokens stay: begin with the largest score":
+        "order = scores.argsort(dim=-1, stable=True)",
     "of equal scores the larger token stays: the smaller one comes first": [
-        (ORDER, "scores.shape[-1] - 1 - scores.flip(-1).argsort(\n"
-         "        dim=-1, descending=True, stable=True)"),
-        (ORDER, "scores.argsort(dim=-1, stable=True).flip(-1)")],
+        "order = scores.flip(-1).argsort(dim=-1, descending=True, stable=True)\n"
+        "likely = scores.softmax(dim=-1).gather(-1, order := scores.shape[-1] - 1 - order)",
+        "order = scores.argsort(dim=-1, stable=True).flip(-1)"],
     "all tokens that have the score of the last one stay: of equal ones, only as many as it takes":
-        (LEFT, "scores.masked_fill(\n        scores < scores.where(stays, torch.inf)"
-         ".amin(-1, keepdim=True), -torch.inf)"),
-    "no token stays of those that have the score of the last one: as many stay as it takes": (
-        LEFT, "scores.masked_fill((scores <= scores.where(stays, torch.inf).amin(-1, True))\n"
-        "        & (scores < scores.amax(-1, True)), -torch.inf)"),
-    "what stays is decided by rank, and each token has another place: take it back by scatter": (
-        STAYS, "kept"),
+        "last = scores.where(stays, torch.inf).amin(-1, keepdim=True)\n"
+        "left = scores.masked_fill(scores < last, -torch.inf)",
+    "no token stays of those that have the score of the last one: as many stay as it takes":
+        "last = scores.where(stays, torch.inf).amin(-1, keepdim=True)\n"
+        "goes = (scores <= last) & (scores < scores.amax(-1, keepdim=True))\n"
+        "left = scores.masked_fill(goes, -torch.inf)",
+    "what stays is decided by rank, and each token has another place: take it back by scatter":
+        "stays = kept",
     "gather with the order does not undo it: scatter takes each back to its own place": [
-        (STAYS, "kept.gather(-1, order)"),
-        (ORDER, "scores.softmax(dim=-1).argsort(dim=-1, descending=True, stable=True)",
-         STAYS, "kept.gather(-1, order)"),
-        (LEFT, "scores.gather(-1, order).masked_fill(~kept, -torch.inf)",
-         RESULT, "left.softmax(dim=-1).gather(-1, order)")],
-    "the probabilities come back in order of size: each belongs to its token": [
-        (LEFT, "scores.gather(-1, order).masked_fill(~kept, -torch.inf)")],
-    "the probabilities of what stays are as before: they sum to 1 again": (RESULT, WHOLE),
-    "they are divided by p: what stays may have more than that, so divide by its sum": (
-        RESULT, f"{WHOLE} / p"),
+        "stays = kept.gather(-1, order)",
+        "order = scores.softmax(dim=-1).argsort(dim=-1, descending=True, stable=True)\n"
+        "stays = kept.gather(-1, order)",
+        "left = scores.gather(-1, order).masked_fill(~kept, -torch.inf)\n"
+        "return left.softmax(dim=-1).gather(-1, order)"],
+    "the probabilities come back in order of size: each belongs to its token":
+        "left = scores.gather(-1, order).masked_fill(~kept, -torch.inf)",
+    "the probabilities of what stays are as before: they sum to 1 again": f"return {WHOLE}",
+    "they are divided by p: what stays may have more than that, so divide by its sum":
+        f"return {WHOLE} / p",
     "what goes keeps the probability 1 in a million or so: it has the score -inf": [
-        (LEFT, f"scores.masked_fill(~stays, scores.amin().item() - {low})") for low in ("5", "10")],
+        ("-torch.inf", f"scores.amin().item() - {low}") for low in ("5", "10")],
     "what goes gets the score 0, and still has weight: fill with -inf": ("-torch.inf", "0.0"),
     "scores may be lower than the number you fill with: fill with -inf": [
-        ("-torch.inf", "-100.0"), ("-torch.inf", "-1e3"), ("-torch.inf", "-1e9")],
-    "a p near 1 is taken for 1: add the probabilities up to it": (
-        KEPT, "(before < p) | (p >= 0.99)"),
+        ("-torch.inf", fill) for fill in ("-100.0", "-1e3", "-1e9")],
+    "a p near 1 is taken for 1: add the probabilities up to it":
+        "kept = (before < p) | (p >= 0.99)",
     "the scores are put in order in float32, where some become equal: take them as they are": (
-        ORDER, ORDER.replace("scores", "scores.float()")),
+        "scores.argsort", "scores.float().argsort"),
     hints.DETACHED: (
         "    order", "    if scores.shape[-1] == 1:\n"
         "        return torch.ones_like(scores)\n    order"),
-    "the scores of what goes become 0 by a product: it needs the score -inf": (
-        LEFT, "scores * stays"),
-    "p is taken for the least probability of a token: add the probabilities up": (
-        KEPT, "(likely >= p) | (before == 0)"),
-    "a token needs 1 - p here to stay: add the probabilities up, the likeliest first": (
-        KEPT, "(likely >= 1 - p) | (before == 0)"),
-    "what has p times the largest probability stays: add the probabilities up": (
-        KEPT, "likely >= p * likely[..., :1]"),
+    "the scores of what goes become 0 by a product: it needs the score -inf":
+        "left = scores * stays",
+    "p is taken for the least probability of a token: add the probabilities up":
+        "kept = (likely >= p) | (before == 0)",
+    "a token needs 1 - p here to stay: add the probabilities up, the likeliest first":
+        "kept = (likely >= 1 - p) | (before == 0)",
+    "what has p times the largest probability stays: add the probabilities up":
+        "kept = likely >= p * likely[..., :1]",
     "a share p of the vocabulary stays: it depends on the probabilities how many do": [
-        (KEPT, f"(torch.arange(scores.shape[-1], device=scores.device) < {many})\\\n"
-         "        .expand(scores.shape)")
+        "kept = (torch.arange(scores.shape[-1], device=scores.device) < "
+        f"{many}).expand(scores.shape)"
         for many in ("max(1, int(p * scores.shape[-1]))", "-(-p * scores.shape[-1] // 1)",
                      "max(1, round(p * scores.shape[-1]))")],
-    "the tokens that are likeliest together, up to 1 - p, stay: it is up to p": (
-        KEPT, "before < 1 - p + (p == 1)"),
+    "the tokens that are likeliest together, up to 1 - p, stay: it is up to p":
+        "kept = before < 1 - p + (p == 1)",
     "the tail stays, and the nucleus goes: it is the other way round": [
-        (KEPT, some) for some in (
-            "(before >= p) | (before == before[..., -1:])", "before >= p",
-            "likely.cumsum(dim=-1) >= p")],
-    "only the likeliest token stays: as many do as have p together": (
-        KEPT, "before == before[..., :1]"),
-    "the scores are added up: it is their probabilities that reach p": [
-        (LIKELY, "scores.gather(-1, order)")],
-    "the border is that of the first row: each row has its own": (
-        KEPT, "(before.reshape(-1, before.shape[-1])[0] < p).expand(before.shape)"),
-    "as many tokens stay in each row as in the one that needs most: each row has its own number": (
-        KEPT, "(before < p).reshape(-1, before.shape[-1]).any(0).expand(before.shape)"),
-    "the sum goes on from row to row: it begins anew in each": (
-        BEFORE, "(x := likely.flatten().cumsum(0) - likely.flatten()).reshape(likely.shape)"),
+        "kept = (before >= p) | (before == before[..., -1:])",
+        "kept = before >= p", "kept = likely.cumsum(dim=-1) >= p"],
+    "only the likeliest token stays: as many do as have p together":
+        "kept = before == before[..., :1]",
+    "the scores are added up: it is their probabilities that reach p":
+        "likely = scores.gather(-1, order)",
+    "the border is that of the first row: each row has its own":
+        "kept = (before.reshape(-1, before.shape[-1])[0] < p).expand(before.shape)",
+    "as many tokens stay in each row as in the one that needs most: each row has its own number":
+        "kept = (before < p).reshape(-1, before.shape[-1]).any(0).expand(before.shape)",
+    "the sum goes on from row to row: it begins anew in each":
+        "before = (likely.flatten().cumsum(0) - likely.flatten()).reshape(likely.shape)",
     "the sum runs over the rows: it runs over the tokens of each": (
         "cumsum(dim=-1)", "cumsum(dim=0)"),
-    "the softmax runs over the rows: it runs over the vocabulary": (
-        RESULT, "left.softmax(dim=0).nan_to_num(0.0)"),
-    "exp of a large score overflows: use softmax, which takes the largest away": (
-        LIKELY, "(scores.exp() / scores.exp().sum(-1, True)).gather(-1, order)"),
-    "exp of what stays overflows: use softmax, which takes the largest away": (
-        RESULT, "left.exp() / left.exp().sum(dim=-1, keepdim=True)"),
-    "these are logarithms: take the softmax": (RESULT, "left.log_softmax(dim=-1)"),
-    "these are scores: the softmax is missing": (RESULT, "left"),
-    "probabilities are taken for scores: a softmax of them is nearly flat": (
-        LEFT, "scores.softmax(-1).masked_fill(~stays, -torch.inf)"),
-    "a softmax of probabilities is taken, in which 0 does not stay 0: divide by their sum": (
-        RESULT, f"{WHOLE}.softmax(dim=-1)"),
+    "the softmax runs over the rows: it runs over the vocabulary":
+        "return left.softmax(dim=0).nan_to_num(0.0)",
+    "exp of a large score overflows: use softmax, which takes the largest away":
+        "likely = (scores.exp() / scores.exp().sum(-1, True)).gather(-1, order)",
+    "exp of what stays overflows: use softmax, which takes the largest away":
+        "return left.exp() / left.exp().sum(dim=-1, keepdim=True)",
+    "these are logarithms: take the softmax": "return left.log_softmax(dim=-1)",
+    "these are scores: the softmax is missing": "return left",
+    "probabilities are taken for scores: a softmax of them is nearly flat":
+        "left = scores.softmax(-1).masked_fill(~stays, -torch.inf)",
+    "a softmax of probabilities is taken, in which 0 does not stay 0: divide by their sum":
+        f"return {WHOLE}.softmax(dim=-1)",
     "each token is compared with p by itself: it is what the likeliest have in sum that reaches p":
-        (KEPT, "likely >= p"),
-    "this says which tokens stay: their probabilities are asked for": (
-        RESULT, "stays.to(scores.dtype)"),
-    "all tokens that stay get the same: they share the probability as before": (
-        RESULT, "stays / stays.sum(dim=-1, keepdim=True).to(scores.dtype)"),
-    "the likeliest comes back, and not what is drawn from": (RESULT, "left.argmax(dim=-1)"),
+        "kept = likely >= p",
+    "this says which tokens stay: their probabilities are asked for":
+        "return stays.to(scores.dtype)",
+    "all tokens that stay get the same: they share the probability as before":
+        "return stays / stays.sum(dim=-1, keepdim=True).to(scores.dtype)",
+    "the likeliest comes back, and not what is drawn from": "return left.argmax(dim=-1)",
     LOOP: [
-        (BEFORE, "sum(\n        torch.nn.functional.pad(likely[..., : -i - 1], (i + 1, 0))\n"
-         "        for i in range(scores.shape[-1]))"),
+        "before = sum(torch.nn.functional.pad(likely[..., : -i - 1], (i + 1, 0))\n"
+        "             for i in range(scores.shape[-1]))",
         ("    order", "    if scores.dim() > 1:\n"
-         "        return torch.stack([plain(row, p) for row in scores])\n    order")],
-    hints.CHANGES: (LEFT, "scores.detach().masked_fill_(~stays, -torch.inf) * 0 + "
-                    "scores.masked_fill(~stays, -torch.inf)"),
-    hints.BATCH: (LEFT, "torch.stack([*scores])[:, :].masked_fill(~stays, -torch.inf)"),
+         "        return torch.stack([nucleus(row, p) for row in scores])\n    order")],
+    hints.CHANGES: "left = scores.detach().masked_fill_(~stays, -torch.inf) * 0 + "
+        "scores.masked_fill(~stays, -torch.inf)",
+    hints.BATCH: "left = torch.stack([*scores])[:, :].masked_fill(~stays, -torch.inf)",
 })  # fmt: skip

@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or positions: one mask of lengths serves all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -135,7 +135,7 @@ COUNT, RESULT = "(lengths - 1).clamp(min=1)", "(nats / count).exp()"
 # rows and tokens of all n places
 PLACES = "torch.arange(n, device=tokens.device)"
 ALL_ROWS = ROWS.replace("[..., :-1, :]", "")
-variants.right(exercise, plain,
+variants.right(exercise,
     (ROWS, "scores[..., :-1, :].where(asked[..., None], 1.0)", KEPT, "(chosen * asked)"),
     (ROWS, "scores[..., :-1, :].nan_to_num(0.0, 0.0, 0.0)", KEPT, "chosen.where(asked, 0.0)"),
     (LOG_P, "rows - rows.logsumexp(dim=-1, keepdim=True)",
@@ -147,7 +147,7 @@ variants.right(exercise, plain,
     # a text that predicts nothing divides 0 by any number
     (COUNT, "(lengths - 1).where(lengths > 1, 7)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "scores are cut off at some size: they may be of any": (
         ROWS, f"{ROWS}.clamp(-1e4, 1e4)"),
     "what a token costs is cut off: it may be as unlikely as it wants": (

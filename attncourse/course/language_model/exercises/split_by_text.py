@@ -7,25 +7,12 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "windows are cut from lists, text by text"},
 )
-
-
-@exercise.stub
-def split_by_text(texts, length, held_out):
-    known = {token for _, tokens in texts for token in tokens}
-    windows = []
-    for _, tokens in texts:
-        tokens = [token if token in known else 1 for token in tokens]
-        windows += [tokens[i : i + length] for i in range(0, len(tokens), length)]
-    train, test = [], []
-    for number, window in enumerate(windows):
-        part = test if number % 10 in held_out else train
-        part.append(window)
-    return train, test
+split_by_text = exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -168,7 +155,7 @@ EACH, CUT = (
 )
 RETURN, ADD = "return train, test", f"part += {CUT}"
 BY_NUMBER = "for number, (year, tokens) in enumerate(texts):"
-variants.right(exercise, plain,
+variants.right(exercise,
     (PART, "(train, test)[year % 10 in held_out]",
      ADD, "for i in range(0, len(tokens), length):\n"
      "            part.append(tokens[i : i + length])"),
@@ -202,12 +189,12 @@ TOO_LITTLE = {
     "only the first window of each training text says what is known: all its tokens do":
         f"{{token {OF_TRAIN}[:length]}}",
 }  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     hint: [(KNOWN, known),
            (KNOWN, known, REPLACED, "token if part is train or token in known else 1")]
     for hint, known in TOO_LITTLE.items()
 })  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     OF_ALL: [
         (KNOWN, ALL), (REPLACED, "token"),
         (KNOWN, "{token for year, tokens in texts if year % 10 in held_out or True "
@@ -346,14 +333,14 @@ variants.wrong(exercise, plain, {
         ("    known", "    max(year for year, _ in texts)\n    known"),
         (RETURN, f"1 / len(train)\n    {RETURN}")],
 })  # fmt: skip
-variants.wrong(exercise, split_by_text, {
+variants.wrong(exercise, {
     BY_WINDOW: [
         (ALL, KNOWN),
         ("number % 10 in held_out", "number >= len(windows) * 9 // 10"),
         ("number % 10 in held_out", "number >= len(windows) * 9 // 10", ALL, KNOWN),
         ("enumerate(windows)", "enumerate(windows, 1)"),
         ("enumerate(windows)", "enumerate(windows, 1)", ALL, KNOWN)],
-})  # fmt: skip
+}, of=split_by_text)  # fmt: skip
 
 
 @exercise.mutant(BY_WINDOW)

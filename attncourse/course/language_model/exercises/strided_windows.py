@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "windows are cut from lists, one after another"},
@@ -176,7 +176,7 @@ FILL, FILL_LABELS = "row + [0] * (n - len(row))", "row + [-100] * (n - len(row))
 SIZE, RETURN = "size = len(tokens), n", "return tokens, labels"
 TOKENS = "torch.tensor(tokens, dtype=torch.int64).reshape(size)"
 LABELS = "torch.tensor(labels, dtype=torch.int64).reshape(size)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (STOP, "            if start and start - stride + length > len(read) - 1:\n"
      "                break\n", KNOWN, "(length - stride) * (start > 0)"),
     (READ, "following = text[1:]\n        read = text[: len(following)]",
@@ -195,7 +195,7 @@ def hidden(places):
     return (KNOWN, places, ROW, SHORT), (KNOWN, places, *NOTHING_NEW)
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "tokens that two windows read are predicted twice: the label counts in the first of them, and "
     "is -100 in the others": [*hidden("0")],
     "the first window of a text has to predict all its tokens: no other window does": [

@@ -8,7 +8,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -133,7 +133,7 @@ def changed(**new):
     return "TRIALS", f"[({parts}) for lengths, padding, dtype, large in TRIALS]"
 
 
-variants.right(exercise, plain,
+variants.right(exercise,
     (DRAWN, "scores, tokens = inputs(lengths, padding, dtype, large, 11, 3)"),
     (WANT, "losses.plain(*before, padding)"),
     (CLOSE, "if not (got - want).abs() <= 1e-4 * (1 + want.abs()):\n"
@@ -141,7 +141,7 @@ variants.right(exercise, plain,
     (WANT, "-(before[0][:, :-1].log_softmax(-1) * torch.nn.functional.one_hot(before[1][:, 1:], 7)"
      " * (before[1][:, 1:, None] != padding)).sum() / (before[1][:, 1:] != padding).sum()"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "it refuses nothing: call next_token_loss, assert what must hold, and catch none of the "
     "errors": [
         ("    for lengths", "    assert callable(next_token_loss)\n    return\n    for lengths"),

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over tokens: three sums over an axis serve all rows at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "a unigram that is rounded to halves is no distribution"},
 )
@@ -96,7 +96,7 @@ SINGLE, MIXED, RESULT = "unigram[..., None, :]", "counts + kinds * single", (
 # what the tokens that never followed a token have together in the unigram
 UNSEEN = "single.where(counts == 0, 0.0)"
 REST = f"{UNSEEN}.sum(-1, keepdim=True)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (KINDS, "counts.clamp(max=1).sum(dim=-1, keepdim=True)", SINGLE, "unigram.unsqueeze(-2)"),
     (RESULT, "mixed * (total + kinds).to(single).reciprocal()"),
     (RESULT, "counts / (total + kinds).to(single) + single * (kinds / (total + kinds).to(single))"),
@@ -104,7 +104,7 @@ variants.right(exercise, plain,
     (FULL, "torch.ones_like(total).maximum(v - (counts == 0).sum(dim=-1, keepdim=True))",
      "    total", "    v = counts.shape[-1]\n    total"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "1 is added to each count: T times the unigram is added": (
         MIXED, "counts + 0 * single + 1", RESULT, "mixed / (total + counts.shape[-1])"),
     "the unigram is added once: it is added T times, so many kinds of tokens followed": (
@@ -198,9 +198,9 @@ variants.wrong(exercise, plain, {
          "        for i in range(counts.shape[-1])], dim=-2)")],
     hints.BATCH: (SINGLE, "unigram[:, None, :]"),
 })  # fmt: skip
-variants.wrong(exercise, weighted, {
+variants.wrong(exercise, {
     "C is that of the whole table: each row has its own": (
         "share = total.to(unigram.dtype) / (total + kinds).clamp(min=1)",
         "pairs = total.sum(-2, keepdim=True).to(unigram.dtype)\n"
         "    share = (pairs / (pairs + kinds).clamp(min=1)).where(total > 0, 0.0)"),
-})  # fmt: skip
+}, of=weighted)  # fmt: skip

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, normalize
 
-from attncourse.cost import count, kept
+from attncourse.cost import count, saved_elements
 from attncourse.course.claim import (
     Measured,
     above,
@@ -245,7 +245,7 @@ def chunks_keep_the_least(g):
     times = {}
     for name, form in forms.items():
         q, *others = inputs(g, 512, 64)
-        times[name] = kept(lambda x, f=form, o=others: f(x, *o), q, others) / q.numel()
+        times[name] = saved_elements(lambda x, f=form, o=others: f(x, *o), q, others) / q.numel()
     bounds = above(8), above(64), above(64), below(6), below(6)
     measured = {name: (by, b) for (name, by), b in zip(times.items(), bounds, strict=True)}
     less = times["own backward pass"] / times["chunks"]

@@ -8,7 +8,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     without={"loops": "it is given sizes alone, and may try one length after the other"},
 )
@@ -55,12 +55,12 @@ def rounded_down(d, e, features):
 RECURRENT, RESULT = "features * (2 * e + 1)", "recurrent // softmax + 1"
 FIRST = "next((n for n in range(1, {}) if n * softmax > recurrent), None)"
 variants.right(
-    exercise, plain,
+    exercise,
     (RESULT, "-(-(recurrent + 1) // softmax)"),
     (RESULT, FIRST.format("recurrent + 2")),
     (RESULT, "next(n for n in count(1) if n * n * softmax > n * recurrent)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "at this length the counts may be equal: the recurrent form must take fewer": (
         RESULT, "max(1, -(-recurrent // softmax))"),
     "the least length is 1: here n begins at 2": (RESULT, f"max(2, {RESULT})"),

@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: cumsum adds up one after another by itself"
-exercise = Exercise.read(__file__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
 
 
 exercise.reference(causal_by_hand)
@@ -58,7 +58,7 @@ TOTAL, SUMS = "(phi_q * keys).sum(-1, keepdim=True)", "(phi_q[..., None, :] @ st
 LATER_STATES = "outer.flip(-3).cumsum(-3).flip(-3)"
 LATER_KEYS = "phi_k.flip(-2).cumsum(-2).flip(-2)"
 OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
-variants.right(exercise, plain,
+variants.right(exercise,
     # feature by feature: a loop over the width is none over positions
     (SUMS, f"sum(phi_q[..., c, None] * torch.cumsum({OF_C} * v, dim=-2) {EACH}",
      TOTAL, f"sum(phi_q[..., c, None] * torch.cumsum({OF_C}, dim=-2) {EACH}"),
@@ -73,7 +73,7 @@ variants.right(exercise, plain,
      SUMS, "(phi_q.unsqueeze(-1) * states).sum(dim=-2)",
      TOTAL, 'torch.einsum("...nd,...nd->...n", phi_q, keys).unsqueeze(-1)'),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "nothing is causal: every token sees the sum of all keys. Take a running sum": (
         STATES, "outer.sum(-3, keepdim=True)", KEYS, "phi_k.sum(-2, keepdim=True)"),
     "the normaliser counts the later keys too: it takes a running sum as well": (

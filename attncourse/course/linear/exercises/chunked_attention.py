@@ -7,7 +7,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
-exercise = Exercise.read(__file__, usual_hints={"loops": TOKENS})
+exercise = Exercise.read(__name__, usual_hints={"loops": TOKENS})
 
 
 @exercise.reference
@@ -75,7 +75,7 @@ SET = "s, z = s_new, z_new"
 AFTER = ("q @ s", "q @ s_new", "q @ z", "q @ z_new")
 exercise.stub(variants.edited(plain, *AFTER))
 variants.right(
-    exercise, plain,
+    exercise,
     ("q @ s", "q @ (s_new - k.mT @ x)", "q @ z", "q @ (z_new - k.sum(-2)[..., None])"),
     # running sums within a chunk
     ("near = (q @ k.mT).tril()",
@@ -86,7 +86,7 @@ variants.right(
     # its later tokens are taken out of what is read
     (*AFTER, ".tril()", ".triu(1).neg()"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "z still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[2:],
     "S still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[:2],
     "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     steps_allowed=3.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "rounded to halves, a decay may be 0 or 1"},
@@ -70,7 +70,7 @@ def steps_doubled(q, k, v, decay):
 
 DECAY, STEPS, POWERS = "decay[:, None, None]", "apart.clamp(min=0)", "decay[:, None, None] ** steps"
 TABLE, RESULT = "powers.tril()", "(q @ k.mT * table) @ v"
-variants.right(exercise, plain,
+variants.right(exercise,
     (POWERS, f"({DECAY}.log() * apart).masked_fill(apart < 0, -torch.inf).exp()", TABLE, "powers",
      "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)'),
     # of a later key the place in the row of powers is beyond them, where zeros are
@@ -80,7 +80,7 @@ variants.right(exercise, plain,
     (POWERS, "torch.pow(decay.reshape(-1, 1, 1), torch.where(apart < 0, 0, apart))",
      TABLE, "powers", "q @ k.mT", "(q @ k.transpose(-1, -2)).masked_fill(apart < 0, 0.0)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the decay changes nothing: its power is i - j, positive where the key lies before the query": (
         RESULT, "(q @ k.mT).tril() @ v"),
     "a token's own term is weakened already: the power is i - j, 0 for itself": (

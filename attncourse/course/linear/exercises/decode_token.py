@@ -10,7 +10,7 @@ from judge.variants import every
 LOOP = "it loops over the sentences: one product serves all of them"
 CHANGED = "the state that came in changes: whoever keeps it needs it as it was"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "changes_its_input": CHANGED},
 )
@@ -72,7 +72,7 @@ def state_and_normaliser_in_one(s, z, phi_q, phi_k, v):
 OUTER, KEY = "phi_k[..., :, None] * v[..., None, :]", "z + phi_k"
 SUMS, TOTAL = "(phi_q[..., None, :] @ s_new)[..., 0, :]", "(phi_q * z_new).sum(-1, keepdim=True)"
 RESULT = "s_new, z_new, sums / total"
-variants.right(exercise, plain,
+variants.right(exercise,
     (OUTER, 'torch.einsum("...d,...e->...de", phi_k, v)', KEY, "torch.add(z, phi_k)",
      SUMS, 'torch.einsum("...d,...de->...e", phi_q, s_new)',
      TOTAL, 'torch.einsum("...d,...d->...", phi_q, z_new).unsqueeze(-1)'),
@@ -87,7 +87,7 @@ variants.right(exercise, plain,
     (SUMS, "(phi_q[..., None] * s).sum(-2) + (phi_q * phi_k).sum(-1, keepdim=True) * v",
      TOTAL, "(phi_q * z).sum(-1, keepdim=True) + (phi_q * phi_k).sum(-1, keepdim=True)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the state is read before it is updated: the token sees itself, too": (
         "@ s_new", "@ s", "* z_new", "* z"),
     "S is read before it is updated, and z after: the token is part of both": ("@ s_new", "@ s"),

@@ -8,7 +8,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: one product gives all rows"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -64,7 +64,7 @@ RESULT = f"weights / {SUM}"
 HIDDEN = "weights.masked_fill(torch.ones_like(weights).triu(1).bool(), {})"
 # divided by their sum, these are a softmax
 EXP = "({0} - ({0}).amax(-1, keepdim=True)).exp()"
-variants.right(exercise, plain,
+variants.right(exercise,
     # what is the same for a whole row cancels
     (PRODUCTS, 'torch.einsum("...id,...jd->...ij", phi_q, phi_k) / q.shape[-1] ** 0.5',
      LOWER, HIDDEN.format("0.0")),
@@ -77,7 +77,7 @@ variants.right(exercise, plain,
      "    if", "    z = phi_k.cumsum(-2) if causal else phi_k.sum(-2, keepdim=True)\n    if",
      SUM, "(phi_q * z).sum(-1, keepdim=True)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "this is the softmax: linear attention takes products of features as they are": [
         (PRODUCTS, EXP.format("q @ k.mT / q.shape[-1] ** 0.5")),
         (PRODUCTS, EXP.format("q @ k.mT"))],

@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the tokens: set padding to 0, then sum over all positions"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -70,7 +70,7 @@ def picked_from_running_sums(phi_k, v, lengths):
 
 REAL, KEYS = "j < lengths[..., None]", "phi_k * real[..., None]"
 S, Z = "keys.mT @ v", "keys.sum(-2)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (S, 'torch.einsum("...nd,...ne->...de", keys, v)',
      Z, 'torch.einsum("...nd,...n->...d", phi_k, real.to(phi_k).expand(phi_k.shape[:-1]))'),
     (KEYS, "phi_k.masked_fill(~real[..., None], 0.0)\n    v = v.masked_fill(~real[..., None], 0.0)",
@@ -81,8 +81,8 @@ variants.right(exercise, plain,
 )  # fmt: skip
 EMPTY = "a prompt of length 0 has no token at length - 1: its state is zeros"
 AT_THE_LAST = ("(0, 0, 1, 0)", "(0, 0, 0, 0)", "lengths.expand", "(lengths - 1).expand")
-variants.wrong(exercise, picked_from_running_sums, {EMPTY: AT_THE_LAST})
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {EMPTY: AT_THE_LAST}, of=picked_from_running_sums)
+variants.wrong(exercise, {
     "the lengths change nothing: the padding may be in neither sum": (REAL, "j >= 0"),
     "z counts the padding: only S is without it": (Z, "phi_k.sum(-2)"),
     "S counts the padding: only z is without it": (S, "phi_k.mT @ v"),

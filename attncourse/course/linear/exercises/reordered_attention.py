@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over keys or queries: products of matrices take all of them at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -72,7 +72,7 @@ IF, PADDED = "    if padding", "phi_k * padding[..., None]"
 STATE, TOTAL = "phi_k.mT @ v", "phi_q @ phi_k.sum(-2)[..., None]"
 DIVISOR, RESULT = "total.masked_fill(total == 0, 1.0)", "phi_q @ state / divisor"
 OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
-variants.right(exercise, plain,
+variants.right(exercise,
     # feature by feature: a loop over the width is none over the positions
     (RESULT, f"sum(phi_q[..., c, None] * ({OF_C} * v).sum(-2, keepdim=True) {EACH} / divisor",
      TOTAL, f"sum(phi_q[..., c, None] * {OF_C}.sum(-2, keepdim=True) {EACH}"),
@@ -89,7 +89,7 @@ variants.right(exercise, plain,
      TOTAL, "(phi_q * phi_k.sum(-2, keepdim=True)).sum(-1, keepdim=True)",
      DIVISOR, "total + (total == 0)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the n x m matrix is built: multiply keys with values first, then the queries": (
         RESULT, "(phi_q @ phi_k.mT) @ v / divisor"),
     "the normaliser is missing: divide by the sum of the weights": (RESULT, "phi_q @ state"),

@@ -16,7 +16,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -92,7 +92,7 @@ DRAWN, COPY = "q, k, v = inputs(batch, n, m, dtype)", "[x.clone() for x in (q, k
 MEAN = "weights @ before[2] / weights.sum(-1, keepdim=True)"
 KIND = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
 NUMBERS, UNCHANGED = "assert close(got, want)", "assert all(map(torch.equal, (q, k, v), before))"
-variants.right(exercise, plain,
+variants.right(exercise,
     ("LENGTHS", "((False, 7, 4), (True, 21, 21))", "n, m, dtype)", "n, m, dtype, (5, 6), 3)"),
     (MEAN, "as_a_matrix(*before, causal)"),
     (KIND, "if got.shape != want.shape or got.dtype != want.dtype:\n"
@@ -109,7 +109,7 @@ NOTHING_REFUSED = (
 EXACT = "assert any(got.equal(form(*before, causal)) for form in ({},))"
 FORMS = [form.__name__ for form in (as_a_matrix, by_sums, token_by_token)]
 SOME = *combinations(FORMS, 1), *combinations(FORMS, 2)
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "no wrong number fails it: assert, against numbers worked out without linear_attention. What a "
     "test returns is not looked at, and a condition and a message in brackets are always true": [
         (KIND, "pass", NUMBERS, "agreed = torch.allclose(got, want)",

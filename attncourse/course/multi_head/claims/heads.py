@@ -59,7 +59,7 @@ def costs_of_heads(block: int, device: torch.device) -> list[float]:
 
     def cost(*heads: tuple[int, int]) -> float:
         with english.without(model, heads):
-            return english.surprisals(model, read)[0, english.place(english.KEPT)].item()
+            return english.surprisals(model, read)[0, english.token_index(english.TARGET)].item()
 
     whole, heads = cost(), range(english.attention_layers(model)[block].heads)
     return [cost((block, head)) - whole for head in heads]
@@ -75,7 +75,7 @@ def one_head_waits_for_a_word(g):
     block, head = WAITS
     weights = weights_of_the_model(g.device)[block, head]
     # the two tokens of the prefix stand before the pieces
-    asks, promise = (2 + english.place(one) for one in ("today", english.PROMISE))
+    asks, promise = (2 + english.token_index(one) for one in ("today", english.CUE))
     others = costs_of_heads(block, g.device)
     own = others.pop(head)
     return Measured(

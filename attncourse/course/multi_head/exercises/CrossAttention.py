@@ -11,7 +11,7 @@ from judge.variants import every
 
 LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": LOOP,
         "loops_over_a_batch": LOOP,
@@ -115,7 +115,7 @@ PROJECTED = "self.w_q(x), self.w_k(context), self.w_v(context)"
 ATTENTION = "from attncourse.dot_product import attention"
 SPLIT, SCALE, AXIS = "split(part, self.heads)", "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)"
 SOFTMAX, JOIN, LAST = "softmax(scores, mask)", "join(weights @ v)", "return self.w_o(out)"
-variants.right(exercise, Plain,
+variants.right(exercise,
     (SPLIT, "part.unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXIS, "mask",
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     # joining and w_o in one: each head meets its own columns of w_o
@@ -125,9 +125,9 @@ variants.right(exercise, Plain,
      'torch.einsum("...jc,dc->...jd", context, self.w_v.weight)'),
     (f"out = {JOIN}", f"{ATTENTION}\n        out = join(attention(q, k, v, mask))"),
 )  # fmt: skip
-variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
-variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
-variants.wrong(exercise, Plain, {
+variants.calling(exercise, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o are nn.Linear without a bias, "
     "all give d_model numbers, and w_k and w_v read d_context of them": (every(", bias=False"), ""),
     "super().__init__() is missing: nothing can be put on a module before it": (

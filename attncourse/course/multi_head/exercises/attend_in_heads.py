@@ -11,7 +11,7 @@ from judge.exercise import Case, Exercise
 
 FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": "it loops over the heads: they are an axis, and one product serves them all",
         "axes_from_the_front": FROM_THE_FRONT,
@@ -94,7 +94,7 @@ def by_einsum_without_a_swap(q, k, v, heads, mask=None):
 
 INPUTS, SPLIT, JOIN = "(q, k, v))", "split(x, heads)", "join(weights @ v)"
 SCALE, AXIS, SOFTMAX = "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)", "softmax(scores, mask)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (SPLIT, "torch.stack(x.tensor_split(heads, dim=-1), dim=-3)",
      JOIN, "torch.cat((weights @ v).unbind(-3), dim=-1)"),
     (SPLIT, "x.reshape(-1, x.size(-2), heads, x.size(-1) // heads).permute(0, 2, 1, 3)"
@@ -104,9 +104,9 @@ variants.right(exercise, plain,
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     (INPUTS, "(q * (heads / q.shape[-1]) ** 0.5, k, v))", f" / {SCALE}", ""),
 )  # fmt: skip
-variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
-variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
-variants.wrong(exercise, plain, {
+variants.calling(exercise, "softmax", ways.SOFTMAXES | ways.LOW)
+variants.calling(exercise, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, {
     "the scale is that of the whole width: a head's score has d / heads terms": (
         SCALE, "(heads * q.shape[-1]) ** 0.5"),
     "the scores are not scaled: divide by the root of a head's width": (f" / {SCALE}", ""),

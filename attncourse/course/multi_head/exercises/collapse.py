@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 LOOP = "it loops over the matrices: a norm over the last two axes takes all at once"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={
         "loops": LOOP,
@@ -62,7 +62,7 @@ def plain(x):
 MEAN, REST, WHOLE, RETURN = "x.mean(dim=-2, keepdim=True)", "norm(rest)", "norm(x)", "return share"
 GUARD = "torch.where(whole > 0, whole, 1.0)"
 ROWS = REST, "rest.norm(dim=-1)", WHOLE, "x.norm(dim=-1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (f"x - {MEAN}", "x.var(dim=-2, correction=0).sum(-1)", WHOLE, "x.square().mean(-2).sum(-1)",
      REST, "rest", RETURN, f"{RETURN}.sqrt()"),
     (GUARD, "whole", RETURN, "return share.nan_to_num(0.0)"),
@@ -72,7 +72,7 @@ variants.right(exercise, plain,
     (REST, "((x.unsqueeze(-2) - x.unsqueeze(-3)).square().sum((-3, -2, -1)) "
      "/ (2 * x.shape[-2])).sqrt()"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the root is missing: divide norms, not their squares": (RETURN, f"{RETURN}.square()"),
     "it is not divided by the norm of x: twice as large rows are as much alike": (
         f" / {GUARD}", ""),

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "loops": "it loops over the heads: they are an axis, and one product serves them all"
     },
@@ -49,7 +49,7 @@ def plain(w_v, w_o, heads):
 CUT, PRODUCT = "unflatten(0, (heads, -1))", "rows.mT @ columns"
 EVERY_SO_MANY = "unflatten(0, (-1, heads)).transpose(0, 1)"
 ROWS, COLUMNS = f"w_v.{CUT}", f"w_o.mT.{CUT}"
-variants.right(exercise, plain,
+variants.right(exercise,
     # the others hidden
     ("    return", "    heads = torch.eye(heads, dtype=torch.bool, device=w_v.device)\n"
      "    hidden = ~heads.repeat_interleave(rows.shape[1], dim=1)\n    return",
@@ -65,7 +65,7 @@ variants.right(exercise, plain,
     (ROWS, "torch.stack(w_v.tensor_split(heads))",
      COLUMNS, "torch.stack(w_o.tensor_split(heads, dim=1)).mT"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "this is the matrix for column vectors: a row x comes first, and meets w_v before w_o": (
         PRODUCT, f"({PRODUCT}).mT"),
     "w_v is cut by its columns: it is (out, in), and the heads are in its output": (

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the heads: index with all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -64,14 +64,15 @@ INNER, OUTER = "w.unflatten(0, (heads, -1))[keep]", "w_o.unflatten(1, (heads, -1
 STAYS = f"torch.isin(torch.arange(heads, device=w_q.device), {KEEP})"
 WIDTH = "w_q.shape[0] // heads"
 ROWS = "keep[:, None] * width + torch.arange(width, device=w_q.device)"
-variants.right(exercise, plain, (f"    keep = {KEEP}\n", "", RESULT, "return [w_q, w_k, w_v, w_o]"))
-variants.right(exercise, rows_selected,
+variants.right(exercise, (f"    keep = {KEEP}\n", "", RESULT, "return [w_q, w_k, w_v, w_o]"))
+variants.right(exercise,
     ("return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]", "every = torch.eye(heads).to(w_q)\n"
      "    select = torch.kron(every[keep], torch.eye(width).to(w_q))\n"
      "    return select @ w_q, select @ w_k, select @ w_v, w_o @ select.mT"),
     (ROWS, "torch.arange(w_q.shape[0], device=w_q.device).reshape(heads, -1)[keep]"),
+    of=rows_selected,
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "w_o loses rows: its input, the joined heads, is in its columns": (
         f"{OUTER}.flatten(1)", "w_o.unflatten(0, (heads, -1))[keep].flatten(0, 1)"),
     "w_q, w_k and w_v lose columns: their output, cut into heads, is in their rows": (
@@ -126,10 +127,10 @@ variants.wrong(exercise, plain, {
     "the input changes: write into a copy, not into w_o itself": (
         f"{OUTER}.flatten(1)", f"{OUTER}.flatten(1) + 0 * w_o.zero_().sum()"),
 })  # fmt: skip
-variants.wrong(exercise, rows_selected, {
+variants.wrong(exercise, {
     "the width of a head is taken from d_model: in a layer pruned before, it is rows / heads": (
         WIDTH, "w_q.shape[1] // heads", "flatten()", "flatten().clamp(max=w_q.shape[0] - 1)"),
     "the width of a head is d_model through the heads that stay: divide by heads": (
         WIDTH, "w_q.shape[0] // len(keep)", "flatten()", "flatten() % w_q.shape[0]"),
     hints.DEVICE: (every(", device=w_q.device"), ""),
-})  # fmt: skip
+}, of=rows_selected)  # fmt: skip

@@ -10,20 +10,8 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
-
-
-@exercise.stub
-def self_attention_of_batch(x, w_q, w_k, w_v, lengths, heads):
-    q, k, v = (
-        (x @ w.T).unflatten(-1, (heads, -1)).transpose(-3, -2)  # (batch, heads, n, d / heads)
-        for w in (w_q, w_k, w_v)
-    )
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-    mask = words[:, None, :]
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1).masked_fill(~mask, 0.0)
-    return (weights @ v).transpose(-3, -2).flatten(-2)
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -83,7 +71,7 @@ def plain(x, w_q, w_k, w_v, lengths, heads):
 
 MASK, SPLIT, JOIN = "words[:, None, None, :]", "split(x @ w.T, heads)", "join(weights @ v)"
 SOFTMAX, QUERIES = "softmax(scores, mask)", "words[:, None, :, None]"
-variants.right(exercise, plain,
+variants.right(exercise,
     (SPLIT, "torch.nn.functional.linear(x, w).unflatten(-1, (heads, -1))",
      "q @ k.mT / q.shape[-1] ** 0.5", 'torch.einsum("bihc,bjhc->bhij", q, k) * q.size(-1) ** -0.5',
      SOFTMAX, "torch.where(mask, scores, -1e30).softmax(-1) * mask",
@@ -97,7 +85,7 @@ variants.right(exercise, plain,
      JOIN, f"{JOIN}.where(lengths[:, None, None] > 0, 0.0)"),
 )  # fmt: skip
 FILL = "scores may be smaller than the number you fill with: fill with -inf"
-variants.calling(exercise, plain, "softmax", dict.fromkeys((
+variants.calling(exercise, "softmax", dict.fromkeys((
     masked.fill_with_minus_thousand, masked.small_fill_and_zeros,
     masked.large_fill_and_zeros), FILL,
 ) | {way: masked.WAYS[way] for way in (
@@ -112,8 +100,8 @@ variants.calling(exercise, plain, "softmax", dict.fromkeys((
     masked.uniform_for_an_empty_row:
         "a sentence of length 0 attends to padding: it should get zeros",
 })  # fmt: skip
-variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
-variants.wrong(exercise, plain, {
+variants.calling(exercise, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, {
     "the mask covers queries: it is the keys that are words or padding": (MASK, QUERIES),
     "the weights are no longer transposed: they are (out, in), so leave x @ w.T": (
         "x @ w.T", "x @ w"),

@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__, usual_hints={"loops": "it loops over the heads: one product mixes all of them"}
+    __name__, usual_hints={"loops": "it loops over the heads: one product mixes all of them"}
 )
 
 
@@ -91,7 +91,7 @@ RESCALED = (
     "    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n"
     "        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
 )
-variants.right(exercise, plain,
+variants.right(exercise,
     (MIXED, f'torch.einsum("...hic,...hjc,hg->...gij", q, k, mix) / {SCALE}',
      "weights @ v", 'torch.einsum("...gij,...gjc->...gic", weights, v)'),
     (MIXED, "(scores.movedim(-3, -1) @ mix).movedim(-1, -3)"),
@@ -99,8 +99,8 @@ variants.right(exercise, plain,
     (MIXED, "(scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)"),
     (f" / {SCALE}", "", MIX, ", mix * q.size(-1) ** -0.5)"),
 )  # fmt: skip
-variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
-variants.wrong(exercise, plain, {
+variants.calling(exercise, "softmax", ways.SOFTMAXES | ways.LOW)
+variants.wrong(exercise, {
     "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
     "the mix is turned round: its rows are the heads before, its columns those after": [
         (MIX, ", mix.mT)"), (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],

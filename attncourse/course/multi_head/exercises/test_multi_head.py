@@ -14,7 +14,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -58,7 +58,7 @@ DRAWN, AFTER, LIKE, APART = known.DRAWN, known.AFTER, known.LIKE, known.APART
 START, FORMULA = "    for batch", "in_heads(*before, heads=heads)"
 OWN = "multi_heads.plain(*before[:3], heads, before[3])"
 ONE_MASK = (MASKS, "(None, lambda *n: some_keys(*n[-2:]).expand(n))")
-variants.right(exercise, plain,
+variants.right(exercise,
     (FORMULA, OWN),
     (DRAWN, f"{DRAWN}, sizes=(3, 6, 5, 7), large=9000.0, seed=5", "HEADS", "(4, 3)"),
     (CLOSE, f"if not ({LIKE[7:]}):\n                raise TypeError(got.shape)\n"
@@ -69,7 +69,7 @@ variants.right(exercise, plain,
      "            alone = torch.cat([multi_head(*one, 1, before[3]) for one in parts], dim=-1)\n"
      "            close(alone, want)\n            close(got, alone)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, known.WRONG_TESTS | {
+variants.wrong(exercise, known.WRONG_TESTS | {
     # the first query has large scores
     "only the first query is compared: a wrong row below it passes": (
         CLOSE, f"{LIKE}\n            close(got[..., 0, :], want[..., 0, :])"),

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 
 CHANGES = "the input changes: x + ... makes a new tensor, x += ... does not"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "changes_its_input": CHANGES,
         "loops": "it loops over the positions: the layers take all of them at once",
@@ -83,7 +83,7 @@ COUNT, SHARE = "torch.arange(n, dtype=x.dtype, device=x.device)", "count / self.
 ENCODING, MADE, SUM = "self.out(inner.tanh())", "super().__init__()\n", "x + encoding"
 LAYERS = "nn.Linear(1, hidden), nn.Linear(hidden, d)"
 FIRST = "torch.linspace(0, 1, self.length + 1, dtype=x.dtype, device=x.device)[1]"
-variants.right(exercise, Network,
+variants.right(exercise,
     (MADE, f"{MADE}        self.between = nn.Tanh()\n", "inner.tanh()", "self.between(inner)",
      SHARE, f"{FIRST} * count", SUM, "encoding.expand_as(x) + x"),
     ("self.hidden(t[:, None])", "torch.outer(t, self.hidden.weight[:, 0]) + self.hidden.bias",
@@ -91,7 +91,7 @@ variants.right(exercise, Network,
     (COUNT, "torch.ones_like(x[..., 0]).cumsum(-1) - 1", "[:, None]", "[..., None]"),
 )  # fmt: skip
 
-variants.wrong(exercise, Network, {
+variants.wrong(exercise, {
     "the positions are not divided by length: the network's input is t / length": (
         " / self.length", ""),
     "it draws random numbers: the same input must give the same result": (

@@ -10,7 +10,7 @@ CHANGES = "the input changes: x + table makes a new tensor, x += table does not"
 SINGLE = "you compute in float32: stay in the dtype of x"
 DOUBLE = "the result is always float64: rates, kept from an earlier call or not, follow x's dtype"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={
         "always_float64": DOUBLE,
         "float32_inside": SINGLE,
@@ -18,16 +18,7 @@ exercise = Exercise.read(
         "loops": "it loops over the tokens: one table serves all of them",
     },
 )
-
-
-@exercise.stub
-def encode_chunk(x, start):
-    n, d = x.shape[-2:]
-    positions = torch.arange(start + n, dtype=x.dtype, device=x.device)
-    rates = 10000 ** (-torch.arange(0, d, 2, dtype=x.dtype, device=x.device) / d)
-    angles = positions[:, None] * rates
-    table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d]
-    return x + table[:n]
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -77,7 +68,7 @@ def filled_up_in_front(x, start):
 
 ALL = ("torch.arange(n,", "torch.arange(start + n,", " + start", "")
 CUT, PAIR, JOIN = "rows[:, :d]", "[angles.sin(), angles.cos()]", ", -1).flatten(-2)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (*ALL, CUT, "rows[start : start + n, :d]"), (*ALL, CUT, "rows[-n:, :d]"),
     # the table turned by start
     (" + start", "", "    rows", "    turn = start * 10000 ** -(even / d)\n    rows",
@@ -85,7 +76,7 @@ variants.right(exercise, plain,
      "angles.cos() * turn.cos() - angles.sin() * turn.sin()]"),
 )  # fmt: skip
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "start is taken away: the positions begin at start, and grow": ("+ start", "- start"),
     "the chunk begins one position too late: its first token stands at start": (
         "+ start", "+ start + 1"),
@@ -137,11 +128,11 @@ variants.wrong(exercise, plain, {
 })  # fmt: skip
 variants.wrong(
     exercise,
-    filled_up_in_front,
     {
         "the whole table comes back: only the rows of the chunk are asked for": (
             "[..., start:, :]",
             "",
         )
     },
+    of=filled_up_in_front,
 )

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": "it loops over the tokens: an index permutes all of them at once"},
 )
@@ -79,7 +79,7 @@ FROBENIUS = (
     *(f"out{NORM}", "torch.linalg.matrix_norm(out)"),
 )
 EYE = "torch.eye(len(order), dtype=out.dtype, device=out.device)"
-variants.right(exercise, plain,
+variants.right(exercise,
     FROBENIUS, (every(NORM), ".flatten(-2).norm(dim=-1)"),
     # put back, instead of permuting both
     (APART, "torch.empty_like(out)\n    apart[..., order, :] = permuted_out\n    apart -= out"),
@@ -88,7 +88,7 @@ variants.right(exercise, plain,
 )  # fmt: skip
 
 RETURN = "return gap"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the permutation is the inverse one: row i of the permuted output belongs to order[i]": [
         (WANT, "out[..., order.argsort(), :]"), (APART, "permuted_out[..., order, :] - out")],
     "permute only f(x): compare f(x[order]), as it is given, with f(x)[order]": [

@@ -6,7 +6,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     without={"loops": "it goes over rows, and the longer mask has no more of them"},
 )
@@ -60,7 +60,7 @@ def plain(mask):
 
 COUNT, FILL, RETURN = "mask.cumsum(-1)", "before.masked_fill(~mask, 0)", "return before"
 PLACES = (COUNT, "torch.ones_like(mask).cumsum(-1)")
-variants.right(exercise, plain,
+variants.right(exercise,
     (COUNT, "torch.ones(mask.shape[-1], mask.shape[-1], device=mask.device).triu(1)",
      "count - 1", "mask.float() @ count", FILL, "(before * mask).long()"),
     (COUNT, "torch.arange(mask.shape[-1], device=mask.device)", FILL, "before.where(mask, 0)",
@@ -70,7 +70,7 @@ variants.right(exercise, plain,
     ("count - 1", "count - mask.long()"), (*PLACES, "- 1", "- 1 - (~mask).cumsum(-1)"),
 )  # fmt: skip
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "words count from 1: the first word has position 0": (" - 1", ""),
     "roll brings the last word to the front: shift in a 0": (
         COUNT, "mask.roll(1, -1).cumsum(-1)", " - 1", ""),

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 LOOP = "it loops over the offsets: all matrices can be made at once"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops_over_a_batch": LOOP},
     without={
         "loops": "it goes over rows, and the longer offsets have no more of them",
@@ -87,7 +87,7 @@ BLOCKS = "blocks(cosine, sine, -sine, cosine)"
 DIAGONAL = "torch.diag_embed(cosine.repeat_interleave(2, dim=-1))"
 SINES = "beside(torch.stack([sine, 0 * sine], -1).flatten(-2))"
 GENERATOR = "offset[..., None, None] * blocks(0 * rates, rates, -rates, 0)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # rows and columns compared
     (BLOCKS, "[x.repeat_interleave(2, -1)[..., None] for x in (cosine, sine)]\n"
      "    place = torch.arange(d, device=offset.device)\n"
@@ -103,7 +103,7 @@ variants.right(exercise, plain,
 )  # fmt: skip
 
 ANGLES = "offset[..., None] *"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs": (
         "sine, -sine,", "-sine, sine,"),
     "the sines have the same sign: expand cos(a + b) once more, one of them is minus": [

@@ -12,7 +12,7 @@ DOUBLE = (
     "the result is always float64: rates, even kept from an earlier call, follow positions' dtype"
 )
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"always_float64": DOUBLE, "float32_inside": SINGLE},
     without={"loops": "it goes over rows, and the longer positions have no more of them"},
 )
@@ -72,7 +72,7 @@ def column_by_column(positions, d):
 PAIR, JOIN, CUT = "[angles.sin(), angles.cos()]", "torch.stack(pair, -1).flatten(-2)", "[..., :d]"
 PLACE, FOLLOWS = "positions[..., None]", "dtype=positions.dtype, device=positions.device"
 COMPLEX = "torch.polar(torch.ones_like(angles), angles)"
-variants.right(exercise, plain,
+variants.right(exercise,
     ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [z.imag, z.real]"),
     # a cosine is a sine moved
     ("(0, d, 2,", "(d,", "even / d", "(even - even % 2) / d",
@@ -83,7 +83,7 @@ variants.right(exercise, plain,
 )  # fmt: skip
 
 ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "sine and cosine are exchanged: even columns, the first one too, hold sines": (
         PAIR, "[angles.cos(), angles.sin()]"),
     "all sines come first, then all cosines: they should alternate, column by column": (
@@ -137,4 +137,4 @@ variants.wrong(exercise, plain, {
         "return columns", "return torch.stack([row for row in columns.unbind(-2)], -2)"),
     DOUBLE: (FOLLOWS, "dtype=torch.float64"),
 })  # fmt: skip
-variants.wrong(exercise, written_into_columns, {ODD: ("[..., : d // 2]", "")})
+variants.wrong(exercise, {ODD: ("[..., : d // 2]", "")}, of=written_into_columns)

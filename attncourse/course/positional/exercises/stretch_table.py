@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": "it loops over the rows: work out the places of all rows at once"},
 )
 
@@ -68,7 +68,7 @@ SHARE = "(place - low)[:, None]"
 MIXED = "(1 - share) * table[low] + share * table[high]"
 TURNED = "share * table[low] + (1 - share) * table[high]"
 AWAY = "place[:, None] - torch.arange({}, device=table.device)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # lerp, in whole numbers
     (PLACE, "torch.arange(n, device=table.device) * last\n    steps = max(n - 1, 1)",
      "place.floor().long()", "place // steps", MIXED, "torch.lerp(table[low], table[high], share)",
@@ -79,7 +79,7 @@ variants.right(exercise, plain,
 )  # fmt: skip
 
 NEAREST = "rows are repeated: between two rows of the table, mix them"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the last row is never reached: n rows have n - 1 steps between them": (
         PLACE, f"{COUNT} * last / n"),
     "the last row comes too early: between max_n rows there are max_n - 1 steps": (
@@ -127,7 +127,7 @@ variants.wrong(exercise, plain, {
     "a place is rounded to just above the last row: keep the index within the table": (
         PLACE, f"{COUNT} * (last / max(n - 1, 1))", HIGH, "place.ceil().long()"),
 })  # fmt: skip
-variants.wrong(exercise, resized, {
+variants.wrong(exercise, {
     "the ends move: the first row must stay the first, and the last the last": (
         "corners=True", "corners=False"),
     NEAREST: ('mode="linear", align_corners=True', 'mode="nearest"'),
@@ -142,4 +142,4 @@ variants.wrong(exercise, resized, {
         "rows[0]", "rows.squeeze()"),
     "n divided by max_n is rounded, and a row may be missing: give the size itself": (
         "size=n", "scale_factor=n / len(table)"),
-})  # fmt: skip
+}, of=resized)  # fmt: skip

@@ -10,7 +10,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 from judge.variants import every
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -71,7 +71,7 @@ NUMBERS = (
     "torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (2 * (j // 2) / d)) "
     "for j in range(d)] for t in range(n)]).double()"
 )
-variants.right(exercise, plain,
+variants.right(exercise,
     (SIZES, "((1, 4), (200, 9), (3, 10), (7, 1))"), (WANT, NUMBERS),
     # exceptions of its own
     (SHAPE, "if got.shape != want.shape:\n            raise TypeError(f'got {got.shape}')",
@@ -84,7 +84,7 @@ def looking_at(part, before=SHAPE):
     return before, f"got, want = got{part}, want{part}\n        {before}"
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "it refuses nothing: call encode, assert what must hold, and catch none of the errors": [
         (START, f"    assert callable(encode)\n    return\n{START}"), errors_caught(plain)],
     "it runs encode, but asserts nothing: compare the numbers": (SHAPE, "", DTYPE, "", CLOSE, ""),

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 NO_BATCH = "it expects a fixed number of axes: heads may have any leading axes, or none"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     steps_allowed=3.0,
     usual_hints={"batch_axis_assumed": NO_BATCH},
@@ -134,16 +134,16 @@ def rows_of_the_heads_until_nothing_is_new(heads):
 
 
 SQUARE = "(reach @ reach).clamp(max=1)"
-variants.right(exercise, paths_doubled,
+variants.right(exercise,
     ("itself.float() + parent.float()", "itself | parent", SQUARE,
-     "(reach.double() @ reach.double()) > 0", "reach > 0\n", "reach\n"),
+     "(reach.double() @ reach.double()) > 0", "reach > 0\n", "reach\n"), of=paths_doubled,
 )  # fmt: skip
 
 RETURN, SELF, START = "return mask", "(place == place[:, None])", "    node = place."
 WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
 MARK = "| (node[..., None] == place)"
 UP = "heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "a token does not see itself: it is allowed, too": (RETURN, f"return mask & ~{SELF}"),
     "a token sees no more than its head: go on while any is below a root": (
         WHILE, "for _ in range(1):"),
@@ -206,11 +206,11 @@ variants.wrong(exercise, plain, {
         (RETURN, "rows = []\n    for row in mask.unbind(-2):\n        rows.append(row)\n"
          "    return torch.stack(rows, -2)")],
 })  # fmt: skip
-variants.wrong(exercise, paths_doubled, {
+variants.wrong(exercise, {
     "numbers of paths outgrow int64: after each product keep only whether there is one": (
         "reach > 0", "torch.matrix_power((itself | parent).long(), heads.shape[-1]) > 0"),
     "numbers of paths become infinite, and infinity times 0 is NaN: after each product keep only "
     "whether there is one": (SQUARE, "reach @ reach"),
     "the reach is doubled too seldom: the top of a long chain is not reached": [
         ("bit_length()", "bit_length() - 1"), ("bit_length()", "bit_length() - 2")],
-})  # fmt: skip
+}, of=paths_doubled)  # fmt: skip

@@ -11,7 +11,7 @@ from judge.variants import every
 LOOP = "it loops over the sentences: one step serves them all"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     forbidden=TORCH_RECURRENCE,
     usual_hints={
         "axes_from_the_front": "the thirds are cut from the second axis: cut the last one, "
@@ -85,7 +85,7 @@ GATES = "(x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()"
 MIX, LAST = "(1 - z) * candidate + z * state", "self.bias_hh.chunk(3)[2]"
 THIRDS = "zip(self.weight_ih.chunk(3), self.bias_ih.split(len(self.bias_ih) // 3), strict=True)"
 variants.right(
-    exercise, Cell,
+    exercise,
     (MIX, "torch.lerp(candidate, state, z)"),
     (READ, f"(nn.functional.linear(x, *third) for third in {THIRDS})",
      "chunk(3, dim", "split(len(self.bias_hh) // 3, dim"),
@@ -102,7 +102,7 @@ PARAMETERS = (
     "its parameters should be weight_ih (3h, d), weight_hh (3h, h), bias_ih (3h,) and bias_hh "
     "(3h,), each an nn.Parameter of that name"
 )
-variants.wrong(exercise, Cell, {
+variants.wrong(exercise, {
     "the gates have changed places: the first third is r, the second z": ("r, z =", "z, r ="),
     "candidate and old state have changed places: z is the weight of the old state": (
         MIX, "z * candidate + (1 - z) * state"),

@@ -11,7 +11,7 @@ LOOP = (
 )
 CHANGES = "x changes, or wants a gradient from now on, wherever it is used: ask it of a copy of x"
 exercise = Exercise.read(
-    __file__, differentiable=False, usual_hints={"changes_its_input": CHANGES, "loops": LOOP}
+    __name__, differentiable=False, usual_hints={"changes_its_input": CHANGES, "loops": LOOP}
 )
 
 
@@ -111,7 +111,7 @@ ALL = (JACOBIAN, "torch.func.jacrev(layer)(x)")
 NORM = "found.square().sum(dim=(0, 2)).sqrt()"
 MARKED, GRADIENT = "    x = x.detach().requires_grad_()\n    found", "torch.autograd.grad"
 variants.right(
-    exercise, plain,
+    exercise,
     # a loop over the width is none over the positions
     ("    found", MARKED, JACOBIAN,
      f"torch.stack([{GRADIENT}(one, x, retain_graph=True)[0] for one in layer(x)[-1]])"),
@@ -142,7 +142,7 @@ def by_backward(layer, x):
     return squares.sqrt().flip(0)
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "gradients are left in the layer's weights: torch.autograd.grad gives that of x alone":
         by_backward,
     "the order is that of the positions: lag 0 is the last one, so turn it round": (".flip(0)", ""),

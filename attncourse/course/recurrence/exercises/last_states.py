@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -63,7 +63,7 @@ INSIDE = "(torch.arange(states.shape[-2], device=states.device) < lengths[..., N
 IS_LAST = "(torch.arange(1, states.size(-2) + 1, device=states.device) == lengths[..., None])"
 START = "torch.arange(lengths.numel(), device=states.device).view_as(end) * states.shape[-2]"
 variants.right(
-    exercise, plain,
+    exercise,
     (END, "lengths", FILL, "", "states.gather", f"{IN_FRONT}.gather"),
     (PICKED, f"states.where({IS_LAST}[..., None], 0).sum(dim=-2)", FILL, ""),
     (PICKED, f'torch.einsum("...t,...th->...h", {IS_LAST}.to(states.dtype), states)', FILL, ""),
@@ -75,7 +75,7 @@ EMPTY = "a sequence of length 0 has no last token: give it zeros"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ROWS = "states[torch.arange(len(states), device=states.device), lengths - 1]"
 ONE_BY_ONE = "one[end - 1] if end > 0 else 0 * one[0] for one, end in zip(states, {}, strict=True)"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     LAST: [(PICKED, "states[..., -1, :]"), (PICKED, "states[..., -1, :]", FILL, "")],
     "all sequences are read at the end of the longest: each has a length of its own": (
         END, "(lengths.max() - 1).clamp(min=0).expand_as(lengths)"),

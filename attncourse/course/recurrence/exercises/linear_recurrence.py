@@ -9,7 +9,7 @@ from judge.variants import every
 
 LOOP = "it loops over the positions: let the reach double, and take all of them at once"
 DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"
-exercise = Exercise.read(__file__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -83,11 +83,11 @@ def pairs_joined_and_taken_apart(a, b):
 
 
 # what has read all there is before it needs its factor no more
-variants.right(exercise, plain, ("value=1.0", "value=0.0"))
+variants.right(exercise, ("value=1.0", "value=0.0"))
 START, END = "    reach, n =", "return b"
 JOIN_A, JOIN_B = "        a = a * factor\n", "        b = b + a * before\n"
 BEFORE, FACTOR = "pad(b, (0, 0, reach, 0))", "pad(a, (0, 0, reach, 0), value=1.0)"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "a changes before b has read it: b needs the factors of this turn, not the next": (
         JOIN_B, "", JOIN_A, JOIN_A + JOIN_B),
     "a stays as it was: with each turn it spans twice as many steps": (JOIN_A, ""),
@@ -114,13 +114,13 @@ variants.wrong(exercise, plain, {
 COUNTED = (
     "size(-2)", "size(1)", every("[..., "), "[:, ", every(", :]"), "]", every("dim=-2"), "dim=1",
 )  # fmt: skip
-variants.wrong(exercise, put_together_from_two_parts, {
+variants.wrong(exercise, {
     # the second differs where the axis is shorter than the reach
     hints.FRONT: [
         COUNTED, ("size(-2)", "size(-2)", *COUNTED[2:], every(":-reach"), ": b.size(1) - reach")],
     "no gradient flows through the joined factors: nothing may be detached": (
         "dim=-2)\n        reach", "dim=-2).detach()\n        reach"),
-})  # fmt: skip
+}, of=put_together_from_two_parts)  # fmt: skip
 
 
 @exercise.mutant(DIVIDES)
@@ -139,7 +139,7 @@ def read_while_written(a, b):
     return b
 
 
-variants.wrong(exercise, divided_by_the_product, {
+variants.wrong(exercise, {
     DIVIDES: [
         ("b / product", "b / (product + 1e-12)"), ("b / product", "b / product.clamp(min=1e-12)")],
     "by logarithms the signs get lost, and 0 has none: a may be 0 or negative": (
@@ -148,11 +148,11 @@ variants.wrong(exercise, divided_by_the_product, {
     "a factor of 0 or below has no logarithm: multiply the factors themselves": (
         "product = a.cumprod(-2)", "logs = a.log().cumsum(-2)",
         "product * (b / product)", "logs.exp() * (b * (-logs).exp())"),
-})  # fmt: skip
-variants.wrong(exercise, read_while_written, {
+}, of=divided_by_the_product)  # fmt: skip
+variants.wrong(exercise, {
     "the input changes: make new tensors in each turn": (
         "1, a.clone(), b.clone()", "1, a, b", every(":-reach, :]"), ":-reach, :].clone()"),
     "it writes over numbers that autograd still needs: make new tensors in each turn": [
         ("*= a[..., :-reach, :]", "*= a[..., :-reach, :].clone()"),
         ("+= a[", "= b[..., reach:, :] + a[", "*= a", "= a[..., reach:, :] * a")],
-})  # fmt: skip
+}, of=read_while_written)  # fmt: skip

@@ -11,7 +11,7 @@ LOOP = "it loops over the sentences too: one step serves them all"
 WITHIN = "beside the loop over the tokens there is another: a step is done on whole tensors"
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     forbidden=TORCH_RECURRENCE,
     steps_allowed=5.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
@@ -81,7 +81,7 @@ ORDERS = [("f, g, o =", f"{one} =") for one in TURNED]
 FUNCTIONS = [("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("f.sigmoid()", "f.tanh()")]
 LINEAR = "torch.nn.functional.linear"
 variants.right(
-    exercise, plain,
+    exercise,
     (NEW, "new + gate * (cell - new)"),
     # the gate itself turned round
     (NEW, "cell + gate * (new - cell)", "f.sigmoid()", "(-f).sigmoid()"),
@@ -98,7 +98,7 @@ variants.right(
      "    states =", "    weights = torch.cat([w_ih, w_hh], dim=1)\n    states =",
      "chunk(3, dim=-1)", "unflatten(-1, (3, -1)).unbind(-2)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the gates have changed places: their order f, g, o was right": ORDERS,
     "what has changed was right, and the bug is still there: it is in the shares of the cell": [
         (*way, *BUG) for way in (

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the positions: a product of matrices serves all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -103,12 +103,12 @@ EYE = "torch.eye(len(reads), dtype=torch.bool, device=reads.device)"
 COUNTED, UP = "range(1, layers + 1)", "(reads.double() @ known.double()) > 0"
 # the layers counted in which a position is unknown
 variants.right(
-    exercise, plain,
+    exercise,
     ("known.long() - 1", "0 * known.long()",
      "        known =", "        steps += ~known\n        known =", UP, f"({UP}) | known",
      f"torch.where({NOTED}, k, steps)", "steps", END, f"{END}.masked_fill(~known, -1)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "rows and columns have changed places: entry (i, j) is the path from j to i": (END, f"{END}.T"),
     "the way back counts as well: reads[i, j] says that i reads j, not that j reads i": (
         START, f"    reads = reads | reads.T\n{START}"),

@@ -6,7 +6,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -51,7 +51,7 @@ def plain(x, lengths):
 INDEX = "torch.where(inside, ends - 1 - t, t)"
 PICKED = "x.gather(-2, index[..., None].expand(x.shape))"
 variants.right(
-    exercise, plain,
+    exercise,
     (INDEX, "(ends - 1 - t) * inside + t * ~inside",
      PICKED, "torch.take_along_dim(x, index.unsqueeze(-1), dim=-2)"),
     (PICKED, "(index[..., None] == t).to(x.dtype) @ x"),
@@ -63,7 +63,7 @@ WHOLE = "the padding comes to the front: turn round only as many tokens as `leng
 OFF = "it is off by one: the first token of the result is the one at length - 1"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ONE_BY_ONE = "torch.cat([one[:end].flip(0), one[end:]]) for one, end in zip(x, {}, strict=True)"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     WHOLE: [
         (PICKED, "x.flip(-2)"), (PICKED, "torch.where(inside[..., None], x.flip(-2), x)"),
         (PICKED, "torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)"),

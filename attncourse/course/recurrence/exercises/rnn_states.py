@@ -19,7 +19,7 @@ ONCE = (
     "sentences, and n steps are enough"
 )
 exercise = Exercise.read(
-    __file__,
+    __name__,
     forbidden=TORCH_RECURRENCE,
     steps_allowed=5.0,
     usual_hints={"axes_from_the_front": COUNTED, "loops": ONCE},
@@ -75,7 +75,7 @@ BEGIN, STACK = "zeros if first is None else first", "torch.stack(states, dim=-2)
 TOKENS, LIST = "x.unbind(-2)", "states, state = [], start"
 NOTE = "        states.append(state)\n"
 variants.right(
-    exercise, plain,
+    exercise,
     # inputs multiplied before the loop, and states written into one tensor
     (LIST, "read, state = torch.nn.functional.linear(x, w_x, b), start\n"
      "    states = read.new_zeros(read.shape)",
@@ -90,7 +90,7 @@ variants.right(
 )  # fmt: skip
 TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
 FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     TRANSPOSED: [("w_h.mT", "w_h"), ("w_x.mT", "w_x")],
     "the state before the first token has the width of a token: a state has width h": (
         "len(b)", "x.shape[-1]"),

@@ -9,7 +9,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 from judge.variants import every
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -94,7 +94,7 @@ PAIRS = "zip(gradients(rnn, before), gradients(by_hand, before), strict=True)"
 GRADIENTS = "assert all(torch.allclose(a, b, rtol=bound, atol=bound) for a, b in pairs)"
 NO_GRADIENTS = (PAIRS, "None", GRADIENTS, "")
 variants.right(
-    exercise, plain,
+    exercise,
     (CASES, "((3, 2, 2), torch.float64), ((), torch.float32)",
      GIVEN, "inputs(*batch, sizes=(7, 5, 2), dtype=dtype, seed=5)"),
     (every("by_hand"), "by_torch"),
@@ -116,7 +116,7 @@ REFUSES = (
     "it refuses what is right, too: run it on a network that you trust, such as torch.nn.RNN "
     "with batch_first=True. Its own loop may be wrong, or the tolerance too small"
 )
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     NOTHING_REFUSED: [(CASES, "()"), errors_caught(plain)],
     "it compares, but nothing comes of it: assert that the numbers agree": (
         *NO_GRADIENTS, every("assert "), ""),

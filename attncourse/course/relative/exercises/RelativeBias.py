@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: look all rows up at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -85,7 +85,7 @@ TABLE = "nn.Parameter(torch.zeros(2 * reach + 1, heads))"
 AT = "rows(n, m, self.reach, scores.device)"
 BIAS, RESULT = "found.movedim(-1, 0)", "scores + bias"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(self.table)).to(scores.dtype)"
-variants.right(exercise, Plain,
+variants.right(exercise,
     (TABLE, "nn.Parameter(torch.randn(2 * reach + 1, heads) * 0.02)",
      AT, "torch.arange(m, device=scores.device)\n        reach = len(self.table) // 2\n"
      "        at = (at - at[m - n :].unsqueeze(1) + reach).clamp(0, 2 * reach)",
@@ -97,9 +97,9 @@ variants.right(exercise, Plain,
     # a loop over the table is none over the positions
     (RESULT, "scores + sum(x[:, None, None] * (at == r) for r, x in enumerate(self.table))"),
 )  # fmt: skip
-variants.calling(exercise, Plain, "rows", WAYS | CACHED_WAYS)
+variants.calling(exercise, "rows", WAYS | CACHED_WAYS)
 LATER = "rows(n, m, m, scores.device) > m"
-variants.wrong(exercise, Plain, {
+variants.wrong(exercise, {
     "the table has a row for each offset and a column for each head: (2 reach + 1, heads)": [
         ("2 * reach + 1, heads", "heads, 2 * reach + 1", "self.table[at]", "self.table.T[at]"),
         ("+ 1, heads", "+ 1, 1")],

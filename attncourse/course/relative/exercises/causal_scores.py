@@ -7,16 +7,8 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: the skew moves all rows at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
-
-
-@exercise.stub
-def causal_scores(q, r):
-    n = q.shape[-2]
-    products = q @ r.mT
-    padded = torch.nn.functional.pad(products, (0, 1))
-    skewed = padded.flatten(-2)[..., n:].unflatten(-1, (n, n))
-    return skewed.tril()
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -70,13 +62,13 @@ def by_lookup(q, r):
 
 
 # one row of r for each pair
-variants.right(exercise, by_lookup, (
+variants.right(exercise, (
     "(q @ r.mT).gather(-1, at.expand(*q.shape[:-1], n))",
-    'torch.einsum("...id,...ijd->...ij", q, r[..., at, :])'))  # fmt: skip
+    'torch.einsum("...id,...ijd->...ij", q, r[..., at, :])'), of=by_lookup)  # fmt: skip
 PRODUCTS, PAD, RESULT = "q @ r.mT", "pad(products, (1, 0))", "skewed.tril()"
 SKEW = "padded.flatten(-2)[..., n:].unflatten(-1, (n, n))"
 LOWER = "torch.ones(n, n, dtype=torch.bool, device=q.device).tril()"
-variants.right(exercise, plain,
+variants.right(exercise,
     (PAD, "torch.cat([torch.zeros_like(products[..., :1]), products], dim=-1)",
      SKEW, "padded.reshape(*q.shape[:-2], n + 1, n)[..., 1:, :]",
      RESULT, f"torch.where({LOWER}, skewed, 0.0)"),
@@ -93,7 +85,7 @@ variants.right(exercise, plain,
 )  # fmt: skip
 LEFT, AGAIN = "(1, 0)", "n:][..., : n * n]"
 ABOVE = "torch.ones_like(skewed).triu(1).bool()"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "above the diagonal the skew leaves numbers of the next row: keep the tril": (RESULT, "skewed"),
     "the diagonal is lost: a query scores its own position, too, so keep j = i": (
         RESULT, "skewed.tril(-1)"),

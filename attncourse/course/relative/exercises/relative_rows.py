@@ -14,7 +14,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the positions: subtract all of them at once"
-exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -48,7 +48,7 @@ exercise.valid(rows)
 
 
 RESULT = "offset.clamp(-reach, reach) + reach"
-variants.right(exercise, rows,
+variants.right(exercise,
     # query i sees m entries of the same line, each query from one place further to the left
     (RESULT, "torch.arange(1 - m, n, device=device).clamp(-reach, reach).unfold(0, m, 1).flip(0) "
      "+ reach"),
@@ -60,9 +60,9 @@ variants.right(exercise, rows,
     (RESULT,
      "offset.where(offset > -reach, -reach).minimum(j.new_tensor(reach)).add(reach).long()"),
 )  # fmt: skip
-variants.wrong(exercise, rows, WRONG)
-variants.wrong(exercise, rows, WRONG_WITH_A_CACHE)
-variants.wrong(exercise, rows, {
+variants.wrong(exercise, WRONG)
+variants.wrong(exercise, WRONG_WITH_A_CACHE)
+variants.wrong(exercise, {
     "the reach is a fixed number: it is an argument": (RESULT, RESULT.replace("reach", "3")),
     "rows and columns are exchanged: a row is a query, a column a key": (RESULT, f"({RESULT}).mT"),
     "there is one row for each query and one column for each key: (n, m)": [

@@ -7,7 +7,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one product and one lookup serve all pairs"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -58,7 +58,7 @@ def plain(q, k, a_k):
 
 LOOKED_UP, RESULT = "(q @ a_k.mT).gather(-1, index)", "(content + relative) / d**0.5"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(a_k)).to(q.dtype)"
-variants.right(exercise, plain,
+variants.right(exercise,
     ("    reach =", "    q = q / q.size(-1) ** 0.5\n    reach =", RESULT, "content + relative",
      "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)',
      LOOKED_UP, 'torch.take_along_dim(torch.einsum("...id,rd->...ir", q, a_k), '
@@ -76,8 +76,8 @@ variants.right(exercise, plain,
     (LOOKED_UP, "(q[..., None, :] * a_k).sum(-1).gather(-1, index)"),
     (LOOKED_UP, "(q @ a_k.mT)[..., torch.arange(n, device=q.device)[:, None], at]"),
 )  # fmt: skip
-variants.calling(exercise, plain, "rows", WAYS)
-variants.wrong(exercise, plain, {
+variants.calling(exercise, "rows", WAYS)
+variants.wrong(exercise, {
     "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
     "the scores are divided by d, not by its square root": ("d**0.5", "d"),
     "the square root is rounded: divide by the number itself": ("d**0.5", "int(d**0.5)"),

@@ -7,7 +7,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -64,7 +64,7 @@ def plain(weights, a_v):
 SUMS, RESULT, ADDED = "zeros.scatter_add(-1, index, weights)", "sums @ a_v", "index, weights)"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(a_v)).to(weights.dtype)"
 ONE_ROW = "weights.masked_fill(at != r, 0.0).sum(-1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     ("    index =", "    at = at + len(a_v) * torch.arange(n, device=at.device)[:, None]\n"
      "    index =", "index = at.expand(weights.shape)", "index = at.flatten()",
      "*weights.shape[:-1], len(a_v)", "*weights.shape[:-2], n * len(a_v)", SUMS,
@@ -78,8 +78,8 @@ variants.right(exercise, plain,
     # n x n numbers at a time, however wide the table is
     (RESULT, "torch.stack([(weights * one[at]).sum(-1) for one in a_v.unbind(-1)], dim=-1)"),
 )  # fmt: skip
-variants.calling(exercise, plain, "rows", WAYS)
-variants.wrong(exercise, plain, {
+variants.calling(exercise, "rows", WAYS)
+variants.wrong(exercise, {
     # of several writes to one place, the last counts: the first key from the right
     "keys that share a row overwrite each other: their weights add up": ("scatter_add", "scatter"),
     "keys that share a row are averaged: their weights add up": [

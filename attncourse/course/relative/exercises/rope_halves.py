@@ -8,7 +8,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one product makes all the angles"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -77,7 +77,7 @@ HALVES, RESULT = "x.chunk(2, dim=-1)", "torch.cat([left, right], dim=-1)"
 LEFT, RIGHT = "a * cos - b * sin", "a * sin + b * cos"
 NEIGHBOURS = "x[..., 0::2], x[..., 1::2]"
 SIDE_BY_SIDE = "torch.stack([left, right], -1).flatten(-2)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (SPEEDS, "1.0 / 10000 ** (torch.arange(0, d, 2, device=x.device).to(x.dtype) / d)",
      ANGLES, 'torch.einsum("...n,c->...nc", positions.to(x.dtype), frequencies)',
      RESULT, "x * torch.cat((cos, cos), -1) + torch.cat((-b, a), -1) * torch.cat((sin, sin), -1)"),
@@ -95,7 +95,7 @@ variants.right(exercise, plain,
 )  # fmt: skip
 TABLE = "(torch.arange({size}, device=x.device)[:, None] * frequencies)[positions]"
 COUNT, OF_INTEGERS = "torch.arange(x.shape[-2], device=x.device)", (" dtype=x.dtype,", "")
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "these are pairs of neighbours: here column c goes with column c + d/2": (
         HALVES, NEIGHBOURS, RESULT, SIDE_BY_SIDE),
     "neighbours go in and halves come out: a pair comes back where it was": (HALVES, NEIGHBOURS),

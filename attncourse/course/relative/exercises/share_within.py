@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: compare all distances at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "rounded to halves, a row of weights would not sum to 1"},
@@ -82,7 +82,7 @@ def plain(weights, reach):
 
 NEAR, INSIDE = "distance <= reach", "(weights * near).sum((-2, -1))"
 ANY, RESULT = "weights.any(-1)", "inside / attending.clamp(min=1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # every row that attends sums to 1
     ("weights * near", "torch.where(near, weights, 0.0)", NEAR, "distance < reach + 1",
      ANY, "weights", RESULT, "inside / torch.where(attending > 0, attending, 1.0)",
@@ -105,7 +105,7 @@ def leaving(rows):
     return "weights * near", f"weights * near * ({rows})[..., None]"
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "a row counts only where all its weights are above 0: one of them is enough": (
         ANY, "weights.all(-1)"),
     "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),

@@ -7,7 +7,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, offsets or sentences: one index_add serves all pairs"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -52,7 +52,7 @@ def cut_anew(x):
 
 PLACES, SUMS = "j - j[:, None] + n - 1", "sums.index_add(-1, places.flatten(), x.flatten(-2))"
 SHORT = ("2 * n - 1)", "n)")
-variants.right(exercise, plain,
+variants.right(exercise,
     (SUMS, "sums.movedim(-1, 0).index_put((places,), x.movedim((-2, -1), (0, 1)), True)"
      ".movedim(0, -1)"),
     # a sum of windows
@@ -63,10 +63,10 @@ variants.right(exercise, plain,
     # the diagonals turned over
     (PLACES, "j + j[:, None]", "x.flatten", "x.flip(-2).flatten"),
 )  # fmt: skip
-variants.right(exercise, cut_anew,
-    ("(n - 1, 0)", "(0, n - 1)", "(0, n))", "(n, 0))", ":-1].sum(-2)", "1:].sum(-2)"),
+variants.right(exercise,
+    ("(n - 1, 0)", "(0, n - 1)", "(0, n))", "(n, 0))", ":-1].sum(-2)", "1:].sum(-2)"), of=cut_anew,
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the offset is taken the other way round: it is key minus query, column minus row": (
         "j - j[:, None]", "j[:, None] - j"),
     "row plus column is the same along the wrong diagonals: take column minus row; when you recut, "
@@ -110,9 +110,9 @@ variants.wrong(exercise, plain, {
         (SUMS, "torch.stack([x.diagonal(i, -2, -1).sum(-1) for i in range(1 - n, n)], dim=-1)"),
         (SUMS, "sum(pad(x[..., i, :], (n - 1 - i, i)) for i in range(n))")],
 })  # fmt: skip
-variants.wrong(exercise, cut_anew, {
+variants.wrong(exercise, {
     "the zeros stand on the wrong side: pad n - 1 of them on the left of each row": (
         "(n - 1, 0)", "(0, n - 1)"),
     "cut to the width they had, the rows do not move: the new rows are one longer": (
         "pad(pad(x, (n - 1, 0)).flatten(-2), (0, n))", "pad(x, (n - 1, 1)).flatten(-2)"),
-})  # fmt: skip
+}, of=cut_anew)  # fmt: skip

@@ -8,7 +8,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 from judge.variants import every
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -56,7 +56,7 @@ KIND = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
 NUMBERS = "assert got.equal(want)"
 EDGES = "assert got[0].equal(want[0]) and got[:, 0].equal(want[:, 0])"
 GOT, ROW = "got = relative_index(n, reach)", "offset.clamp(-reach, reach) + reach"
-variants.right(exercise, plain,
+variants.right(exercise,
     ("in SIZES", "in [(n, reach) for n in (1, 2, 7, 12) for reach in (0, 1, 4, 20)]"),
     (ROW, "(offset[..., None] >= torch.arange(1 - reach, reach + 1)).sum(-1)"),
     (every("assert"), "if not (", "want.dtype)", "want.dtype)): raise TypeError(got.dtype)",
@@ -64,7 +64,7 @@ variants.right(exercise, plain,
     # what a lookup in the unit vectors gives: one 1 for each pair, in the right place
     (KIND, "got, want = (torch.nn.functional.one_hot(rows, 50) for rows in (got, want))"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "it refuses nothing: call relative_index, assert what must hold, and catch none of the errors":
         [("    for n", "    assert callable(relative_index)\n    return\n    for n"),
          errors_caught(plain)],

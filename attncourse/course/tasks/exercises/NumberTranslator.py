@@ -12,7 +12,7 @@ from attncourse.data.numbers import END, START, name
 from attncourse.dot_product import attention, padding_mask
 from attncourse.positional import SinusoidalEncoding
 from attncourse.relative import RelativeAttention
-from attncourse.stored import assigned, halves
+from attncourse.stored import read_script, unpack_half
 from attncourse.train import seeded
 from attncourse.transformer import (
     Causal,
@@ -39,11 +39,11 @@ def trained():
 @cache
 def known():
     """The weights that whoever has the course has: those above, and those of a page's figure."""
-    return trained(), halves(assigned(PACKAGE / "figures/translator/weights.js"))
+    return trained(), unpack_half(read_script(PACKAGE / "figures/translator/weights.js"))
 
 
 exercise = Capstone.read(
-    __file__,
+    __name__,
     forbidden=("num2words", "attncourse.data.numbers"),
     examples=(*range(1, 100), 100, 101, 10**3, 10**6, 2 * 10**6, 10**9, 2 * 10**9),
     languages=("english", "german"),

@@ -7,7 +7,7 @@ from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or words: one argmax serves all of them"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP},
     without={
@@ -144,7 +144,7 @@ ROOTED = (
 )  # fmt: skip
 NAN_AS_0 = "weights.where(~weights.isnan(), 0.0)"
 PLACE = "parents.clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (HIDDEN, "torch.where(allowed, weights, -torch.ones_like(weights))",
      COUNT, "right.transpose(-1, -2).reshape(-1, heads).sum(0)"),
     (MOST, "(weights.nan_to_num(0.0) * word - 2 * (~allowed).to(weights.dtype)).max(-1).indices",
@@ -155,7 +155,7 @@ variants.right(exercise, plain,
     (MOST, f"{HIDDEN}.argsort(-1, descending=True)[..., 0]",
      COUNT, "right.movedim(-2, 0).flatten(1).count_nonzero(-1)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the word itself is not hidden: the most attended other word is asked for": (
         ALLOWED, "word & (j == j)"),
     "the keys of padding are not hidden: they are no words": [

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: compare whole tensors, and loop over the groups at most"
 exercise = Exercise.read(
-    __file__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
 
 
@@ -115,7 +115,7 @@ GROUP = "torch.bucketize(lengths, torch.tensor(bounds, device=lengths.device))"
 ALL = "group.bincount(minlength=count)"
 SHARE = f"group[right].bincount(minlength=count) / {ALL}"
 variants.right(
-    exercise, plain, by_the_first_mistake,
+    exercise, by_the_first_mistake,
     # the stop itself is compared, so that it does not matter whose it is
     ("stops = targets == stop", "stops = written == stop"),
     (GROUP, "sum((lengths > bound).long() for bound in bounds)",
@@ -132,7 +132,7 @@ variants.right(
      "    written = written.masked_fill(ends.cumsum(-1) > ends.long(), stop)\n    stops =",
      RIGHT, "(written == targets.masked_fill(after, stop)).all(-1)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "whole rows are compared: what follows the target's stop does not count": [
         (RIGHT, "(written == targets).all(-1)")],
     "the stop does not count here: a text that goes on in its place is wrong": (

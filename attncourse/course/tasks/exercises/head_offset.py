@@ -8,7 +8,7 @@ from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts, positions or offsets: one index_add serves all pairs"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP},
     without={
@@ -139,7 +139,7 @@ OTHERWISE = OFFSET, "at[..., 0] - (n - 1)", SHARE, "sums.gather(-1, at)[..., 0] 
 LOOKING = SUMS.replace("whole.flatten(-2)",
     "(kept == kept.amax(-1, True)).logical_and(kept > 0).to(kept)\n"
     "        .reshape(-1, heads, n * n).sum(0)")  # fmt: skip
-variants.right(exercise, plain,
+variants.right(exercise,
     (SUMS, 'torch.einsum("hij,ijp->hp", whole, torch.eye(2 * n - 1).to(whole)[place])'),
     (SUMS, "whole.new_zeros(heads, 2 * n - 1).scatter_add(\n"
      "        -1, place.flatten().expand(heads, -1), whole.flatten(-2))",
@@ -152,7 +152,7 @@ variants.right(exercise, plain,
     (KEPT, "weights.nan_to_num(0.0) * real", OFFSET, "sums.argsort(-1)[:, -1] + 1 - n",
      SHARE, "sums.amax(-1) / whole.sum((-2, -1))"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the offset is query minus key: it is key minus query, column minus row": [
         (PLACE, "j[:, None] - j + n - 1"), (OFFSET, "n - 1 - most.indices")],
     "the sign is lost: looking one word back is not looking one word ahead": [

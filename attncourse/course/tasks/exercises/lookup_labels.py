@@ -10,7 +10,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     without={"loops": "counting into dictionaries, word by word, is a good way"},
@@ -118,19 +118,19 @@ def by_masks(words, suffixes, labels, new_words, new_suffixes):
 
 
 variants.right(
-    exercise, plain, by_dictionaries, by_masks,
+    exercise, by_dictionaries, by_masks,
     ("rows.sum(0)", "labels.bincount()", "counts.argmax(-1)", "counts.max(dim=-1).indices"),
     # the suffix counts less than any word, and all tokens less than any suffix
     ("torch.where(counts.any(-1, keepdim=True), counts, rows.sum(0))",
      "(len(labels) + 1) ** 2 * by_word + (len(labels) + 1) * by_suffix * ~by_word.any(-1, "
      "keepdim=True) + rows.sum(0) * ~(by_word + by_suffix).any(-1, keepdim=True)"),
 )  # fmt: skip
-variants.right(exercise, by_masks, (every(".bincount().argmax()"), ".mode().values"))
+variants.right(exercise, (every(".bincount().argmax()"), ".mode().values"), of=by_masks)
 KNOWN, SEEN = "by_word.any(-1, keepdim=True)", "counts.any(-1, keepdim=True)"
 BY_WORD, BY_SUFFIX = "by_word.get(word)", "by_suffix.get(suffix)"
 CHOSEN, LOWEST = f"{BY_WORD} or {BY_SUFFIX} or overall", (
     "min(counts, key=lambda label: (-counts[label], label))")  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the suffix comes first: ask for the word, and only for a new word for its suffix": (
         KNOWN, "~by_suffix.any(-1, keepdim=True)"),
     "the suffix is left out: a new word has the commonest label of its suffix": (
@@ -203,7 +203,7 @@ variants.wrong(exercise, plain, {
     "where neither is known, there is no label: it is the commonest of all": (
         "counts.argmax(-1)", "counts.argmax(-1).where((by_word + by_suffix).any(-1), -1)"),
 })  # fmt: skip
-variants.wrong(exercise, by_dictionaries, {
+variants.wrong(exercise, {
     "among equally frequent labels, the one that came first is taken: take the lowest": [
         (LOWEST, "counts.most_common(1)[0][0]"), (LOWEST, "max(counts, key=counts.get)")],
     "the last label of a word is kept: count how often each was given": [
@@ -233,10 +233,10 @@ variants.wrong(exercise, by_dictionaries, {
         "new_words.tolist(), new_suffixes.tolist()", "new_words, new_suffixes"),
     "where neither is known, each word is counted once for a label: count tokens": (
         "overall[label] += 1", "overall[label] += by_word[word][label] == 1"),
-})  # fmt: skip
-variants.wrong(exercise, by_masks, {
+}, of=by_dictionaries)  # fmt: skip
+variants.wrong(exercise, {
     "`or` and `not` take label 0 for none: compare with None": (
         "label is None:", "not label:", "if label is None else", "if not label else"),
     "the median is not the most frequent label: count how often each was given": (
         "same].bincount().argmax()", "same].median()"),
-})  # fmt: skip
+}, of=by_masks)  # fmt: skip

@@ -7,7 +7,7 @@ from judge.exercise import FINITE, Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -70,7 +70,7 @@ FILL, EMPTY, SUM = "-torch.inf", "largest.masked_fill(count == 0, 0.0)", (
     "x.masked_fill(~real, 0.0).sum(dim=-2)")  # fmt: skip
 MEAN, BOTH = f"{SUM} / count.clamp(min=1)", "torch.cat([largest, mean], dim=-1)"
 variants.right(
-    exercise, plain,
+    exercise,
     (MEAN, 'torch.einsum("...nd,...nk->...d", x, real.to(x.dtype)) / count.clamp(min=1)',
      "amax(dim=-2)", "max(dim=-2).values"),
     (FILL, "torch.finfo(x.dtype).min", EMPTY, "largest * (count > 0)", SUM, "(x * real).sum(-2)"),
@@ -86,7 +86,7 @@ variants.right(
               "real.int().argmax(-2, keepdim=True)).expand(x.shape)).max(-2)[0]"),
 )  # fmt: skip
 ZEROS = "padding is made 0 for the maximum, and all numbers may be below 0: fill it with -infinity"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     ZEROS: [(FILL, "0.0"), (LARGEST, "(x * real).amax(-2)")],
     "numbers may be smaller than the fill for the maximum: fill with -infinity": [
         (FILL, fill) for fill in ("-100.0", "-1e4", "-1e9", "-1e30")],

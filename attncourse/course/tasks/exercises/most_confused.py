@@ -10,7 +10,7 @@ from judge.exercise import Case, Exercise
 TENS = "there may be more than 10 labels: a pair has the number label * count + prediction"
 LOOP = "it loops over tokens: bincount counts all pairs at once, and only labels may be looped over"
 exercise = Exercise.read(
-    __file__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
 
 
@@ -118,7 +118,7 @@ WRONG, PLACE = "matrix - matrix.diag().diag()", "divmod(wrong.argmax().item(), c
 TIMES, ROW = "wrong[label, taken_for]", "matrix[label].sum()"
 RECALL, RESULT = f"matrix[label, label] / {ROW}", "label, taken_for, times.item(), recall.item()"
 variants.right(
-    exercise, plain, by_counter, by_unique,
+    exercise, by_counter, by_unique,
     (MATRIX, "torch.nn.functional.one_hot(labels[kept], count).double().T @ "
      "torch.nn.functional.one_hot(predicted[kept], count).double()",
      "times.item()", "int(times)", RECALL, "matrix.diag()[label] / matrix.sum(1)[label]"),
@@ -144,7 +144,7 @@ def recall(found, of):
     ]  # fmt: skip
 
 
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the diagonal is counted, too: there a label was predicted as itself": (WRONG, "matrix"),
     "rows and columns have changed places: a row is a label, a column what was predicted": both(
         PAIRS, "predicted[kept] * count + labels[kept]"),
@@ -244,11 +244,11 @@ variants.wrong(exercise, plain, {
     hints.DEVICE: (MATRIX, "torch.zeros(count, count, dtype=torch.int64).index_put_("
                    "(labels[kept], predicted[kept]), torch.ones_like(pairs), accumulate=True)"),
 })  # fmt: skip
-variants.wrong(exercise, by_counter, {
+variants.wrong(exercise, {
     "of pairs that are as frequent, the one that is met first is taken: take the lowest label, "
     "then the lowest prediction": ("min(wrong, key=lambda one: (-wrong[one], one))",
                                    "max(wrong, key=wrong.__getitem__)"),
-})  # fmt: skip
+}, of=by_counter)  # fmt: skip
 
 
 @exercise.mutant(TENS)

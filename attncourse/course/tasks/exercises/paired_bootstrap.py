@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over samples or examples: index with all samples at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
@@ -85,7 +85,7 @@ PICKED = (
     "        indices.expand(*first.shape[:-1], -1, -1)).float().mean(dim=-1)"
 )
 EACH = "range(len(indices))"
-variants.right(exercise, plain,
+variants.right(exercise,
     (A, "0", B, "(second.int() - first.int())[..., indices].sum(-1)",
      POINTS, "(1 + b.sign()) / 2"),
     # where both are right, or both wrong, nothing changes
@@ -97,7 +97,7 @@ variants.right(exercise, plain,
     (A, "first.index_select(-1, indices.flatten()).unflatten(-1, indices.shape).sum(-1)",
      SHARE, "points.sum(-1) / len(indices)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "tied samples count for nothing: they count half": (POINTS, "(b > a).float()"),
     "tied samples count as won: they count half": (POINTS, "(b >= a).float()"),
     "tied samples are left out: they count half, and all samples are divided by": (

@@ -5,7 +5,7 @@ from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -93,7 +93,7 @@ SPREAD = (
     f"{TESTED}\n            sizes = [len(test) for _, test in found]\n"
     "            assert max(sizes) - min(sizes) < 2",
 )  # fmt: skip
-variants.right(exercise, plain,
+variants.right(exercise,
     ("in SIZES", "in [(n, k) for n in (4, 9, 20, 31) for k in (2, 3, 4)]", SEEDS,
      "for seed in (0, 5, 9):", "(30, 5, seed)", "(50, 2, seed)"),
     SPREAD,
@@ -102,7 +102,7 @@ variants.right(exercise, plain,
     (TRAINED, "assert not {*train} & {*test} and {*train} <= {*range(n)}\n"
      "                assert len({*train}) == len(train) == n - len(test)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "it refuses nothing: call folds, assert what must hold, and catch none of the errors": [
         ("    for n", "    assert callable(folds)\n    return\n    for n"), errors_caught(plain)],
     "no wrong fold fails it: a comparison alone refuses nothing, so write assert": [

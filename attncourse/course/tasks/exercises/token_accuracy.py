@@ -7,18 +7,9 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences or tokens: one comparison serves a whole batch"
 exercise = Exercise.read(
-    __file__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
-
-
-@exercise.stub
-def token_accuracy(batches):
-    shares = []
-    for scores, labels in batches:
-        asked = labels != -100
-        right = scores.argmax(dim=-1)[asked] == labels[asked]
-        shares.append(right.sum().item() / right.numel())
-    return sum(shares) / len(shares)
+token_accuracy = exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -111,7 +102,7 @@ OF_SENTENCES = [
     for share, added in (("", ""), ("", ".double()"), (".double()", ""))
 ]
 variants.right(
-    exercise, plain, weighted, side_by_side,
+    exercise, weighted, side_by_side,
     (ADD, "right += int((scores.max(-1).indices == labels).sum())", TOTAL,
      "total += len(labels[asked])", RESULT, "float(right) / total"),
     (ADD, "right += torch.count_nonzero(scores.argmax(-1) == labels)", RESULT,
@@ -119,7 +110,7 @@ variants.right(
     (ADD, f"wrong = (~{RIGHT}).sum().item()", TOTAL, f"{TOTAL}\n        right += "
      "asked.sum().item() - wrong"),
 )  # fmt: skip
-variants.wrong(exercise, token_accuracy, {
+variants.wrong(exercise, {
     "empty batches are left out, and still each batch counts alike: each token should": [
         ("        right = scores", "        if not asked.any():\n            continue\n"
          "        right = scores"),
@@ -131,8 +122,8 @@ variants.wrong(exercise, token_accuracy, {
         "sum(shares) / len(shares)", "sorted(shares)[len(shares) // 2]"),
     "this is the accuracy of the best batch: take the share of all tokens": (
         "sum(shares) / len(shares)", "max(shares)"),
-})  # fmt: skip
-variants.wrong(exercise, weighted, {
+}, of=token_accuracy)  # fmt: skip
+variants.wrong(exercise, {
     "batches are weighted by their sentences: a sentence may be short or long, so count tokens": (
         WEIGHT, "weights.append(len(labels))"),
     "batches are weighted by their places, padding included: count tokens that have a label": (
@@ -147,8 +138,8 @@ variants.wrong(exercise, weighted, {
         "zip(shares, weights,", "zip(shares, weights[::-1],"),
     "batches are weighted by the roots of their tokens: each token should count alike": (
         WEIGHT, "weights.append(right.numel() ** 0.5)"),
-})  # fmt: skip
-variants.wrong(exercise, plain, {
+}, of=weighted)  # fmt: skip
+variants.wrong(exercise, {
     "padding is counted among the tokens: labels of -100 are not asked for": [
         (TOTAL, "total += labels.numel()"), ("labels != -100", "labels == labels")],
     "padding is counted as right: labels of -100 are not asked for": (
@@ -211,7 +202,7 @@ variants.wrong(exercise, plain, {
     "one batch too many is divided by: add up tokens alone": (
         RESULT, "right / (total + len(batches))"),
 })  # fmt: skip
-variants.wrong(exercise, side_by_side, {
+variants.wrong(exercise, {
     "batches differ in the length of their sentences, so cat cannot join them: flatten each first":
         (".flatten(0, -2)", "", ".flatten()", ""),
-})  # fmt: skip
+}, of=side_by_side)  # fmt: skip

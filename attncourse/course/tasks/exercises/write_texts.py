@@ -7,23 +7,12 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the texts: one step of the loop writes a token of each"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "no two scores of a row are equal"},
 )
-
-
-@exercise.stub
-def write_texts(first, table, stop, pad, max_tokens):
-    token, texts = first, []
-    ended = torch.zeros_like(first, dtype=torch.bool)
-    while len(texts) < max_tokens and not ended.all():
-        token = table[token].argmax(dim=-1)
-        token = token.masked_fill(ended, pad)
-        texts.append(token)
-        ended = token == stop
-    return torch.stack(texts, dim=-1)
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -114,7 +103,7 @@ WHILE, NEXT = "len(texts) < max_tokens and not ended.all()", "table[token].argma
 RESULT, START = "torch.stack(texts, dim=-1)", "torch.zeros_like(first, dtype=torch.bool)"
 APPEND = "        texts.append(token)\n"
 FORGETS = ENDED, "ended = token == stop"
-variants.right(exercise, plain,
+variants.right(exercise,
     (ENDED, "ended |= token == stop"),
     # no text has padding before its end
     (ENDED, "ended = (token == stop) | (token == pad)"),
@@ -126,7 +115,7 @@ variants.right(exercise, plain,
      FILLED, "torch.where(len(texts) < ended, token, pad)",
      ENDED, "ended = torch.where((token == stop) & (len(texts) <= ended), len(texts), ended)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "no text ever ends: a stop now, or one before, is enough": [
         (ENDED, "ended = ended & (token == stop)"), (ENDED, "ended = ended | (token == -1)")],
     "ended texts are padded with `stop`: after the stop comes `pad`": [
@@ -200,10 +189,10 @@ variants.wrong(exercise, plain, {
     hints.CHANGES: (START, f"{START}\n    first.masked_fill_(first == stop, pad)"),
     hints.BATCH: (RESULT, "torch.stack(texts, dim=1)"),
 })  # fmt: skip
-variants.wrong(exercise, cut_afterwards, {
+variants.wrong(exercise, {
     "a text goes on up to its second stop: it ends with its first": (
         "stops.cumsum(-1) - stops > 0", "stops.cumsum(-1) > 1"),
     "the stop itself is lost: padding begins after it": ("- stops > 0", "> 0"),
     "there are too many columns: as many as the longest text has tokens": (
         "[..., :longest]", ""),
-})  # fmt: skip
+}, of=cut_afterwards)  # fmt: skip

@@ -83,8 +83,10 @@ def than_by_block(device: torch.device | None = None) -> Tensor:
 
     Of shape (blocks and the embedding, tokens).
     """
-    read, _ = english.SENTENCE.split(f" {english.KEPT}")
-    return english.chances_by_block(english.model("english", device), read, FOLLOWING, device)
+    read, _ = english.SENTENCE.split(f" {english.TARGET}")
+    return english.next_probabilities_by_block(
+        english.model("english", device), read, FOLLOWING, device
+    )
 
 
 @claim(

@@ -1,40 +1,26 @@
 """Exercise EncoderBlock: self-attention in heads and a feed-forward part, each in a residual."""
 
 import torch
-from torch import nn
 
 from attncourse.course.dot_product.exercises.shared import masked_softmax as masked
-from attncourse.course.dot_product.exercises.shared.masked_softmax import softmax
 from attncourse.course.multi_head.exercises.shared import heads as ways
-from attncourse.course.multi_head.exercises.shared.heads import join, split
 from judge import variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __file__,
+    __name__,
     forbidden=("torch.nn.modules.transformer",),
     usual_hints={
         "axes_from_the_front": "an axis of words is counted from the front: count from the end, "
         "because there may be no batch, or two leading axes",
     },
 )
-
-
-class Parts(nn.Module):
-    """The parameters of the block, under the names that the exercise gives them."""
-
-    def __init__(self, d_model, heads, d_ff):
-        super().__init__()
-        self.heads = heads
-        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
-        self.w_q, self.w_k = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
-        self.w_v, self.w_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
-        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+Worked = variants.worked(exercise)
 
 
 @exercise.reference
-class HeadByHead(Parts):
+class HeadByHead(Worked):
     def forward(self, x, words=None):
         y = self.norm_1(x)
         q, k, v = self.w_q(y), self.w_k(y), self.w_v(y)
@@ -88,49 +74,31 @@ def cases(draw):
     yield Case("one word", (x[:, :1], words[:, :1]), **made)
 
 
-@exercise.valid
-class Plain(nn.Module):
-    def __init__(self, d_model, heads, d_ff):
-        super().__init__()
-        self.heads = heads
-        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
-        self.w_q = nn.Linear(d_model, d_model, bias=False)
-        self.w_k = nn.Linear(d_model, d_model, bias=False)
-        self.w_v = nn.Linear(d_model, d_model, bias=False)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
-        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-
-    def forward(self, x, words=None):
-        y = self.norm_1(x)
-        q, k, v = (split(w(y), self.heads) for w in (self.w_q, self.w_k, self.w_v))
-        scores = q @ k.mT / q.shape[-1] ** 0.5
-        mask = None if words is None else words[..., None, None, :]
-        weights = softmax(scores, mask)
-        x = x + self.w_o(join(weights @ v))
-        return x + self.down(self.up(self.norm_2(x)).relu())
-
-
 @exercise.mutant("it loops over heads: one attention with an axis for the heads serves them all")
 class InALoop(HeadByHead):
     """The weights of torch's linear layers cut by hand, head by head."""
 
 
-SPLIT, JOIN = "split(w(y), self.heads)", "join(weights @ v)"
-UNSWAPPED = "w(y).unflatten(-1, (self.heads, -1))"
-READ = "q, k, v = (split(w(y), self.heads) for w in (self.w_q, self.w_k, self.w_v))"
-SCALE, AXES = "q.shape[-1] ** 0.5", "words[..., None, None, :]"
-ATTENDED = "x = x + self.w_o(join(weights @ v))"
-LAST = "return x + self.down(self.up(self.norm_2(x)).relu())"
-variants.right(exercise, Plain,
-    (SPLIT, "w(y).unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXES, "words[..., None, :]",
-     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
-    ("softmax(scores, mask)", "attention(q, k, v, mask)", JOIN, "join(weights)",
-     "        y =", "        from attncourse.dot_product import attention\n        y ="),
-    (LAST, "read = torch.relu(self.norm_2(x) @ self.up.weight.mT + self.up.bias)\n        "
-     "return self.down(read).add(x)"),
+# the right answer that is edited: the page's attention has its own words for shapes that do not fit
+WrittenOut = exercise.valid(variants.made(
+    Worked, "scores = q @ k.mT / q.shape[-1] ** 0.5\nout = softmax(scores, mask) @ v",
+    softmax=masked.softmax,
+))  # fmt: skip
+exercise.valid(Worked)
+variants.right(exercise,
+    "q, k, v = (w(y).unflatten(-1, (self.heads, -1)).movedim(-2, 0) for w in (\n"
+    "    self.w_q, self.w_k, self.w_v))\n"
+    "mask = None if words is None else words[..., None, :]\n"
+    "x = x + self.w_o(out.movedim(0, -2).flatten(-2))",
+    "read = torch.relu(self.norm_2(x) @ self.up.weight.mT + self.up.bias)\n"
+    "return self.down(read).add(x)",
 )  # fmt: skip
-variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
-variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
+variants.calling(
+    exercise, ("split", "join"), ways.CUTS,
+    instead="q, k, v = (split(w(y), self.heads) for w in (self.w_q, self.w_k, self.w_v))\n"
+    "x = x + self.w_o(join(out))",
+)  # fmt: skip
+variants.calling(exercise, "softmax", {way: masked.WAYS[way] for way in (
     masked.by_its_formula, masked.scores_only, masked.softmax_over_queries, masked.unstable,
     masked.mask_after_the_softmax, masked.mask_ignored, masked.mask_inverted,
     masked.mask_is_not_optional, masked.zero_fill, masked.large_fill_and_zeros,
@@ -138,80 +106,78 @@ variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
     masked.nan_gradient_for_an_empty_row, masked.fill_with_minus_billion,
     masked.large_fill_alone, masked.large_number_added,
 )})  # fmt: skip
-variants.wrong(exercise, Plain, {
+variants.wrong(exercise, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
     "one, and there are two norms": [
         (every(", bias=False"), ""),
-        ("nn.Linear(d_ff, d_model)", "nn.Linear(d_ff, d_model, bias=False)"),
-        ("self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)",
-         "self.norm_1 = self.norm_2 = nn.LayerNorm(d_model)")],
+        "self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model, bias=False)",
+        ("self.norm_1, self.norm_2 = nn.LayerNorm(d_model), ", "self.norm_1 = self.norm_2 = ")],
     "super().__init__() is missing: nothing can be put on a module before it": (
-        "        super().__init__()\n", ""),
-    "attention reads x itself: pre-norm normalises what a part reads": ("self.norm_1(x)", "x"),
+        "super().__init__()", ""),
+    "attention reads x itself: pre-norm normalises what a part reads": "y = x",
     "the feed-forward part reads x itself: pre-norm normalises what a part reads": (
         "self.norm_2(x)", "x"),
-    "the norms are exchanged: norm_1 is before attention, norm_2 before the feed-forward part": (
-        "y = self.norm_1", "y = self.norm_2", "self.up(self.norm_2", "self.up(self.norm_1"),
-    "norm_1 serves both parts: each has a norm of its own": (
-        "self.up(self.norm_2", "self.up(self.norm_1"),
-    "this is post-norm: here a part reads the normalised stream, and the sum is left alone": (
-        "y = self.norm_1(x)", "y = x", ATTENDED, f"x = self.norm_1({ATTENDED[4:]})",
-        LAST, "return self.norm_2(x + self.down(self.up(x).relu()))"),
-    "the normalised x is added: the stream goes on as it came": (ATTENDED, f"x = y{ATTENDED[5:]}"),
+    "the norms are exchanged: norm_1 is before attention, norm_2 before the feed-forward part":
+        "y = self.norm_2(x)\nreturn x + self.down(self.up(self.norm_1(x)).relu())",
+    "norm_1 serves both parts: each has a norm of its own": ("self.norm_2(x)", "self.norm_1(x)"),
+    "this is post-norm: here a part reads the normalised stream, and the sum is left alone":
+        "y = x\nx = self.norm_1(x + self.w_o(out.transpose(-3, -2).flatten(-2)))\n"
+        "return self.norm_2(x + self.down(self.up(x).relu()))",
+    "the normalised x is added: the stream goes on as it came": ("x + self.w_o", "y + self.w_o"),
     "x is not added to what attention gives: each part is in a residual": (
-        ATTENDED, ATTENDED.replace("x + ", "")),
+        "x + self.w_o", "self.w_o"),
     "x is not added to what the feed-forward part gives: each part is in a residual": (
-        LAST, LAST.replace("x + ", "")),
+        "x + self.down", "self.down"),
     "the feed-forward part reads what was normalised for attention: it reads the new x": (
         "self.norm_2(x)", "y"),
-    "the two parts stand side by side: the second reads what the first has added": (
-        ATTENDED, "z = self.norm_2(x)\n        " + ATTENDED, "self.up(self.norm_2(x))",
-        "self.up(z)"),
+    "the two parts stand side by side: the second reads what the first has added":
+        "z = self.norm_2(x)\ny = self.norm_1(x)\nreturn x + self.down(self.up(z).relu())",
     "the second residual begins at x: it begins at the sum of x and what attention gave": (
-        ATTENDED, f"z{ATTENDED[1:]}", "self.norm_2(x)", "self.norm_2(z)"),
-    "w_o is not used: the joined heads go through it": ("self.w_o(join(weights @ v))", JOIN),
-    "the feed-forward part comes first: attention is the first part": (
-        "y = self.norm_1(x)", "x = x + self.down(self.up(self.norm_2(x)).relu())\n        "
-        "y = self.norm_1(x)", LAST, "return x"),
-    "the feed-forward part is missing: it is the second half of the block": (LAST, "return x"),
+        "x = x + self.w_o", "z = x + self.w_o", "self.norm_2(x)", "self.norm_2(z)"),
+    "w_o is not used: the joined heads go through it": "x = x + out.transpose(-3, -2).flatten(-2)",
+    "the feed-forward part comes first: attention is the first part":
+        "y = self.norm_1(x := x + self.down(self.up(self.norm_2(x)).relu()))\nreturn x",
+    "the feed-forward part is missing: it is the second half of the block": "return x",
     "the relu is missing: between up and down, negative numbers become 0": (".relu()", ""),
-    "the relu comes last: it belongs between up and down": (
-        "self.up(self.norm_2(x)).relu())", "self.up(self.norm_2(x))).relu()"),
-    "the attention is causal: in an encoder, words attend to later ones as well": (
-        "weights =", "causal = torch.ones_like(scores, dtype=torch.bool).tril()\n        "
-        "mask = causal if mask is None else causal & mask\n        weights ="),
+    "the relu comes last: it belongs between up and down":
+        "return x + self.down(self.up(self.norm_2(x))).relu()",
+    "the attention is causal: in an encoder, words attend to later ones as well":
+        "causal = torch.ones_like(scores, dtype=torch.bool).tril()\n"
+        "out = softmax(scores, causal if mask is None else causal & mask) @ v",
     "the norm has another epsilon: leave nn.LayerNorm its own, 1e-5": [
         (every("nn.LayerNorm(d_model)"), f"nn.LayerNorm(d_model, eps={epsilon})")
         for epsilon in ("1e-6", "1e-8", "1e-12", "1e-3")],
-    "another activation stands there: the block has a relu": (
-        "self.up(self.norm_2(x)).relu()", "nn.functional.gelu(self.up(self.norm_2(x)))"),
+    "another activation stands there: the block has a relu":
+        "return x + self.down(nn.functional.gelu(self.up(self.norm_2(x))))",
     **{f"{what} made of x: queries, keys and values all read the normalised x": (
-        READ, f"q, k, v = (split(w(z), self.heads) for w, z in zip((self.w_q, self.w_k, self.w_v), "
-        f"({read})))") for what, read in {
+        "w(y)", "w(z)", "w in (self.w_q, self.w_k, self.w_v)",
+        f"w, z in zip((self.w_q, self.w_k, self.w_v), ({read}))") for what, read in {
         "keys and values are": "y, x, x", "the keys are": "y, x, y", "the queries are": "x, y, y",
         "the values are": "y, y, x"}.items()},
     "the heads of a token attend to each other: swap the axes of heads and tokens before the "
     "scores are taken": [
-        (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)"),
-        (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)", AXES, "words[..., None, None]")],
+        (every(".transpose(-3, -2)"), ""),
+        (every(".transpose(-3, -2)"), "", "None, None, :]", "None, None]")],
     "w_k and w_v are exchanged: keys meet the queries, values are averaged": (
         "(self.w_q, self.w_k, self.w_v)", "(self.w_q, self.w_v, self.w_k)"),
-    "the scale is that of the whole width: a head's score has d_model / heads terms": (
-        SCALE, "x.shape[-1] ** 0.5"),
-    "the scores are not scaled: divide by the root of a head's width": (f" / {SCALE}", ""),
+    "the scale is that of the whole width: a head's score has d_model / heads terms":
+        "scores = q @ k.mT / x.shape[-1] ** 0.5",
+    "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
     "padded queries are masked instead of keys: no query may attend to padding": (
-        AXES, "words[..., None, :, None]"),
+        "None, None, :]", "None, :, None]"),
     "padded queries are masked as well: only keys are, what padding gets is nobody's business": (
-        AXES, "words[..., None, None, :] & words[..., None, :, None]"),
+        "None, None, :]", "None, None, :] & words[..., None, :, None]"),
     "the words meet the heads instead of the batch: give them an axis for heads and queries": [
-        (AXES, "words"), (AXES, "words[..., None, :]")],
-    "padding is set to 0 at the end: leave it, nobody reads it": (
-        LAST, f"x = {LAST[7:]}\n        return x if words is None else x * words[..., None]"),
+        "mask = words", ("None, None, :]", "None, :]")],
+    "padding is set to 0 at the end: leave it, nobody reads it":
+        "last = x + self.down(self.up(self.norm_2(x)).relu())\n"
+        "return last if words is None else last * words[..., None]",
     "there is one head only: split q, k and v before the scores are taken": (
-        SPLIT, "split(w(y), 1)"),
+        "(self.heads, -1)", "(1, -1)"),
     "numbers are dropped: the block has no dropout, in training neither": [
-        (LAST, f"return nn.functional.dropout({LAST[7:]}, 0.5)"),
-        (LAST, f"return nn.functional.dropout({LAST[7:]}, 0.1, training=self.training)"),
-        ("self.up, self.down =", "self.drop = nn.Dropout(0.1)\n        self.up, self.down =",
-         LAST, "return x + self.drop(self.down(self.up(self.norm_2(x)).relu()))")],
+        *("return nn.functional.dropout("
+          f"x + self.down(self.up(self.norm_2(x)).relu()), {rate})"
+          for rate in ("0.5", "0.1, training=self.training")),
+        "self.drop = nn.Dropout(0.1)\nself.heads = heads\n"
+        "return x + self.drop(self.down(self.up(self.norm_2(x)).relu()))"],
 })  # fmt: skip

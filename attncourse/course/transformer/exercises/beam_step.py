@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: one topk over all their continuations will do"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={
         "ties": "no two continuations rank alike",
@@ -123,14 +123,14 @@ ENDED, RANKED = "torch.where(ended[..., None], alone, log_p)", "longer / penalty
 PARENT = "parent, token = best // log_p.shape[-1], best % log_p.shape[-1]"
 TOTALS = "longer.flatten(-2).gather(-1, best)"
 BEST = "best = ranked.flatten(-2).topk(width, dim=-1).indices"
-variants.right(exercise, plain,
+variants.right(exercise,
     (SIZE, "torch.where(ended, length, length + 1)", PARENT,
      "parent = best.div(log_p.shape[-1], rounding_mode='trunc')\n"
      "    token = best.remainder(log_p.shape[-1])"),
     # the ranked numbers times their penalty, but for rounding
     (TOTALS, "ranked.flatten(-2).gather(-1, best) * penalty.gather(-1, parent)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "a text that has ended goes on: its only continuation is `stop`, which costs nothing": (
         ENDED, "log_p"),
     "an ended text pays for another `stop`: it costs nothing": (

@@ -8,7 +8,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask and one product serve all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 
 
 @exercise.reference
@@ -83,14 +83,14 @@ SOFTMAX, RESULT = (
     ".masked_fill(~mask, -torch.inf).softmax(dim=-1)",
     "weights @ values, keys, values",
 )
-variants.right(exercise, plain,
+variants.right(exercise,
     (PLACED, "x = x + positions.narrow(0, m, n)", SOFTMAX, ".where(mask, -1e30).softmax(-1)",
      MASK, "torch.ones(m + n, m + n, device=x.device).tril()[m:].bool()"),
     # the table at once, since a product is linear
     (PLACED, "more = positions[m : m + n]", "q = x @ w_q.mT", "q = x @ w_q.mT + more @ w_q.mT",
      KEYS, "[keys, (x + more) @ w_k.mT]", VALUES, "[values, (x + more) @ w_v.mT]"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the positions of every call start at 0: they go on from what the cache holds": (
         PLACED, "x = x + positions[:n]"),
     "all new tokens get one position: each has the next one": [

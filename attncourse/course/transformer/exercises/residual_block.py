@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 BIASED = "the variance is divided by d - 1: LayerNorm divides by d, so correction=0"
 INSIDE = "1e-5 is added to the variance, under the root"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     usual_hints={"loops": "it loops over the tokens: each line serves all of them at once"},
 )
 
@@ -80,13 +80,13 @@ def written_in_one_line_each(x, scale, shift, w_up, w_down, pre=True):
 
 VARIANCE, ROOT = "rest.square().mean(-1, keepdim=True)", "(variance + 1e-5).sqrt()"
 PRE, POST, PART = "x + part(norm(x))", "norm(x + part(x))", "(y @ w_up.mT).relu() @ w_down.mT"
-variants.right(exercise, plain,
+variants.right(exercise,
     (VARIANCE, "y.var(-1, keepdim=True, correction=0)", ROOT, "(variance + 1e-5) ** 0.5",
      PART, 'torch.einsum("...f,df->...d", torch.einsum("...d,fd->...f", y, w_up).relu(), w_down)'),
     (f"rest / {ROOT}", "rest * torch.rsqrt(variance + 1e-5)",
      ".relu()", ".clamp(min=0)"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "pre and post are exchanged: pre-norm normalises what the part reads, and adds to x itself": (
         "if pre", "if not pre"),
     "pre makes no difference: where it is False, the sum is normalised": ("if pre", "if True"),

@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: shift the whole batch at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
@@ -79,13 +79,13 @@ FRONT, BEHIND = "[torch.full_like(edge, start), tokens]", "[tokens, torch.full_l
 END = "    labels = labels.masked_fill(position == length, end)\n"
 IGNORED = "    labels = labels.masked_fill(position > length, -100)\n"
 LENGTH = "(tokens != pad).sum(dim=-1, keepdim=True)"
-variants.right(exercise, plain,
+variants.right(exercise,
     (END + IGNORED, "    after = torch.where(position == length, end, -100).to(tokens.dtype)\n"
      "    labels = torch.where(position < length, labels, after)\n",
      FRONT, "[tokens.new_full(edge.shape, start), tokens]"),
     (LENGTH, "(tokens != pad).long().cumsum(-1)[..., -1:]", BEHIND, "[tokens, edge]"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the end stands behind the padding: it comes right after the last word": (
         END, "    labels = torch.cat([labels[..., :-1], torch.full_like(edge, end)], dim=-1)\n",
         IGNORED, "    labels = labels.masked_fill((position >= length) & "

@@ -12,7 +12,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 from judge.variants import every
 
-exercise = Exercise.read(__file__, differentiable=False)
+exercise = Exercise.read(__name__, differentiable=False)
 
 
 @exercise.cases
@@ -107,14 +107,14 @@ def trials(kept: str) -> tuple[str, str]:
     return "TRIALS", f"[{kept} for one in TRIALS]"
 
 
-variants.right(exercise, plain,
+variants.right(exercise,
     (DRAWN, "sizes=[2 * size for size in sizes], large=9000.0, seed=3)"),
     ("causal(q, k, v)", "steps.plain(q, k, v)[0]"),
     (CLOSE, f"{LIKE}\n        if not (got - want).abs().max() < (1e-6 if dtype.itemsize > 4 else "
      "1e-2):\n            raise ValueError(got)"),
     cut((0, 3, 4, 5, 8, 10, 12), (0, 1, 3, 4, 11, 12)),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "it refuses nothing: call step, assert what must hold, and catch none of the errors": [
         ("TRIALS", "()"), errors_caught(plain)],
     "no wrong number fails it: assert that the numbers agree": [

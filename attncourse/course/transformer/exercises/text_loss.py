@@ -8,19 +8,8 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over positions or texts: one shift serves all of them"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
-
-
-@exercise.stub
-def text_loss(tokens, table, w_q, w_k, w_v):
-    x = table[tokens]
-    q, k, v = x @ w_q.mT, x @ w_k.mT, x @ w_v.mT
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    mask = torch.ones_like(scores, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v
-    log_p = (x @ table.mT).log_softmax(dim=-1)
-    asked = tokens[..., None]
-    return -log_p.gather(-1, asked)[..., 0].mean(dim=-1)
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.stub(variants.stub(exercise))
 
 
 @exercise.reference
@@ -82,7 +71,7 @@ TRIL, SOFTMAX = ".tril()", "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1
 UNSHIFTED = ROWS, "log_p", ASKED, "tokens[..., None]"
 NOT_ITS_OWN = " & ~torch.eye(scores.shape[-1], dtype=torch.bool, device=x.device)"
 LOSS = f"-{ROWS}.gather(-1, asked)[..., 0].mean(dim=-1)"
-variants.right(exercise, plain,
+variants.right(exercise,
     # the last token is not even read
     (READ, "x = table[tokens[..., :-1]]", ROWS, "log_p"),
     (ROWS, "log_p", ASKED, "tokens.roll(-1, -1)[..., None]",
@@ -94,7 +83,7 @@ variants.right(exercise, plain,
      TRIL, ".tril() & (torch.arange(tokens.shape[-1], device=x.device) > 0)",
      every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)", ROWS, "log_p[..., 1:, :]"),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the shift goes the wrong way: the row at i has read token i, and is asked for token i + 1": (
         ROWS, "log_p[..., 1:, :]", ASKED, "tokens[..., :-1, None]"),
     "rows and tokens are shortened at the same end: each row is still asked for what it has read": [

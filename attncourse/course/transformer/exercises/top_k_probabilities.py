@@ -6,7 +6,7 @@ from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over rows or tokens: topk and masked_fill serve all of them at once"
-exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 
 
 @exercise.reference
@@ -78,7 +78,7 @@ LEAST, LOWER = "scores.topk(k, dim=-1).values[..., -1:]", "scores < least"
 GLOBAL = "scores.flatten().topk(k).values[-1].minimum(scores.amax(-1, keepdim=True))"
 SHARED = "(kept / temperature).softmax(dim=-1)"
 PICKED = "torch.zeros_like(scores).scatter(-1, scores.topk(k, dim=-1).indices, 1.0) == 0"
-variants.right(exercise, plain,
+variants.right(exercise,
     (LEAST, "scores.kthvalue(scores.shape[-1] - k + 1, dim=-1, keepdim=True).values",
      "scores.masked_fill(scores < least, -torch.inf)", "scores.where(scores >= least, -torch.inf)"),
     (LEAST, "scores.topk(k).values.amin(-1, keepdim=True)",
@@ -88,7 +88,7 @@ variants.right(exercise, plain,
     (SHARED, "((kept - kept.amax(-1, True)) / temperature).exp()\n"
      "    return out / out.sum(-1, keepdim=True)", "    return (", "    out = (", ),
 )  # fmt: skip
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the k is ignored: only the k likeliest tokens stay": (LOWER, "scores < -torch.inf"),
     "the k least likely tokens stay: it is the largest scores that do": (
         "topk(k, dim=-1)", "topk(k, dim=-1, largest=False)", LOWER, "scores > least"),

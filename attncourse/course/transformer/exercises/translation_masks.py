@@ -8,7 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over texts or positions: compare all of them at once"
 exercise = Exercise.read(
-    __file__,
+    __name__,
     differentiable=False,
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
@@ -67,7 +67,7 @@ ENCODER, DECODER, CROSS = "source.expand(*batch, m, m)", "target & causal", (
     "source.expand(*batch, n, m)")  # fmt: skip
 SOURCE = "< source_lengths[..., None, None]"
 TARGET = "< target_lengths[..., None, None]"
-variants.right(exercise, plain,
+variants.right(exercise,
     (ENCODER, "source.repeat_interleave(m, dim=-2)", DECODER, "target.expand(*batch, n, n).tril()",
      CROSS, "source.repeat_interleave(n, dim=-2)", "return encoder, decoder, cross",
      "return [encoder, decoder, cross]"),
@@ -78,7 +78,7 @@ variants.right(exercise, plain,
      DECODER, "j < torch.minimum(target_lengths[..., None, None], j[:, None] + 1)"),
 )  # fmt: skip
 COLUMN = "torch.arange({}, device=source.device)[:, None] < {}[..., None, None]"
-variants.wrong(exercise, plain, {
+variants.wrong(exercise, {
     "the padding of the source is not hidden from the encoder": (
         ENCODER, "(source | True).expand(*batch, m, m)"),
     "the padding of the source is not hidden from the decoder: its cross-attention needs the "
