@@ -1,12 +1,12 @@
-"""Bits per character of language models of the addresses: n-grams, LSTM, GPT and its variants.
+"""Bits a character of models of the addresses: what counts, what attends, and what is left out.
 
     python benchmarks/language_model.py                    # every run that the results lack
     python benchmarks/language_model.py --size small --seeds 1
     python benchmarks/language_model.py --size full --device cuda    # its seconds are not counted
 
-A run is one line of results/language_model.csv; delete lines to run them again. An interrupted run
-resumes from its last checkpoint, of which it has 20. Weights are saved in the cache folder of the
-data, where stored_model.py finds them.
+A run is one line of results/language_model.csv; delete lines to run them again. A run that was
+stopped goes on from its last twentieth. What was trained is kept beside the downloaded data, where
+stored_model.py finds it.
 """
 
 import argparse
@@ -47,14 +47,14 @@ from attncourse.transformer import (
     WindowedAttention,
 )
 
-BATCH, MAX_DISTANCE, CHECKPOINTS, BOOTSTRAP = 16, 16, 20, 0
+BATCH, MAX_DISTANCE, PARTS, BOOTSTRAP = 16, 16, 20, 0
 # the LSTM's is the best of eight trials, of 500 steps of the small size
 RATE, LSTM_RATE = 6e-3, 1.5e-2
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a model, its number of training steps, and the number of seeds by model."""
+    """How large the blocks are, and how long they are trained."""
 
     d_model: int
     depth: int
@@ -65,7 +65,7 @@ class Size:
 
 
 GPT, UNDATED = "GPT", "without the decade"
-# by model, its attention, and the number of groups of heads that share keys and values
+# what the heads do in each model, and in how many groups they share keys and values
 ATTENDS: dict[str, tuple[Callable[[Size], nn.Module], int | None]] = {
     GPT: (lambda size: Causal(RotaryAttention()), None),
     "ALiBi": (lambda size: Causal(ALiBiAttention(size.heads)), None),
@@ -89,19 +89,19 @@ ATTENDS: dict[str, tuple[Callable[[Size], nn.Module], int | None]] = {
 }
 LSTM = "LSTM"
 COUNTED = ("uniform", "unigram", "bigram", "trigram")
-MAX_SEEDS = 3
+EVERY = 3
 SIZES = {
     "one block": Size(64, 1, 99, 2500, {GPT: 1, "no positions": 1}),
-    "small": Size(64, 3, 99, 2500, dict.fromkeys((LSTM, *ATTENDS), MAX_SEEDS)),
-    "full": Size(128, 4, 231, 10000, {GPT: MAX_SEEDS, "no positions": 1, "one head": 1, LSTM: 1}),
+    "small": Size(64, 3, 99, 2500, dict.fromkeys((LSTM, *ATTENDS), EVERY)),
+    "full": Size(128, 4, 231, 10000, {GPT: EVERY, "no positions": 1, "one head": 1, LSTM: 1}),
 }
-MEASUREMENTS = ("bits", "low", "high", "validation", "parameters", "steps", "seconds")
-RUNS = Runs("language_model", ("size", "model"), MEASUREMENTS)
+MEASURED = ("bits", "low", "high", "validation", "parameters", "steps", "seconds")
+RUNS = Runs("language_model", ("size", "model"), MEASURED)
 CURVES = RESULTS / "language_model_curves.csv"
 
 
-def build_model(name: str, size: Size, vocabulary: int) -> nn.Module:
-    """A new model of this name."""
+def built(name: str, size: Size, vocabulary: int) -> nn.Module:
+    """A model of this name, anew."""
     if name == LSTM:
         return LSTMLanguageModel(vocabulary, size.d_model, size.hidden)
     attend, groups = ATTENDS[name]
@@ -111,8 +111,8 @@ def build_model(name: str, size: Size, vocabulary: int) -> nn.Module:
     )
 
 
-def run_path(size: str, name: str, seed: int, end: str) -> Path:
-    """The path of a file of weights or checkpoints of a run."""
+def kept(size: str, name: str, seed: int, end: str) -> Path:
+    """Where something of a run is kept."""
     folder = cache_folder() / "models"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"language-{size}-{name}-{seed}-{end}.pt".replace(" ", "-")
@@ -121,124 +121,112 @@ def run_path(size: str, name: str, seed: int, end: str) -> Path:
 def bits_of_texts(
     model, windowed: Windower, texts: tuple, device: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Bits and number of characters of each text."""
-    batches = (batch.to(device) for batch in windowed.batches(texts, 64))
+    """For each text the bits that it costs, and its characters."""
+    batches = (one.to(device) for one in windowed.batches(texts, 64))
     bits = bits_by_window(model, batches).double().cpu()
     counts = [len(windowed.rows(text)) for text in texts]
-    totals = torch.stack([text_bits.sum() for text_bits in bits.split(counts)])
+    totals = torch.stack([part.sum() for part in bits.split(counts)])
     return totals, torch.tensor([len(text.text) for text in texts], dtype=torch.float64)
 
 
-def evaluate(model, windowed: Windowed, corpus: Addresses, device: str = "cpu") -> list[float]:
-    """Bits per character on the test texts, their bootstrap interval, and those on validation."""
-    bits, characters = bits_of_texts(model, windowed, corpus.test, device)
-    low, high = interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP))
-    validation = [x.sum() for x in bits_of_texts(model, windowed, corpus.validation, device)]
-    return [
-        (bits.sum() / characters.sum()).item(),
-        low,
-        high,
-        (validation[0] / validation[1]).item(),
-    ]
+def measured(model, windowed: Windower, found: Addresses, device: str = "cpu") -> list[float]:
+    """Bits a character of the test texts, between which they lie, and of the validation's."""
+    bits, characters = bits_of_texts(model, windowed, found.test, device)
+    low, high = bootstrap_interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP))
+    others = [x.sum() for x in bits_of_texts(model, windowed, found.validation, device)]
+    return [(bits.sum() / characters.sum()).item(), low, high, (others[0] / others[1]).item()]
 
 
-def run_counting(corpus: Addresses, size: str, name: str, seed: int) -> list[float]:
-    """Count n-grams and evaluate the back-off model; its measurements."""
-    windowed, start = Windowed(stored_pairs()), time.process_time()
+def counted(found: Addresses, size: str, name: str, seed: int) -> list[float]:
+    """What a model measures that counts what followed what."""
+    windowed, began = Windower(stored_pairs()), time.process_time()
     model = BackOff(COUNTED.index(name), windowed.vocabulary)
-    model.learn((row for text in corpus.train for row in windowed.rows(text)), first=2)
-    seconds = time.process_time() - start
-    return [*evaluate(model, windowed, corpus), sum(map(len, model.followed.values())), 0, seconds]
+    model.learn((row for text in found.train for row in windowed.rows(text)), first=2)
+    seconds = time.process_time() - began
+    return [*measured(model, windowed, found), sum(map(len, model.followed.values())), 0, seconds]
 
 
-def run_training(corpus: Addresses, device: str, size: str, name: str, seed: int) -> list[float]:
-    """Train a model from one seed and evaluate it; its curve and weights are saved."""
-    config = SIZES[size]
-    windowed = Windowed(stored_pairs(), dated=name != UNDATED)
+def trained(found: Addresses, device: str, size: str, name: str, seed: int) -> list[float]:
+    """What a model measures that is trained from one seed; its curve and weights are kept."""
+    sized = SIZES[size]
+    windowed = Windower(stored_pairs(), dated=name != UNDATED)
     with seeded(seed) as g:
-        model = build_model(name, config, windowed.vocabulary).to(device)
-        interval_steps = config.steps // CHECKPOINTS
+        model = built(name, sized, windowed.vocabulary).to(device)
+        each = sized.steps // PARTS
         optimizer, rate = (adamw, LSTM_RATE) if name == LSTM else (muon, RATE)
-        monitor = TrainingMonitor(
-            model, windowed, corpus, (size, name, seed), interval_steps, device
-        )
+        watch = Watch(model, windowed, found, (size, name, seed), each, device)
         fit(
             model,
             lambda: (
-                batch.to(device) for batch in windowed.drawn(corpus.train, BATCH, interval_steps, g)
+                one.to(device) for one in windowed.random_batches(found.train, BATCH, each, g)
             ),
-            CHECKPOINTS,
+            PARTS,
             rate,
             optimizer=optimizer,
-            checkpoint=run_path(size, name, seed, "checkpoint"),
+            checkpoint=kept(size, name, seed, "checkpoint"),
             generator=g,
-            track=monitor,
+            track=watch,
         )
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    run_path(size, name, seed, "checkpoint").unlink()
-    steps, seconds = interval_steps * CHECKPOINTS, monitor.seconds if device == "cpu" else nan
-    return [*evaluate(model, windowed, corpus, device), parameters, steps, seconds]
+    parameters = sum(x.numel() for x in model.parameters())
+    kept(size, name, seed, "checkpoint").unlink()
+    steps, seconds = each * PARTS, watch.seconds if device == "cpu" else nan
+    return [*measured(model, windowed, found, device), parameters, steps, seconds]
 
 
-class TrainingMonitor:
-    """Iterates over epochs, recording CPU seconds, bits on some validation windows, and weights."""
+class Watch:
+    """Follows a training: its curve on some of the validation's windows, and the states between."""
 
     def __init__(
         self,
         model,
-        windowed: Windowed,
-        corpus: Addresses,
+        windowed: Windower,
+        found: Addresses,
         key: tuple[str, str, int],
-        interval_steps: int,
+        each: int,
         device: str,
     ):
-        self.model, self.key, self.interval_steps, self.seconds = model, key, interval_steps, 0.0
-        all_rows = [row for text in corpus.validation for row in windowed.rows(text)]
-        rows = all_rows[:: max(1, len(all_rows) // 256)]
-        self.rows = [batch.to(device) for batch in batched(rows, 64)]
+        self.model, self.key, self.each, self.seconds = model, key, each, 0.0
+        every = [row for text in found.validation for row in windowed.rows(text)]
+        rows = every[:: max(1, len(every) // 256)]
+        self.rows = [one.to(device) for one in window_batches(rows, 64)]
         self.characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
 
     def __call__(self, epochs: range) -> Iterator[int]:
         if epochs.start:
-            lines = [
-                row
-                for row in csv.reader(CURVES.open(encoding="utf-8"))
-                if row[:3] == self.key_cells
-            ]
+            lines = [row for row in csv.reader(CURVES.open(encoding="utf-8")) if row[:3] == self.of]
             self.seconds = float(lines[-1][4])
         else:
-            self.record(0)
+            self.note(0)
         for epoch in epochs:
-            start = time.process_time()
+            began = time.process_time()
             yield epoch
-            self.seconds += time.process_time() - start
-            self.record(epoch + 1)
+            self.seconds += time.process_time() - began
+            self.note(epoch + 1)
 
     @property
-    def key_cells(self) -> list[str]:
-        """The key of the run as cells of the CSV file."""
+    def of(self) -> list[str]:
         return [*map(str, self.key)]
 
-    def record(self, epoch: int) -> None:
-        """Append a line to the curve, and save the weights."""
+    def note(self, epoch: int) -> None:
+        """A line of the curve, and the weights as they are."""
         bits = bits_by_window(self.model, self.rows).sum().item() / self.characters
-        torch.save(self.model.state_dict(), run_path(*self.key, f"after-{epoch}"))
+        torch.save(self.model.state_dict(), kept(*self.key, f"after-{epoch}"))
         with CURVES.open("a", encoding="utf-8", newline="") as file:
-            line = (*self.key, epoch * self.interval_steps, f"{self.seconds:.1f}", f"{bits:.5f}")
+            line = (*self.key, epoch * self.each, f"{self.seconds:.1f}", f"{bits:.5f}")
             csv.writer(file, lineterminator="\n").writerow(line)
         print(*line, flush=True)
 
 
 def write_table() -> None:
-    """Write the page: a row for each size and model that has been run, the best first."""
-    rows = []
+    """A line for each size and model that has been run, the best first within a size."""
+    lines = []
     for size in ("counted", *SIZES):
         names = {key[1] for key in RUNS.finished() if key[0] == size}
         columns = {name: RUNS.columns(size, name) for name in names}
         for name in sorted(names, key=lambda name: -mean(columns[name][0])):
             bits, low, high, validation, parameters, steps, seconds = columns[name]
-            cpu_seconds = [second for second in seconds if not isnan(second)]
-            rows.append(
+            timed = [one for one in seconds if not isnan(one)]
+            lines.append(
                 (
                     size,
                     name,
@@ -247,7 +235,7 @@ def write_table() -> None:
                     mean_and_std(validation),
                     f"{round(mean(parameters)):,}",
                     f"{round(mean(steps)):,}",
-                    f"{round(mean(cpu_seconds)):,}" if cpu_seconds else "",
+                    f"{round(mean(timed)):,}" if timed else "",
                     len(bits),
                 )
             )
@@ -263,7 +251,7 @@ def write_table() -> None:
     ]
     headings = ("size", "model", "bits", "interval", "validation", "parameters", "steps", "seconds",
                "seeds")  # fmt: skip
-    write_page("language_model", "language_model", text, headings, rows)
+    write_page("language_model", "language_model", text, headings, lines)
 
 
 def main() -> None:
@@ -272,21 +260,21 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", help="these alone, such as GPT LSTM")
     parser.add_argument("--seeds", type=int, nargs="+", help="these alone, such as 0 1")
     parser.add_argument("--device", default="cpu", help="where to train, such as cuda")
-    arguments = parser.parse_args()
+    asked = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    corpus = addresses()
-    if corpus.sample:
-        raise SystemExit(f"these are not the addresses: {corpus.why}")
-    if arguments.size in (None, "counted"):
+    found = addresses()
+    if found.sample:
+        raise SystemExit(f"these are not the addresses: {found.why}")
+    if asked.size in (None, "counted"):
         for name in COUNTED:
-            RUNS.run_once(partial(run_counting, corpus), "counted", name, 0)
-    for size in SIZES if arguments.size is None else {arguments.size} & {*SIZES}:
-        for seed in range(MAX_SEEDS):
+            RUNS.run_once(partial(counted, found), "counted", name, 0)
+    for size in SIZES if asked.size is None else {asked.size} & {*SIZES}:
+        for seed in range(EVERY):
             for name, seeds in SIZES[size].seeds.items():
-                wanted = seed < seeds and seed in (arguments.seeds or range(MAX_SEEDS))
-                if wanted and name in (arguments.models or ATTENDS | {LSTM: None}):
-                    RUNS.run_once(partial(run_training, corpus, arguments.device), size, name, seed)
+                wanted = seed < seeds and seed in (asked.seeds or range(EVERY))
+                if wanted and name in (asked.models or ATTENDS | {LSTM: None}):
+                    RUNS.run_once(partial(trained, found, asked.device), size, name, seed)
     write_table()
 
 

@@ -1,4 +1,4 @@
-"""Forty texts of the stored GPT and forty of the trigram, marked by blinded readers.
+"""Forty texts of the stored GPT and forty of the trigram, marked by readers who don't know whose.
 
     python benchmarks/language_samples.py > sheet.txt           # the 80 texts, mixed and numbered
     python benchmarks/language_samples.py first.txt second.txt  # what two readers made of them
@@ -33,7 +33,7 @@ PATH = RESULTS / "language_samples.csv"
 
 
 class Text(NamedTuple):
-    """A text that a model wrote from a seed, after the words `begun`, in a decade."""
+    """What a model wrote from a seed, after a beginning, as in a decade."""
 
     by: str
     seed: int
@@ -42,10 +42,10 @@ class Text(NamedTuple):
     text: str
 
 
-def draw_texts() -> Iterator[Text]:
-    """Sample all texts, without any selection."""
-    windowed = Windowed(stored_pairs())
-    weights, held = stored("english")
+def drawn() -> Iterator[Text]:
+    """The texts as they come: none is drawn twice, and none left out."""
+    windowed = Windower(stored_pairs())
+    weights, held = load_weights("english")
     gpt = load_language_model(weights, held["heads"]).eval()
     trigram = counted(3, addresses().train, windowed)
     for by, model in (("GPT", gpt), ("trigram", trigram)):
@@ -62,35 +62,35 @@ def draw_texts() -> Iterator[Text]:
             yield Text(by, seed, decade, begun, windowed.pairs.decode(row[start:]))
 
 
-def shuffled(texts: list[Text]) -> list[Text]:
-    """The texts in the shuffled order of the sheet."""
+def sheet(texts: list[Text]) -> list[Text]:
+    """The texts in the order of the sheet, in which nobody sees whose they are."""
     return random.Random(0).sample(texts, len(texts))
 
 
-def read_marks(path: Path, count: int) -> list[str]:
-    """Read a file of marks, in the order of the sheet; exit if any is missing or wrong."""
-    marks = dict(line.split() for line in path.read_text("utf-8").splitlines() if line.strip())
+def marks_of(path: Path, count: int) -> list[str]:
+    """A reader's mark for each number of the sheet."""
+    found = dict(line.split() for line in path.read_text("utf-8").splitlines() if line.strip())
     numbers = [str(i + 1) for i in range(count)]
-    wrong = [f"{i} {marks.get(i)}" for i in numbers if marks.get(i) not in MARKS]
-    if wrong or len(marks) != count:
-        raise SystemExit(f"{path} has {len(marks)} marks for {count} texts; wrong: {wrong[:5]}")
-    return [marks[i] for i in numbers]
+    wrong = [f"{i} {found.get(i)}" for i in numbers if found.get(i) not in MARKS]
+    if wrong or len(found) != count:
+        raise SystemExit(f"{path} has {len(found)} marks for {count} texts; wrong: {wrong[:5]}")
+    return [found[i] for i in numbers]
 
 
 def write_results(texts: list[Text], readers: list[list[str]]) -> None:
-    """Write the texts with their marks as CSV, and a page of the counts."""
-    marked = sorted(zip(texts, *readers, strict=True), key=lambda row: row[0][:2])
+    """Each text with its marks, and how many have which."""
+    marked = sorted(zip(texts, *readers, strict=True), key=lambda one: one[0][:2])
     with PATH.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow((*Text._fields, *(f"reader {i + 1}" for i in range(len(readers)))))
         writer.writerows((*text, *marks) for text, *marks in marked)
-    rows = []
+    lines = []
     for by in ("GPT", "trigram"):
-        marks = [row[1:] for row in marked if row[0].by == by]
-        accepted = sum("not" not in text_marks for text_marks in marks)
-        counters = (Counter(reader_marks) for reader_marks in zip(*marks, strict=True))
-        counts = (", ".join(str(counter[mark]) for mark in MARKS) for counter in counters)
-        rows.append((by, *counts, accepted, len(marks)))
+        marks = [one[1:] for one in marked if one[0].by == by]
+        good = sum("not" not in of_text for of_text in marks)
+        each = (Counter(of_reader) for of_reader in zip(*marks, strict=True))
+        counts = (", ".join(str(found[mark]) for mark in MARKS) for found in each)
+        lines.append((by, *counts, good, len(marks)))
     text = [
         "# What readers make of the texts that models write",
         f"{SEEDS} tokens each from {SEEDS} seeds, at temperature {TEMPERATURE}, after the first "
@@ -100,17 +100,17 @@ def write_results(texts: list[Text], readers: list[list[str]]) -> None:
     ]
     each_reader = (f"reader {i + 1}: {', '.join(MARKS)}" for i in range(len(readers)))
     columns = (*each_reader, "English or nearly by both")
-    write_page("language_samples", "language_samples", text, ("texts by", *columns, "of"), rows)
+    write_page("language_samples", "language_samples", text, ("texts by", *columns, "of"), lines)
 
 
 def main() -> None:
-    texts = shuffled([*draw_texts()])
-    readers = [read_marks(Path(name), len(texts)) for name in sys.argv[1:]]
+    texts = sheet([*drawn()])
+    readers = [marks_of(Path(name), len(texts)) for name in sys.argv[1:]]
     if readers:
         write_results(texts, readers)
     else:
-        for i, text in enumerate(texts):
-            print(f"{i + 1}. {text.begun}{text.text}".replace("\n", " / "))
+        for i, one in enumerate(texts):
+            print(f"{i + 1}. {one.begun}{one.text}".replace("\n", " / "))
 
 
 if __name__ == "__main__":

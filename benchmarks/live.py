@@ -3,8 +3,8 @@
     pip install -e ".[tasks]"
     python benchmarks/live.py    # writes attncourse/figures/translator/weights.js, in CPU minutes
 
-It is the model of translation.py with Shaw's positions, from one seed, in float16. Exact matches,
-and the examples for pages without scripts, are those of the rounded weights.
+It is the model of translation.py with Shaw's positions, from one seed, in float16: what is counted,
+and recorded for pages without scripts, are the names that it writes with the rounded weights.
 """
 
 import base64
@@ -27,15 +27,15 @@ from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Enc
 
 WEIGHTS = Path(__file__).parents[1] / "attncourse" / "figures" / "translator" / "weights.js"
 WIDTH, HEADS, HIDDEN, MAX_DISTANCE = 64, 4, 128, 8
-SEED, N_TRAIN, N_TEST, EPOCHS, BATCH, RATE, DROPOUT = 0, 20_000, 1000, 16, 64, 2e-3, 0.1
-MAX_PARTS = 40
-SPECIAL_TOKENS = ["(padding)", "(start)", "(end)"]
-# the first is shown with arcs; the others are longer than any in training, the last gets it wrong
-EXAMPLES = (754, 7_654_321, 123_456_789)
+SEED, TRAINED, TESTED, EPOCHS, BATCH, RATE, DROPOUT = 0, 20_000, 1000, 16, 64, 2e-3, 0.1
+MOST_PARTS = 40
+SPECIAL = ["(padding)", "(start)", "(end)"]
+# the first with its arcs; the others are longer than any in training, and the last goes wrong
+RECORDED = (754, 7_654_321, 123_456_789)
 
 
-def build_translator(source: int, target: int) -> Translator:
-    """A new translator of one encoder block and one decoder block, for two vocabulary sizes."""
+def translator(source: int, target: int) -> Translator:
+    """One encoder block and one decoder block, anew, for so many words and parts."""
     shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
     embeddings = [Embedding(count, WIDTH, dropout=DROPOUT) for count in (source, target)]
     for embedding in embeddings:
@@ -46,40 +46,40 @@ def build_translator(source: int, target: int) -> Translator:
     return Translator(embeddings[0], encoder, embeddings[1], decoder)
 
 
-def load_published() -> tuple[Translator, Words, dict]:
-    """The model with the weights that the pages load, its words, and the content of the script."""
-    content = assigned(WEIGHTS)
-    model = build_translator(len(content["source"]), len(content["target"]))
-    model.load_state_dict(halves(content))
+def shipped() -> tuple[Translator, Words, dict]:
+    """The model with the weights that the pages load, its words, and all that the script holds."""
+    held = read_script(WEIGHTS)
+    model = translator(len(held["source"]), len(held["target"]))
+    model.load_state_dict(unpack_half(held))
     words = Words([], "english", "german")
     words.source, words.target = (
-        {word: i for i, word in enumerate(content[side]) if word not in SPECIAL_TOKENS}
+        {word: i for i, word in enumerate(held[side]) if word not in SPECIAL}
         for side in ("source", "target")
     )
-    return model.eval(), words, content
+    return model.eval(), words, held
 
 
 @torch.no_grad()
-def translate_with_attention(model: Translator, pairs: Pairs) -> tuple[Tensor, Tensor]:
-    """The tokens that the model writes, and its cross-attention weights for each."""
-    weights: list[Tensor] = []
+def translated(model: Translator, pairs: TranslationBatch) -> tuple[Tensor, Tensor]:
+    """What the model writes, and the weights of its cross-attention for each part it writes."""
+    seen: list[Tensor] = []
     cross = model.decoder.blocks[0].cross_attention.part
     attend = cross.attend
 
-    def record_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        weights.append(attention_weights(q, k, mask))
+    def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+        seen.append(attention_weights(q, k, mask))
         return attend(q, k, v, mask)
 
-    cross.attend = record_weights
-    written = model.translate(pairs.source, pairs.lengths, START, END, MAX_PARTS)
+    cross.attend = watched
+    written = model.translate(pairs.source, pairs.lengths, START, END, MOST_PARTS)
     cross.attend = attend
-    return written, torch.cat(weights, dim=-2)
+    return written, torch.cat(seen, dim=-2)
 
 
-def record_example(model: Translator, words: Words, number: int) -> dict:
-    """An example for the page: a number, its names, and the cross-attention weights."""
-    written, weights = translate_with_attention(model, words.pairs([number]))
-    parts = words.spelt(written[0].tolist()).split()
+def recorded(model: Translator, words: Words, number: int) -> dict:
+    """A number, its English name and the parts that the model writes, with its attention."""
+    written, weights = translated(model, words.batch([number]))
+    parts = words.decode(written[0].tolist()).split()
     return {
         "number": number,
         "english": [*name(number, "english")],
@@ -89,66 +89,56 @@ def record_example(model: Translator, words: Words, number: int) -> dict:
     }
 
 
-def match_rates(
-    model: Translator, words: Words, test_numbers: dict[str, list[int]]
-) -> dict[str, float]:
-    """The share of exact matches, by length of the name."""
-    rates = {}
-    for length, group in test_numbers.items():
-        pairs = words.pairs(group)
-        written, _ = translate_with_attention(model, pairs)
-        rates[length] = exact_matches(written, pairs.labels).float().mean().item()
-    return rates
+def measured(model: Translator, words: Words, tested: dict[str, list[int]]) -> dict[str, float]:
+    """The share of exact matches, by length."""
+    shares = {}
+    for length, found in tested.items():
+        pairs = words.batch(found)
+        written, _ = translated(model, pairs)
+        shares[length] = exact_matches(written, pairs.labels).float().mean().item()
+    return shares
 
 
-def write_weights(
-    model: Translator, words: Words, test_numbers: dict[str, list[int]], training: str
-) -> str:
-    """Write the script with the float16 weights; return its note on training and measurements."""
+def publish(model: Translator, words: Words, tested: dict[str, list[int]], how: str) -> str:
+    """Write the script with the weights in float16; how they were made, and what was measured."""
     model.half().float().eval()
-    rates, weights = match_rates(model, words, test_numbers), model.state_dict()
-    parameters = sum(tensor.numel() for tensor in weights.values())
-    halves = torch.cat([tensor.flatten() for tensor in weights.values()]).half().numpy().tobytes()
-    matches = ", ".join(f"{rate:.3f} ({length})" for length, rate in rates.items())
-    note = (
-        f"A translator's {parameters} weights in float16, made by benchmarks/live.py: {training}, "
-        f"{platform.machine()}, torch {torch.__version__}. Exact matches, each among {N_TEST} "
+    shares, weights = measured(model, words, tested), model.state_dict()
+    parameters = sum(part.numel() for part in weights.values())
+    halves = torch.cat([part.flatten() for part in weights.values()]).half().numpy().tobytes()
+    matches = ", ".join(f"{share:.3f} ({length})" for length, share in shares.items())
+    made = (
+        f"A translator's {parameters} weights in float16, made by benchmarks/live.py: {how}, "
+        f"{platform.machine()}, torch {torch.__version__}. Exact matches, each among {TESTED} "
         f"numbers that were not in training, by English words: {matches}."
     )
-    content = {
+    held = {
         "heads": HEADS,
         "start": START,
         "end": END,
-        "source": [*SPECIAL_TOKENS, *words.source],
-        "target": [*SPECIAL_TOKENS, *words.target],
+        "source": [*SPECIAL, *words.source],
+        "target": [*SPECIAL, *words.target],
         "longest": LENGTHS["up to 10 words"][1],
-        "recorded": [record_example(model, words, number) for number in EXAMPLES],
-        "shapes": {key: list(tensor.shape) for key, tensor in weights.items()},
+        "recorded": [recorded(model, words, number) for number in RECORDED],
+        "shapes": {key: list(part.shape) for key, part in weights.items()},
         "half": base64.b64encode(halves).decode(),
     }
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    WEIGHTS.write_text(f"// {note}\nwindow.attncourseNumbers = {text};\n", "utf-8")
-    return note
+    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+    WEIGHTS.write_text(f"// {made}\nwindow.attncourseNumbers = {text};\n", "utf-8")
+    return made
 
 
 def main() -> None:
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    start = time.process_time()
-    train_numbers, test_numbers = numbers(N_TRAIN, N_TEST, SEED)
-    words = Words(train_numbers, "english", "german")
+    began = time.process_time()
+    learned, tested = numbers(TRAINED, TESTED, SEED)
+    words = Words(learned, "english", "german")
     with seeded(SEED) as g:
-        model = build_translator(
-            *(len(vocabulary) + len(SPECIAL_TOKENS) for vocabulary in (words.source, words.target))
-        )
-        fit(model, lambda: words.batches(train_numbers, BATCH, g), EPOCHS, RATE)
-    seconds = time.process_time() - start
-    training = f"{EPOCHS} epochs of {N_TRAIN} numbers, seed {SEED}, {seconds:.0f} s of one CPU core"
-    print(
-        write_weights(model, words, test_numbers, training),
-        f"{WEIGHTS.stat().st_size / 1024:.0f} KiB",
-        sep="\n",
-    )
+        model = translator(*(len(known) + len(SPECIAL) for known in (words.source, words.target)))
+        fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
+    seconds = time.process_time() - began
+    how = f"{EPOCHS} epochs of {TRAINED} numbers, seed {SEED}, {seconds:.0f} s of one CPU core"
+    print(publish(model, words, tested, how), f"{WEIGHTS.stat().st_size / 1024:.0f} KiB", sep="\n")
 
 
 if __name__ == "__main__":

@@ -24,45 +24,43 @@ from sklearn.pipeline import make_pipeline
 from attncourse.data.sentiment import RatedText, Ratings, Vocabulary, ratings, tokenize
 from attncourse.train import accuracy, fit, seeded
 
-FOLDS, BATCH, MIN_COUNT = 5, 32, 2
-# the number of seeds for each set of texts; each seed has its own folds
+FOLDS, BATCH, LEAST = 5, 32, 2
+# how many seeds each set gets, each with folds of its own
 SEEDS = {"tweets": 3, "products": 1, "editorials": 1, "movies": 1}
-# settings tried for logistic regression, and for the networks on folds of the tweets
-C_VALUES, NGRAM_RANGES = (0.1, 0.3, 1, 3, 10, 30), ((1, 1), (1, 2))
-RATES, EPOCHS, INNER_FOLDS = (2e-3, 4e-3), (4, 8), 2
+# what logistic regression chooses from, and what the networks do, on folds of the tweets
+STRENGTHS, WORDS_IN_A_ROW = (0.1, 0.3, 1, 3, 10, 30), ((1, 1), (1, 2))
+RATES, EPOCHS, INNER = (2e-3, 4e-3), (4, 8), 2
 RUNS = Runs("sentiment", ("texts", "model"), ("accuracy",))
 CHOICES = Runs("sentiment_choices", ("model", "rate", "epochs"), ("accuracy",))
 
 
-def majority_accuracy(train: list[Rated], test: list[Rated]) -> float:
-    """Test accuracy of the commonest label in training."""
-    positive = 2 * sum(text.positive for text in train) > len(train)
-    return sum(text.positive == positive for text in test) / len(test)
+def majority(train: list[RatedText], test: list[RatedText]) -> float:
+    """The share of the test that has the commonest label of training."""
+    positive = 2 * sum(one.positive for one in train) > len(train)
+    return sum(one.positive == positive for one in test) / len(test)
 
 
-def regression_accuracy(
-    vectorizer: type[CountVectorizer], train: list[Rated], test: list[Rated]
-) -> float:
-    """Test accuracy of logistic regression, tuned by cross-validation on the training texts."""
-    vectorized = vectorizer(tokenizer=tokens, lowercase=False, token_pattern=None)
+def regression(kind: type[CountVectorizer], train: list[RatedText], test: list[RatedText]) -> float:
+    """Logistic regression on tokens, tuned by cross-validation inside the training texts."""
+    vectors = kind(tokenizer=tokenize, lowercase=False, token_pattern=None)
     search = GridSearchCV(
-        make_pipeline(vectorized, LogisticRegression(solver="liblinear")),
+        make_pipeline(vectors, LogisticRegression(solver="liblinear")),
         {
-            f"{vectorizer.__name__.lower()}__ngram_range": NGRAM_RANGES,
-            "logisticregression__C": C_VALUES,
+            f"{kind.__name__.lower()}__ngram_range": WORDS_IN_A_ROW,
+            "logisticregression__C": STRENGTHS,
         },
         cv=3,
     )
-    texts, labels = zip(*((text.text, text.positive) for text in train), strict=True)
+    texts, labels = zip(*((one.text, one.positive) for one in train), strict=True)
     search.fit(texts, labels)
-    return search.score([text.text for text in test], [text.positive for text in test])
+    return search.score([one.text for one in test], [one.positive for one in test])
 
 
-def network_accuracy(
-    name: str, rate: float, epochs: int, seed: int, train: list[Rated], test: list[Rated]
+def network(
+    name: str, rate: float, epochs: int, seed: int, train: list[RatedText], test: list[RatedText]
 ) -> float:
-    """Train a network, with the vocabulary of the training texts; its test accuracy."""
-    vocabulary = Vocabulary(train, MIN_COUNT)
+    """Train one network; its vocabulary is that of the training texts."""
+    vocabulary = Vocabulary(train, LEAST)
     with seeded(seed) as g:
         model = classifier(name, vocabulary)
         fit(model, lambda: vocabulary.batches(train, BATCH, g), epochs, rate)
@@ -70,88 +68,82 @@ def network_accuracy(
 
 
 BASELINES: dict[str, Callable[..., float]] = {
-    "the commonest label": majority_accuracy,
-    "bag of words, logistic regression": partial(regression_accuracy, CountVectorizer),
-    "tf-idf, logistic regression": partial(regression_accuracy, TfidfVectorizer),
+    "the commonest label": majority,
+    "bag of words, logistic regression": partial(regression, CountVectorizer),
+    "tf-idf, logistic regression": partial(regression, TfidfVectorizer),
 }
 
 
-def cross_validate(texts: Ratings, seed: int, score: Callable[..., float]) -> list[float]:
-    """The accuracy over all folds, as a list of one number."""
+def cross_validated(texts: Ratings, seed: int, score: Callable[..., float]) -> list[float]:
+    """The share of all texts that are right, each tested once."""
     folds = list(texts.folds(FOLDS, seed))
     right = sum(score(train, test) * len(test) for train, test in folds)
     return [right / len(texts.texts)]
 
 
-def try_setting(tweets: Ratings, name: str, rate: float, epochs: int, seed: int) -> list[float]:
-    """Accuracy of a setting of a network, on folds of the training texts of the first fold."""
+def tried(tweets: Ratings, name: str, rate: float, epochs: int, seed: int) -> list[float]:
+    """A setting of a network, on folds of the training texts of the first fold."""
     train, _ = next(tweets.folds(FOLDS, seed))
-    inner = list(replace(tweets, texts=tuple(train)).folds(FOLDS, seed))[:INNER_FOLDS]
-    return [
-        sum(network_accuracy(name, rate, epochs, seed, *split) for split in inner) / INNER_FOLDS
-    ]
+    inner = list(replace(tweets, texts=tuple(train)).folds(FOLDS, seed))[:INNER]
+    return [sum(network(name, rate, epochs, seed, *split) for split in inner) / INNER]
 
 
-def best_setting(name: str) -> tuple[float, int]:
-    """The rate and number of epochs with the best accuracy."""
-    scores_by_setting = {
-        key: scores for key, scores in CHOICES.finished().items() if key[0] == name
-    }
-    _, rate, epochs, _ = max(scores_by_setting, key=lambda key: scores_by_setting[key])
+def chosen(name: str) -> tuple[float, int]:
+    """The setting that did best."""
+    found = {key: scores for key, scores in CHOICES.finished().items() if key[0] == name}
+    _, rate, epochs, _ = max(found, key=lambda key: found[key])
     return float(rate), int(epochs)
 
 
-def run_model(sets: dict[str, Ratings], kind: str, name: str, seed: int) -> list[float]:
-    """Accuracy of a model on one set of texts, with folds and initial weights from one seed."""
+def run(sets: dict[str, Ratings], kind: str, name: str, seed: int) -> list[float]:
+    """A model on one set of texts, with the folds and the initial weights of one seed."""
     if name in BASELINES:
-        return cross_validate(sets[kind], seed, BASELINES[name])
+        return cross_validated(sets[kind], seed, BASELINES[name])
     for rate, epochs in product(RATES, EPOCHS):
-        CHOICES.run_once(partial(try_setting, sets["tweets"]), name, rate, epochs, 0)
-    return cross_validate(
-        sets[kind], seed, partial(network_accuracy, name, *best_setting(name), seed)
-    )
+        CHOICES.run_once(partial(tried, sets["tweets"]), name, rate, epochs, 0)
+    return cross_validated(sets[kind], seed, partial(network, name, *chosen(name), seed))
 
 
 def write_table(sets: dict[str, Ratings]) -> None:
-    finished = {kind: texts for kind, texts in sets.items() if RUNS.columns(kind, "CNN")}
-    rows = []
+    done = {kind: texts for kind, texts in sets.items() if RUNS.columns(kind, "CNN")}
+    lines = []
     for name in (*BASELINES, *MODELS):
-        columns = [RUNS.columns(kind, name) for kind in finished]
-        rows.append((name, *(mean_and_std(column[0]) if column else "" for column in columns)))
-    seed_counts = ", ".join(f"{kind} {len(RUNS.columns(kind, 'CNN')[0])}" for kind in finished)
-    settings = "; ".join("{}: {} and {}".format(name, *best_setting(name)) for name in MODELS)
+        columns = [RUNS.columns(kind, name) for kind in done]
+        lines.append((name, *(mean_and_std(found[0]) if found else "" for found in columns)))
+    counted = ", ".join(f"{kind} {len(RUNS.columns(kind, 'CNN')[0])}" for kind in done)
+    settings = "; ".join("{}: {} and {}".format(name, *chosen(name)) for name in MODELS)
     text = [
         "# A label per sequence",
         f"The share of texts whose label is right, in {FOLDS} folds, so that each text is tested "
-        f"once. {'; '.join(map(str, finished.values()))}.",
+        f"once. {'; '.join(map(str, done.values()))}.",
         "Mean and standard deviation over the seeds, each with folds and initial weights of its "
-        f"own: {seed_counts}.",
+        f"own: {counted}.",
         "All models read the same tokens, and know only those of their training texts. "
-        f"Logistic regression chooses its strength C from {', '.join(map(str, C_VALUES))}, and "
+        f"Logistic regression chooses its strength C from {', '.join(map(str, STRENGTHS))}, and "
         "words alone or also pairs of neighbours, by cross-validation in three folds of the "
         f"training texts. The networks have width {WIDTH} and batches of {BATCH}. Each chooses "
         f"the rate of AdamW, which falls to 0, from {' and '.join(map(str, RATES))} and its epochs "
-        f"from {' and '.join(map(str, EPOCHS))}, on {INNER_FOLDS} of {FOLDS} folds of the training "
+        f"from {' and '.join(map(str, EPOCHS))}, on {INNER} of {FOLDS} folds of the training "
         "tweets of the first fold, and takes the same for the other texts. They are, for "
         f"{settings}.",
     ]
-    write_page("sentiment", "sentiment", text, ("model", *finished), rows, "scikit-learn")
+    write_page("sentiment", "sentiment", text, ("model", *done), lines, "scikit-learn")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, help="how many seeds of each model")
     parser.add_argument("--kinds", nargs="+", choices=SEEDS, default=list(SEEDS))
-    arguments = parser.parse_args()
+    asked = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
     sets = {kind: ratings(kind) for kind in SEEDS}
     if any(texts.sample for texts in sets.values()):
         raise SystemExit("the results need the ratings, not the sample")
-    for kind in arguments.kinds:
-        for seed in range(arguments.seeds or SEEDS[kind]):
+    for kind in asked.kinds:
+        for seed in range(asked.seeds or SEEDS[kind]):
             for name in (*BASELINES, *MODELS):
-                RUNS.run_once(partial(run_model, sets), kind, name, seed)
+                RUNS.run_once(partial(run, sets), kind, name, seed)
             write_table(sets)
 
 

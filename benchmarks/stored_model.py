@@ -4,9 +4,9 @@
     python benchmarks/stored_model.py    # writes attncourse/stored/english.js, in two minutes
     python benchmarks/stored_model.py --small    # the others, which language_model.py trained, too
 
-A head has a role if it attends to a position more than any head of three untrained models, and if
-removing it costs more than removing any of four random heads without such a score, drawn from its
-block and later ones.
+A head has a role if it looks at a place more than any head of three untrained models does, and if
+its loss costs more than that of any of four that are drawn from its block and later ones, among the
+heads that look at no such place.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from language_model import CHECKPOINTS, GPT, LSTM, SIZES, run_path
+from language_model import GPT, LSTM, PARTS, SIZES, kept
 from torch import Tensor
-from writer import add_records
+from writer import complete
 
 from attncourse.data import Addresses, BytePairs, addresses, excerpts, stored_pairs
 from attncourse.data.windows import DECADES, Windower, window_batches
@@ -45,13 +45,13 @@ SMALL = {
     "one_block": ("one block", GPT),
     "one_block_without_positions": ("one block", "no positions"),
 }
-# the most tokens and the fewest words of a text that a reader guesses
-MAX_TOKENS, MIN_WORDS = 126, 25
-# the least mean weight of a role
-MIN_WEIGHT = 0.4
-# checkpoints, of 20, whose predictions the page shows too
-EARLIER_CHECKPOINTS = (0, 1, 4, 10)
-ROLE_SCORES = {
+# of how many tokens a text may be that a reader guesses, and how many words it has at least
+GUESSED, WORDS = 126, 25
+# a mean weight of less is no role
+LEAST = 0.4
+# after so many twentieths of the training
+EARLIER = (0, 1, 4, 10)
+PLACES = {
     "looks at the piece before": lambda weights: offset_score(weights).mean(1),
     "looks at the decade": lambda weights: weights[..., 2:, 1].mean((1, 3)),
     "looks at the start": lambda weights: weights[..., 2:, 0].mean((1, 3)),
@@ -59,130 +59,118 @@ ROLE_SCORES = {
 }
 
 
-def corpus_bits(model, windowed: Windowed, texts: tuple) -> float:
-    """Bits per character over these texts."""
+def bits(model, windowed: Windower, texts: tuple) -> float:
+    """Bits a character of all these texts."""
     characters = sum(len(text.text) for text in texts)
     return bits_per_character(model, windowed.batches(texts, 64), characters)
 
 
-def head_roles(model, windowed: Windowed) -> Iterator[dict]:
-    """The heads with a role that matter, for the page."""
+def roles(model, windowed: Windower) -> Iterator[dict]:
+    """The heads that look at one place, and matter."""
     rows = [row for text in excerpts() for row in windowed.rows(text) if len(row) == 128]
-    batches = [*batched(rows, 64)]
-    weights, costs = head_weights(model, batches[0].tokens), ablation_costs(model, batches)
+    some = [*window_batches(rows, 64)]
+    weights, costs = head_weights(model, some[0].tokens), losses(model, some)
     depth, heads = costs.shape
     untrained = []
     for seed in range(3):
         with seeded(seed):
-            untrained.append(head_weights(language_model(windowed.vocabulary), batches[0].tokens))
-    heads_by_role = {
-        role: heads_above_untrained(score, weights, untrained)
-        for role, score in ROLE_SCORES.items()
-    }
-    role_heads = {index for indices in heads_by_role.values() for index in indices}
-    for role, indices in heads_by_role.items():
-        for index in indices:
-            # a head in an earlier block affects more blocks: compare with later heads alone
-            first = index // heads * heads
-            others = [
-                candidate
-                for candidate in range(first, depth * heads)
-                if candidate not in role_heads
-            ]
-            drawn = random.Random(index).sample(others, min(4, len(others)))
-            if costs.flatten()[index] > costs.flatten()[drawn].max():
-                yield {"head": [*divmod(index, heads)], "role": role}
+            untrained.append(head_weights(language_model(windowed.vocabulary), some[0].tokens))
+    found = {role: looking(score, weights, untrained) for role, score in PLACES.items()}
+    every = {place for places in found.values() for place in places}
+    for role, places in found.items():
+        for place in places:
+            # what is lost in an earlier block is missing in all that follow
+            first = place // heads * heads
+            others = [one for one in range(first, depth * heads) if one not in every]
+            drawn = random.Random(place).sample(others, min(4, len(others)))
+            if costs.flatten()[place] > costs.flatten()[drawn].max():
+                yield {"head": [*divmod(place, heads)], "role": role}
 
 
-def heads_above_untrained(score: Callable, weights: Tensor, untrained: list[Tensor]) -> list[int]:
-    """Flat indices of heads that score above MIN_WEIGHT and all untrained heads, best first."""
-    highest = max(score(other_weights).max().item() for other_weights in untrained)
+def looking(score: Callable, weights: Tensor, untrained: list[Tensor]) -> list[int]:
+    """The heads, the most decided first, whose score no head of the untrained models has."""
+    most = max(score(one).max().item() for one in untrained)
     scores = score(weights).flatten()
     order = scores.argsort(descending=True).tolist()
-    return [index for index in order if scores[index] > max(highest, MIN_WEIGHT)]
+    return [place for place in order if scores[place] > max(most, LEAST)]
 
 
-def ablation_costs(model, batches: list) -> Tensor:
-    """Additional bits when each head is removed, by block and head."""
+def losses(model, some: list) -> Tensor:
+    """Bits that the loss of each head costs, by block and head."""
     depth, heads = len(model.stack.blocks), model.stack.blocks[0].attention.part.heads
     costs = torch.zeros(depth, heads)
     for block in range(depth):
         for head in range(heads):
             with without(model, [(block, head)]):
-                costs[block, head] = bits_by_window(model, batches).sum()
-    return costs - bits_by_window(model, batches).sum()
+                costs[block, head] = bits_by_window(model, some).sum()
+    return costs - bits_by_window(model, some).sum()
 
 
-def guessing_texts(pairs: BytePairs) -> Iterator[dict]:
-    """Of each excerpt, the first paragraph after the salutation that is long enough to guess."""
+def guessed(pairs: BytePairs) -> Iterator[dict]:
+    """The first paragraph of each excerpt, but its salutation, that is a good text to guess."""
     for text in excerpts():
         for paragraph in text.text.split("\n")[1:-1]:
             sentences = re.findall(r"[^.?!]+[.?!]", paragraph)
-            while len(pairs.encode("".join(sentences))) > MAX_TOKENS:
+            while len(pairs.encode("".join(sentences))) > GUESSED:
                 sentences.pop()
-            guess = "".join(sentences).strip()
-            if len(guess.split()) >= MIN_WORDS:
-                yield {"year": text.year, "text": guess}
+            found = "".join(sentences).strip()
+            if len(found.split()) >= WORDS:
+                yield {"year": text.year, "text": found}
                 break
 
 
-def page_data(corpus: Addresses, windowed: Windowed, heads: int) -> dict:
-    """The data of the page that do not depend on the weights."""
-    counts = Counter(token for text in corpus.train for token in windowed.encoded(text.text))
+def held_of(found: Addresses, windowed: Windower, heads: int) -> dict:
+    """What the page needs beside the weights, and what does not depend on them."""
+    counts = Counter(one for text in found.train for one in windowed.encode(text.text))
     return {
         "pairs": [*windowed.pairs.merges],
         "decades": [*DECADES],
         "heads": heads,
         "unigram": [counts[token] for token in range(len(windowed.pairs))],
-        "excerpts": [*guessing_texts(windowed.pairs)],
+        "excerpts": [*guessed(windowed.pairs)],
     }
 
 
 def write_small() -> None:
-    """Write the small models, for earlier chapters; no page loads them."""
-    for name, (size, model) in SMALL.items():
-        path = HERE / f"{name}.js"
-        weights = torch.load(run_path(size, model, SEED, f"after-{CHECKPOINTS}"), weights_only=True)
-        write(path, "attncourseSmall", weights, heads=SIZES[size].heads)
+    """The small models, for the chapters before this one; a page does not load them."""
+    for name, (size, what) in SMALL.items():
+        path = FOLDER / f"{name}.js"
+        weights = torch.load(kept(size, what, SEED, f"after-{PARTS}"), weights_only=True)
+        write_weights(path, "attncourseSmall", weights, heads=SIZES[size].heads)
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--part", type=int, default=CHECKPOINTS, help="of the training, in twentieths"
-    )
+    parser.add_argument("--part", type=int, default=PARTS, help="of the training, in twentieths")
     parser.add_argument("--small", action="store_true", help="write the small models alone")
-    arguments = parser.parse_args()
-    if arguments.small:
+    asked = parser.parse_args()
+    if asked.small:
         return write_small()
-    corpus, windowed, config = addresses(), Windowed(stored_pairs()), SIZES[SIZE]
-    content, path = page_data(corpus, windowed, config.heads), HERE / "english.js"
+    found, windowed, sized = addresses(), Windower(stored_pairs()), SIZES[SIZE]
+    held, path = held_of(found, windowed, sized.heads), FOLDER / "english.js"
 
-    def weights_after(checkpoint: int) -> dict[str, Tensor]:
-        return torch.load(run_path(SIZE, GPT, SEED, f"after-{checkpoint}"), weights_only=True)
+    def state(part: int) -> dict[str, Tensor]:
+        return torch.load(kept(SIZE, GPT, SEED, f"after-{part}"), weights_only=True)
 
-    trained = weights_after(arguments.part)
-    rounded = load_language_model(unpacked(*packed(trained), path.name), config.heads)
-    content |= {
-        "roles": [*head_roles(rounded, windowed)],
-        "bits": round(corpus_bits(rounded, windowed, corpus.test), 4),
-        "bits_excerpts": round(corpus_bits(rounded, windowed, excerpts()), 4),
+    trained = state(asked.part)
+    rounded = load_language_model(unpack(*pack(trained), path.name), sized.heads)
+    held |= {
+        "roles": [*roles(rounded, windowed)],
+        "bits": round(bits(rounded, windowed, found.test), 4),
+        "bits_excerpts": round(bits(rounded, windowed, excerpts()), 4),
     }
-    write(path, NAME, trained, **content)
-    interval_steps = config.steps // CHECKPOINTS
+    write_weights(path, NAME, trained, **held)
+    each = sized.steps // PARTS
     with tempfile.TemporaryDirectory() as folder:
-        earlier_files = {
-            checkpoint * interval_steps: Path(folder) / f"{checkpoint}.js"
-            for checkpoint in EARLIER_CHECKPOINTS
-        }
-        for checkpoint, file in zip(EARLIER_CHECKPOINTS, earlier_files.values(), strict=True):
-            write(file, NAME, weights_after(checkpoint), **content)
-        add_records(path, earlier_files, arguments.part * interval_steps)
-    unrounded = corpus_bits(load_language_model(trained, config.heads), windowed, corpus.test)
-    print(f"{content['bits']} bits a character, {unrounded:.4f} before rounding")
-    print(f"{content['bits_excerpts']} on the excerpts; {path.stat().st_size / 2**20:.2f} MiB")
-    print(*content["roles"], sep="\n")
+        earlier = {part * each: Path(folder) / f"{part}.js" for part in EARLIER}
+        for part, file in zip(EARLIER, earlier.values(), strict=True):
+            write_weights(file, NAME, state(part), **held)
+        complete(path, earlier, asked.part * each)
+    before = bits(load_language_model(trained, sized.heads), windowed, found.test)
+    print(f"{held['bits']} bits a character, {before:.4f} before rounding")
+    print(f"{held['bits_excerpts']} on the excerpts; {path.stat().st_size / 2**20:.2f} MiB")
+    print(*held["roles"], sep="\n")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from attncourse.data import Treebank, Vocabulary, treebank
 from attncourse.data.treebanks import lower_turkish
 from attncourse.train import LabelledBatch, accuracy, fit, seeded, train_step
 
-SEEDS, EPOCHS, BATCH, RATE, UNKNOWN_SHARE = 3, 8, 32, 4e-3, 0.1
+SEEDS, EPOCHS, BATCH, RATE, FORGET = 3, 8, 32, 4e-3, 0.1
 LABELS = {"functions": "44 functions", "upos": "14 parts of speech"}
 BASELINES = ("the commonest label", "each word's commonest label, or its suffix's")
 RUNS = Runs("tagging", ("label", "model"), ("accuracy",))
@@ -58,123 +58,110 @@ GOLD = (
 )
 
 
-def run_model(corpus: Treebank, label: str, name: str, seed: int) -> list[float]:
-    """Train one model from one seed; its test accuracy, as a list of one number."""
-    vocabulary = Vocabulary(corpus, label)
+def run(bank: Treebank, label: str, name: str, seed: int) -> list[float]:
+    """Train one model from one seed; the share of the test's labels that it gets right."""
+    vocabulary = Vocabulary(bank, label)
     with seeded(seed) as g:
         model = build_tagger(vocabulary, *MODELS[name]())
-        fit(model, lambda: vocabulary.batches(corpus.train, BATCH, g, UNKNOWN_SHARE), EPOCHS, RATE)
-    return [accuracy(model, vocabulary.batches(corpus.test, BATCH))]
+        fit(model, lambda: vocabulary.batches(bank.train, BATCH, g, FORGET), EPOCHS, RATE)
+    return [accuracy(model, vocabulary.batches(bank.test, BATCH))]
 
 
-def relative_speeds(corpus: Treebank, seconds: float = 300) -> dict[str, float]:
-    """Training steps per CPU second of each model, relative to attention without positions."""
-    vocabulary = Vocabulary(corpus)
-    batches = list(vocabulary.batches(corpus.train, BATCH))
+def speeds(bank: Treebank, seconds: float = 300) -> dict[str, float]:
+    """Steps of training in a second of the processor, in those of plain attention: in turn."""
+    vocabulary = Vocabulary(bank)
+    batches = list(vocabulary.batches(bank.train, BATCH))
     typical = batches[len(batches) // 2]
-    calls = {name: training_step(vocabulary, name, typical) for name in NAMES}
-    times = {
-        name: with_gradients
-        for name, (_, with_gradients) in time_interleaved(
-            calls, [], seconds, time.thread_time
-        ).items()
+    calls = {name: one_step(vocabulary, name, typical) for name in NAMES}
+    took = {
+        name: both
+        for name, (_, both) in time_interleaved(calls, [], seconds, time.thread_time).items()
     }
-    return {name: times[NO_POSITIONS] / times[name] for name in NAMES}
+    return {name: took[NO_POSITIONS] / took[name] for name in NAMES}
 
 
-def training_step(vocabulary: Vocabulary, name: str, batch: Labelled) -> Callable[[], Tensor]:
-    """A call that trains a new model for one step."""
+def one_step(vocabulary: Vocabulary, name: str, batch: LabelledBatch) -> Callable[[], Tensor]:
     model = build_tagger(vocabulary, *MODELS[name]())
     optimizer = torch.optim.AdamW(model.parameters(), RATE, fused=True)
     rate = torch.optim.lr_scheduler.ConstantLR(optimizer)
     return lambda: torch.tensor(train_step(model, batch, optimizer, rate))
 
 
-def baseline_accuracies(corpus: Treebank, label: str) -> dict[str, float]:
-    """Accuracy of the commonest label, and of that of each word, else suffix, else overall."""
+def baselines(bank: Treebank, label: str) -> dict[str, float]:
+    """The commonest label; and that of each word, or else of its suffix, or else the commonest."""
     tables: list[dict[str, Counter]] = [defaultdict(Counter) for _ in range(3)]
-    for sentence in corpus.train:
-        for form, tag in zip(sentence.forms, getattr(sentence, label), strict=True):
-            for table, key in zip(tables, lookup_keys(form), strict=True):
+    for one in bank.train:
+        for form, tag in zip(one.forms, getattr(one, label), strict=True):
+            for table, key in zip(tables, keys(form), strict=True):
                 table[key][tag] += 1
-    words = [
-        pair
-        for sentence in corpus.test
-        for pair in zip(sentence.forms, getattr(sentence, label), strict=True)
-    ]
+    words = [pair for one in bank.test for pair in zip(one.forms, getattr(one, label), strict=True)]
     return {
-        name: sum(tag == guess_label(form, lookup) for form, tag in words) / len(words)
-        for name, lookup in zip(BASELINES, (tables[2:], tables), strict=True)
+        name: sum(tag == guess(form, known) for form, tag in words) / len(words)
+        for name, known in zip(BASELINES, (tables[2:], tables), strict=True)
     }
 
 
-def lookup_keys(form: str) -> tuple[str, str, str]:
-    """A word, its suffix, and an empty key for all words."""
-    lower = small_letters(form)
+def keys(form: str) -> tuple[str, str, str]:
+    lower = lower_turkish(form)
     return lower, lower[-3:], ""
 
 
-def guess_label(form: str, tables: list[dict[str, Counter]]) -> str:
-    """The commonest label of a word in the first table that knows it."""
-    pairs = zip(tables, lookup_keys(form)[-len(tables) :], strict=True)
+def guess(form: str, tables: list[dict[str, Counter]]) -> str:
+    pairs = zip(tables, keys(form)[-len(tables) :], strict=True)
     return next(table[key] for table, key in pairs if key in table).most_common(1)[0][0]
 
 
-def write_main_table(corpus: Treebank) -> None:
-    """Write the table of the chapter, with both sets of labels."""
-    accuracies = {label: baseline_accuracies(corpus, label) for label in LABELS}
-    rows = [
-        (name, *(f"{accuracies[label][name]:.3f}" for label in LABELS), "") for name in BASELINES
-    ]
+def write_main(bank: Treebank) -> None:
+    """The table of the chapter: both sets of labels."""
+    simple = {label: baselines(bank, label) for label in LABELS}
+    lines = [(name, *(f"{simple[label][name]:.3f}" for label in LABELS), "") for name in BASELINES]
     for name in TABLES["tagging"]:
-        columns = [RUNS.columns(label, name) for label in LABELS]
-        if any(columns):
-            seeds = dict.fromkeys(str(len(column[0])) for column in columns if column)
-            cells = (mean_and_std(column[0]) if column else "" for column in columns)
-            rows.append((name, *cells, ", ".join(seeds)))
+        found = [RUNS.columns(label, name) for label in LABELS]
+        if any(found):
+            seeds = dict.fromkeys(str(len(some[0])) for some in found if some)
+            cells = (mean_and_std(some[0]) if some else "" for some in found)
+            lines.append((name, *cells, ", ".join(seeds)))
     write_page(
         "tagging",
         "tagging",
-        ["# A label per token", *description(corpus), NOTES["tagging"], GOLD],
+        ["# A label per token", *about(bank), NOTES["tagging"], GOLD],
         ("model", *LABELS.values(), "seeds"),
-        rows,
+        lines,
     )
 
 
-def write_ablation_table(name: str, corpus: Treebank) -> None:
-    """Write one of the tables of changes to the positions."""
-    rows = []
+def write_ablations(name: str, bank: Treebank) -> None:
+    """One of the tables of what changes in the positions."""
+    lines = []
     for model in TABLES[name]:
-        if columns := RUNS.columns("functions", model):
+        if found := RUNS.columns("functions", model):
             speed = "".join(f"{column[0]:.2f}" for column in SPEEDS.columns(model))
-            rows.append((model, mean_and_std(columns[0]), speed, len(columns[0])))
+            lines.append((model, mean_and_std(found[0]), speed, len(found[0])))
     steps = "Steps per second of training, in those of plain attention, on one processor, in turn."
     write_page(
         name,
         "tagging",
-        ["# Positions of a tagger", *description(corpus), NOTES[name], GOLD, steps],
+        ["# Positions of a tagger", *about(bank), NOTES[name], GOLD, steps],
         ("model", "accuracy", "steps per second", "seeds"),
-        rows,
+        lines,
     )
 
 
-def description(corpus: Treebank) -> list[str]:
-    """Two paragraphs on the measure and the models."""
+def about(bank: Treebank) -> list[str]:
     return [
-        f"The share of the words of {len(corpus.test)} test sentences that get the right label; "
-        "mean and standard deviation of the seeds.",
+        f"The share of the words of {len(bank.test)} test sentences that get the right label; mean "
+        "and standard deviation of the seeds.",
         f"One encoder block, width {WIDTH}, {HEADS} heads, {HIDDEN} in the feed-forward network, "
-        f"dropout {DROPOUT}; {EPOCHS} epochs over {len(corpus.train):,} sentences in batches of "
-        f"{BATCH}, AdamW at {RATE} falling to 0, {UNKNOWN_SHARE:.0%} of the words made unknown in "
+        f"dropout {DROPOUT}; {EPOCHS} epochs over {len(bank.train):,} sentences in batches of "
+        f"{BATCH}, AdamW at {RATE} falling to 0, {FORGET:.0%} of the words made unknown in "
         "training.",
     ]
 
 
-def write_pages(corpus: Treebank) -> None:
-    """Write all tables."""
-    write_main_table(corpus)
+def write_pages(bank: Treebank) -> None:
+    write_main(bank)
     for name in list(TABLES)[1:]:
-        write_ablation_table(name, corpus)
+        write_ablations(name, bank)
 
 
 def main() -> None:
@@ -182,23 +169,23 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many seeds of each model")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--labels", nargs="+", choices=LABELS, default=list(LABELS))
-    arguments = parser.parse_args()
+    asked = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    corpus = treebank()
-    if corpus.sample:
-        raise SystemExit(f"the results need the treebank, not {corpus}")
-    for table in arguments.tables:
-        for label in arguments.labels if table == "tagging" else ["functions"]:
-            for seed in range(arguments.seeds):
+    bank = treebank()
+    if bank.sample:
+        raise SystemExit(f"the results need the treebank, not {bank}")
+    for table in asked.tables:
+        for label in asked.labels if table == "tagging" else ["functions"]:
+            for seed in range(asked.seeds):
                 for name in TABLES[table]:
-                    if RUNS.run_once(partial(run_model, corpus), label, name, seed):
-                        write_pages(corpus)
+                    if RUNS.run_once(partial(run, bank), label, name, seed):
+                        write_pages(bank)
     if not SPEEDS.finished():
-        speeds = relative_speeds(corpus)
+        found = speeds(bank)
         for name in NAMES:
-            SPEEDS.run_once(lambda name, _: [speeds[name]], name, 0)
-    write_pages(corpus)
+            SPEEDS.run_once(lambda name, _: [found[name]], name, 0)
+    write_pages(bank)
 
 
 if __name__ == "__main__":

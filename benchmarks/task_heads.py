@@ -1,4 +1,4 @@
-"""Measurements of the heads of the tagger and the translator, trained from three seeds.
+"""What the heads of the tagger and the translator do, in three trainings that differ by seed.
 
     python benchmarks/task_heads.py      # results/tagger_heads and translator_heads, in minutes
 
@@ -37,19 +37,18 @@ TAGGERS = Runs(
         "without any other, at least",
     ),
 )
-# numbers with hundreds, tens and ones, so that all names have the same word order
-NUMBERS = [100 * a + 10 * b + c for a in range(1, 10) for b in range(4, 10) for c in range(2, 10)]
-# positions of the query, the German part written last, and of the key, the English word
-QUESTIONS = {
+# hundreds, tens and ones, so that every word has its place in both languages
+SHAPE = [100 * a + 10 * b + c for a in range(1, 10) for b in range(4, 10) for c in range(2, 10)]
+# the query is the part that was written last; the key is the English word
+ASKED = {
     "after hundert, on the ones": (2, 4),
     "after und, on the tens": (4, 3),
     "before zig, on the tens": (5, 3),
 }
-TRANSLATORS = Runs("translator_heads", (), tuple(QUESTIONS))
+TRANSLATORS = Runs("translator_heads", (), tuple(ASKED))
 
 
 def encoder(dropout: float) -> Encoder:
-    """An encoder of one block with Shaw's relative positions."""
     block = EncoderBlock(WIDTH, HEADS, HIDDEN, shaw(MAX_DISTANCE), dropout=dropout)
     return Encoder([block], nn.LayerNorm(WIDTH))
 
@@ -62,126 +61,105 @@ def train(
     rate: float,
     g: torch.Generator,
 ) -> None:
-    """Train as the page does, or load the page's saved model."""
-    file = kept(title, model, batches(None), epochs, rate)
+    """As the page does, from whose file a model is read if it is there."""
+    file = checkpoint_path(title, model, batches(None), epochs, rate)
     fit(model, lambda: batches(g), epochs, rate, checkpoint=file, generator=g)
 
 
 @torch.no_grad()
-def queries_and_keys(layer: nn.Module, run: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
-    """Queries and keys of an attention layer, split into heads, during a call of its model."""
+def queries_and_keys(part: nn.Module, run: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
+    """The queries and the keys of an attention layer in a call."""
     calls = []
-    hook = layer.register_forward_pre_hook(lambda _, inputs: calls.append(inputs))
+    hook = part.register_forward_pre_hook(lambda _, given: calls.append(given))
     run()
     hook.remove()
     x, context = (*calls[0], calls[0][0])[:2]
-    return split_heads(layer.w_q(x), HEADS), split_heads(layer.w_k(context), HEADS)
+    return split_heads(part.w_q(x), HEADS), split_heads(part.w_k(context), HEADS)
 
 
 @cache
-def load_treebank():
-    """The treebank; exits if only the sample is there."""
-    corpus = treebank()
-    if corpus.sample:
-        raise SystemExit(f"the results need the treebank, not {corpus}")
-    return corpus
+def bank():
+    found = treebank()
+    if found.sample:
+        raise SystemExit(f"the results need the treebank, not {found}")
+    return found
 
 
 @torch.no_grad()
-def measure_tagger(seed: int) -> list[float]:
-    """Weights of the head that attends most to the next word, and accuracies without heads."""
-    vocabulary = Vocabulary(load_treebank())
+def of_tagger(seed: int) -> list[float]:
+    """The head that looks most at the word after, and what the tagger is without it."""
+    vocabulary = Vocabulary(bank())
     sizes = len(vocabulary.words) + 2, len(vocabulary.suffixes) + 2
     with seeded(seed) as g, torch.enable_grad():
         words = WordEmbedding(*sizes, WIDTH, dropout=DROPOUT)
         model = Tagger(words, encoder(DROPOUT), WIDTH, len(vocabulary.labels))
-        train(
-            "tagger",
-            model,
-            lambda g: vocabulary.batches(load_treebank().train, 32, g, 0.1),
-            8,
-            4e-3,
-            g,
-        )
-    layer = model.eval().encoder.blocks[0].attention.part
-    next_weights, tree_weights = [], []
-    for sentence in load_treebank().test:
-        batch = vocabulary.batch([sentence])
-        q, k = queries_and_keys(layer, lambda batch=batch: model(*batch.inputs))
-        identity, a_k = torch.eye(q.shape[-2]), layer.attend.a_k
-        w = relative_attention(q, k, identity, a_k, torch.zeros(len(a_k), len(identity)))[0]
-        next_weights.append(w.diagonal(1, 1, 2))
-        tree_weights += [
-            w[:, i, [i + 1, parent]] for i, parent in enumerate(sentence.parents) if parent > i + 1
-        ]
-    means = torch.cat(next_weights, 1).mean(1)
-    best, runner_up = means.topk(2).indices.tolist()
-    batches = [*vocabulary.batches(load_treebank().test, 64)]
-    w_o, accuracies = layer.w_o.weight.data.clone(), []
-    full_accuracy = accuracy(model, batches)
+        train("tagger", model, lambda g: vocabulary.batches(bank().train, 32, g, 0.1), 8, 4e-3, g)
+    part = model.eval().encoder.blocks[0].attention.part
+    after, apart = [], []
+    for one in bank().test:
+        batch = vocabulary.batch([one])
+        q, k = queries_and_keys(part, lambda batch=batch: model(*batch.inputs))
+        ones, a_k = torch.eye(q.shape[-2]), part.attend.a_k
+        w = relative_attention(q, k, ones, a_k, torch.zeros(len(a_k), len(ones)))[0]
+        after.append(w.diagonal(1, 1, 2))
+        apart += [w[:, i, [i + 1, above]] for i, above in enumerate(one.parents) if above > i + 1]
+    means = torch.cat(after, 1).mean(1)
+    chosen, second = means.topk(2).indices.tolist()
+    tested = [*vocabulary.batches(bank().test, 64)]
+    whole, lost = part.w_o.weight.data.clone(), []
+    right = accuracy(model, tested)
     for head in range(HEADS):
-        layer.w_o.weight.data[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS] = 0
-        accuracies.append(accuracy(model, batches))
-        layer.w_o.weight.data.copy_(w_o)
-    without = accuracies.pop(best)
-    tree_means = torch.stack(tree_weights).mean(0)[best].tolist()
-    return [
-        means[best].item(),
-        means[runner_up].item(),
-        *tree_means,
-        full_accuracy,
-        without,
-        min(accuracies),
-    ]
+        part.w_o.weight.data[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS] = 0
+        lost.append(accuracy(model, tested))
+        part.w_o.weight.data.copy_(whole)
+    without = lost.pop(chosen)
+    elsewhere = torch.stack(apart).mean(0)[chosen].tolist()
+    return [means[chosen].item(), means[second].item(), *elsewhere, right, without, min(lost)]
 
 
 @torch.no_grad()
-def measure_translator(seed: int) -> list[float]:
-    """For each question, the largest mean weight of any head."""
-    train_numbers, _ = numbers(8000, 300, seed=0)
-    pairs = Words(train_numbers, "english", "german")
+def of_translator(seed: int) -> list[float]:
+    """The mean weight of the head that has most of it, for each of the questions."""
+    learned, _ = numbers(8000, 300, seed=0)
+    pairs = Words(learned, "english", "german")
     with seeded(seed) as g, torch.enable_grad():
-        source, target = (
-            word_embedding(len(vocabulary) + 3) for vocabulary in (pairs.source, pairs.target)
-        )
+        source, target = (table(len(one) + 3) for one in (pairs.source, pairs.target))
         block = DecoderBlock(WIDTH, HEADS, HIDDEN, Causal(shaw(MAX_DISTANCE)))
-        decoder = Decoder([block], nn.LayerNorm(WIDTH))
-        model = Translator(source, encoder(0.0), target, decoder)
-        train("translator", model, lambda g: pairs.batches(train_numbers, 32, g), 5, 4e-3, g)
-    batch, layer = pairs.pairs(NUMBERS), model.eval().decoder.blocks[0].cross_attention.part
-    w = attention_weights(*queries_and_keys(layer, lambda: model(*batch.inputs))).mean(0)
-    return [w[:, query, key].max().item() for query, key in QUESTIONS.values()]
+        writes = Decoder([block], nn.LayerNorm(WIDTH))
+        model = Translator(source, encoder(0.0), target, writes)
+        train("translator", model, lambda g: pairs.batches(learned, 32, g), 5, 4e-3, g)
+    batch, part = pairs.batch(SHAPE), model.eval().decoder.blocks[0].cross_attention.part
+    w = attention_weights(*queries_and_keys(part, lambda: model(*batch.inputs))).mean(0)
+    return [w[:, query, key].max().item() for query, key in ASKED.values()]
 
 
-def word_embedding(size: int) -> Embedding:
-    """A new word embedding."""
-    embedding = Embedding(size, WIDTH)
-    nn.init.normal_(embedding.table.weight, std=0.1)
-    return embedding
+def table(known: int) -> Embedding:
+    made = Embedding(known, WIDTH)
+    nn.init.normal_(made.table.weight, std=0.1)
+    return made
 
 
-def write_heads(runs: Runs, title: str, text: str) -> None:
-    """Write the page of some runs."""
-    rows = [
+def write(runs: Runs, title: str, text: str) -> None:
+    lines = [
         (f"seed {seed}", *(f"{x:.3f}" for x in runs.finished()[(str(seed),)]))
         for seed in range(SEEDS)
     ]
-    write_page(runs.name, "task_heads", [title, text], ("training", *runs.value_columns), rows)
+    write_page(runs.name, "task_heads", [title, text], ("training", *runs.value_columns), lines)
 
 
 def main() -> None:
     torch.set_num_threads(1)
     for seed in range(SEEDS):
-        TAGGERS.run_once(measure_tagger, seed)
-        TRANSLATORS.run_once(measure_translator, seed)
-    write_heads(
+        TAGGERS.run_once(of_tagger, seed)
+        TRANSLATORS.run_once(of_translator, seed)
+    write(
         TAGGERS,
         "# The head of a tagger that looks most at the word after",
         "Its mean weights over the test sentences, and that of the head that comes next; the "
         "accuracy with all heads, without this one, and without the one of the others that is "
         "missed most.",
     )
-    write_heads(
+    write(
         TRANSLATORS,
         "# Where a translator's decoder looks",
         "Mean weights of cross-attention over the 432 numbers below 1,000 that have hundreds, tens "

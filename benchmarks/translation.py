@@ -1,4 +1,4 @@
-"""The effect of positions on a translator of number names, also on names longer than in training.
+"""What positions bring to a translator of number names, also of names longer than in training.
 
     pip install -e ".[bench]"
     python benchmarks/translation.py                     # every run that the results lack
@@ -37,22 +37,22 @@ from attncourse.transformer import (
 LANGUAGES = ("german", "french")
 WIDTH, HEADS, HIDDEN, MAX_LENGTH, MAX_DISTANCE = 64, 4, 128, 64, 8
 SEEDS, EPOCHS, BATCH, RATE, DROPOUT = 3, 8, 64, 2e-3, 0.1
-N_TRAIN, N_TEST = 20_000, 300
+TRAINED, TESTED = 20_000, 300
 RUNS = Runs(
     "translation", ("language", "model"), (*LENGTHS, *(f"chrF, {name}" for name in LENGTHS))
 )
 PAGES = {
-    "translation": f"The share of {N_TEST} numbers whose name is right in every word (German: in "
+    "translation": f"The share of {TESTED} numbers whose name is right in every word (German: in "
     "every part of a word)",
-    "translation_chrf": f"chrF of the names of {N_TEST} numbers, from 0 to 1",
+    "translation_chrf": f"chrF of the names of {TESTED} numbers, from 0 to 1",
 }
 
 
 def no_position() -> None:
-    """No positional encoding: positions come with the attention, or not at all."""
+    """Positions may also come with attention, or not at all."""
 
 
-# by name: makers of the positional encoding, and of the attention of encoder and decoder
+# what gives a word its position, and what the heads do in the encoder and in the decoder
 MODELS: dict[str, tuple[Callable, Callable, Callable]] = {
     "no positions": (no_position, lambda: attention, Causal),
     "sinusoids": (lambda: SinusoidalEncoding(WIDTH), lambda: attention, Causal),
@@ -72,83 +72,80 @@ MODELS: dict[str, tuple[Callable, Callable, Callable]] = {
 }
 
 
-def build_translator(
-    words: Words, position: Callable, encoder_attention: Callable, decoder_attention: Callable
-) -> Translator:
-    """A new translator of one encoder block and one decoder block."""
+def translator(words: Words, position: Callable, encode: Callable, decode: Callable) -> Translator:
+    """One encoder block and one decoder block, anew."""
     shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
     source, target = (
-        Embedding(len(entries) + 3, WIDTH, position(), dropout=DROPOUT)
-        for entries in (words.source, words.target)
+        Embedding(len(known) + 3, WIDTH, position(), dropout=DROPOUT)
+        for known in (words.source, words.target)
     )
     for embedding in (source, target):
         nn.init.normal_(embedding.table.weight, std=0.1)
-    encoder = Encoder([EncoderBlock(*shape, encoder_attention(), **options)], nn.LayerNorm(WIDTH))
-    decoder = Decoder([DecoderBlock(*shape, decoder_attention(), **options)], nn.LayerNorm(WIDTH))
+    encoder = Encoder([EncoderBlock(*shape, encode(), **options)], nn.LayerNorm(WIDTH))
+    decoder = Decoder([DecoderBlock(*shape, decode(), **options)], nn.LayerNorm(WIDTH))
     return Translator(source, encoder, target, decoder)
 
 
 def chrf(written: Tensor, labels: Tensor, words: Words) -> float:
-    """chrF, the F-score of character n-grams, of names against the right ones, from 0 to 1."""
-    hypotheses, references = (
-        [words.spelt(row) for row in rows.tolist()] for rows in (written, labels)
-    )
-    return sacrebleu.corpus_chrf(hypotheses, [references]).score / 100
+    """How many pieces of up to six letters the names share with the right ones, from 0 to 1."""
+    said, right = ([words.decode(row) for row in rows.tolist()] for rows in (written, labels))
+    return sacrebleu.corpus_chrf(said, [right]).score / 100
 
 
-def run_model(language: str, name: str, seed: int) -> list[float]:
+def run(language: str, name: str, seed: int) -> list[float]:
     """Train one translator from one seed: exact matches, then chrF, by length."""
-    train_numbers, test_numbers = numbers(N_TRAIN, N_TEST, seed)
-    words = Words(train_numbers, "english", language)
+    learned, tested = numbers(TRAINED, TESTED, seed)
+    words = Words(learned, "english", language)
     with seeded(seed) as g:
-        model = build_translator(words, *MODELS[name])
-        fit(model, lambda: words.batches(train_numbers, BATCH, g), EPOCHS, RATE)
+        model = translator(words, *MODELS[name])
+        fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
     model.eval()
-    pairs = [words.pairs(group) for group in test_numbers.values()]
+    pairs = [words.batch(found) for found in tested.values()]
     written = [
-        model.translate(batch.source, batch.lengths, START, END, batch.labels.shape[1])
-        for batch in pairs
+        model.translate(one.source, one.lengths, START, END, one.labels.shape[1]) for one in pairs
     ]
-    outputs = list(zip(written, (batch.labels for batch in pairs), strict=True))
+    both = list(zip(written, (one.labels for one in pairs), strict=True))
     return [
-        *(exact_matches(output, labels).float().mean().item() for output, labels in outputs),
-        *(chrf(output, labels, words) for output, labels in outputs),
+        *(exact_matches(said, labels).float().mean().item() for said, labels in both),
+        *(chrf(said, labels, words) for said, labels in both),
     ]
 
 
 def write_tables() -> None:
-    """Write a page for each of the two measures, with both languages in one table."""
-    languages = dict.fromkeys(key[0] for key in RUNS.finished())
-    for (page, measure), offset in zip(PAGES.items(), (0, len(LENGTHS)), strict=True):
-        rows = []
-        for language, model in product(languages, MODELS):
-            if columns := RUNS.columns(language, model)[offset : offset + len(LENGTHS)]:
-                rows.append((language.title(), model, *map(mean_and_std, columns), len(columns[0])))
+    """A page for each of the two measures, with both languages on one table."""
+    done = dict.fromkeys(key[0] for key in RUNS.finished())
+    for (page, measure), first in zip(PAGES.items(), (0, len(LENGTHS)), strict=True):
+        lines = []
+        for language, model in product(done, MODELS):
+            if columns := RUNS.columns(language, model)[first : first + len(LENGTHS)]:
+                lines.append(
+                    (language.title(), model, *map(mean_and_std, columns), len(columns[0]))
+                )
         text = [
             "# Number names, from English into German and French",
             f"{measure}, by the number of English "
             "words: as in training, up to 1.4 times as many, and 1.5 to 2.3 times. Mean and "
             "standard deviation of the seeds.",
-            f"Training has {N_TRAIN:,} numbers of at most 10 words, among them all below 100. One "
+            f"Training has {TRAINED:,} numbers of at most 10 words, among them all below 100. One "
             f"encoder and one decoder block, width {WIDTH}, {HEADS} heads, {HIDDEN} in the "
             f"feed-forward networks, {EPOCHS} epochs in batches of {BATCH}, AdamW at {RATE} "
             f"falling to 0, dropout {DROPOUT}.",
         ]
         columns = ("language", "positions", *LENGTHS, "seeds")
-        write_page(page, "translation", text, columns, rows, "sacrebleu", "num2words")
+        write_page(page, "translation", text, columns, lines, "sacrebleu", "num2words")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many seeds of each model")
     parser.add_argument("--languages", nargs="+", default=LANGUAGES, choices=LANGUAGES)
-    arguments = parser.parse_args()
+    asked = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    for language in arguments.languages:
-        for seed in range(arguments.seeds):
+    for language in asked.languages:
+        for seed in range(asked.seeds):
             for name in MODELS:
-                if RUNS.run_once(run_model, language, name, seed):
+                if RUNS.run_once(run, language, name, seed):
                     write_tables()
     write_tables()
 

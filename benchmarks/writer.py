@@ -1,9 +1,10 @@
-"""Record what the writer figure shows before its weights load, and add it to their file.
+"""Record what the writer shows before its weights are loaded, and put it into their file.
 
     python benchmarks/writer.py attncourse/stored/english.js 6000 0=first.js 300=second.js ...
 
-The numbers come from the page's scripts, run in Node; tests compare them with PyTorch's. The first
-file has the final weights, after the given number of steps; the others those after earlier steps.
+The numbers are those of the scripts that run in the page, in Node: tests compare them with
+PyTorch's. The other files are weights after so many steps; those of the first file, after the step
+named first, are the last.
 """
 
 import json
@@ -20,7 +21,7 @@ SCRIPTS = Path(__file__).parents[1] / "attncourse" / "figures" / "writer"
 TEXT, DECADES = "My fellow", (1860, 2010)
 EXAMPLES = (("My fellow", 1860), ("My fellow", 2010), ("We must", 1940))
 LENGTH = 28
-BAR_COUNT, EARLY_BAR_COUNT = 6, 4
+BARS, EARLY = 6, 4
 RECORD = """
 const own = session(held, unsaid, model, pieces);
 const rounded = (x) => Number(x.toFixed(4));
@@ -61,43 +62,43 @@ return { opening, examples: examples.map(written), next };
 """
 
 
-def record(path: Path) -> dict:
-    """Run the page's scripts on a file of weights: opening view, three texts, and first bars."""
-    constants = {
+def recorded(path: Path) -> dict:
+    """What the page shows of the first text with these weights, three texts, and the first bars."""
+    given = {
         "text": TEXT,
         "decades": DECADES,
         "examples": EXAMPLES,
         "length": LENGTH,
-        "bars": BAR_COUNT,
-        "early": EARLY_BAR_COUNT,
+        "bars": BARS,
+        "early": EARLY,
         "unsaid": (SCRIPTS / "unsaid.txt").read_text("utf-8").split(),
     }
     script = f"globalThis.window = globalThis;\n{path.read_text('utf-8')}\n"
     script += "const held = window.attncourseEnglish;\n"
-    script += "".join(f"const {name} = {json.dumps(value)};\n" for name, value in constants.items())
+    script += "".join(f"const {name} = {json.dumps(one)};\n" for name, one in given.items())
     for part in ("model", "pieces", "session"):
         script += f"const {part} = {(SCRIPTS / f'{part}.js').read_text('utf-8').rstrip()};\n"
     script += f"console.log(JSON.stringify((() => {{ {RECORD} }})()));"
-    result = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, check=True)
-    return json.loads(result.stdout)
+    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
-def add_records(path: Path, earlier: dict[int, Path], last: int) -> None:
-    """Add the records of the final and the earlier weights to the file of the final ones."""
-    content, final = assigned(path), record(path)
-    training = {step: record(file)["next"] for step, file in sorted(earlier.items())}
-    content |= {
-        "opening": final["opening"],
-        "examples": final["examples"],
+def complete(path: Path, earlier: dict[int, Path], last: int) -> None:
+    """Put the records into the file of the weights."""
+    held, found = read_script(path), recorded(path)
+    every = {step: recorded(one)["next"] for step, one in sorted(earlier.items())}
+    held |= {
+        "opening": found["opening"],
+        "examples": found["examples"],
         "training": [
-            {"step": step, "next": bars} for step, bars in {**training, last: final["next"]}.items()
+            {"step": step, "next": one} for step, one in {**every, last: found["next"]}.items()
         ],
     }
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    path.write_text(f"window.attncourseEnglish = {text};\n", "utf-8")
+    whole = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"window.attncourseEnglish = {whole};\n", "utf-8")
 
 
 if __name__ == "__main__":
     target, last, *others = sys.argv[1:]
-    steps = {int(step): Path(file) for step, file in (other.split("=") for other in others)}
-    add_records(Path(target), steps, int(last))
+    steps = {int(step): Path(one) for step, one in (other.split("=") for other in others)}
+    complete(Path(target), steps, int(last))

@@ -30,7 +30,8 @@ def source_files(folder: Path, without: tuple[str, ...] = ()) -> Iterator[Path]:
     ignored = (*IGNORED_FOLDERS, *without)
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in ignored and name[0] != ".")
-        for path in (Path(parent, name) for name in sorted(names) if name[0] != "."):
+        own = (name for name in sorted(names) if name not in ignored and name[0] != ".")
+        for path in (Path(parent, name) for name in own):
             # a file may have been removed since it was listed
             if path.is_file():
                 yield path
@@ -45,11 +46,8 @@ def digest(folder: Path, *more: str, without: tuple[str, ...] = ()) -> str:
     return sha.hexdigest()[:16]
 
 
-def package_digest() -> str:
-    """Digest of the package, the judge, the version of Python and the pinned libraries.
-
-    Questions are left out, because no cell uses one.
-    """
+def package_digest(without: tuple[str, ...] = ()) -> str:
+    """Digest of the package (but for files of these names), the judge, Python and the libraries."""
     judge, pins = digest(PACKAGE.parent / "judge"), PACKAGE.parent / "requirements.txt"
     return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"), without=without)
 
@@ -72,7 +70,8 @@ def output_cache(book: Path):
     """The cache of cell outputs, emptied first where the package has changed since."""
     from jupyter_cache import get_cache
 
-    state, folder = package_digest(), book / OUTPUT_CACHE
+    # no cell asks a question
+    state, folder = package_digest(without=("questions.py",)), book / OUTPUT_CACHE
     stamp = folder / "made_with"
     if not stamp.is_file() or stamp.read_text("utf-8") != state:
         shutil.rmtree(folder, ignore_errors=True)

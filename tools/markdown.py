@@ -51,7 +51,7 @@ class Writer:
             "math": self.math,
             "admonition": self.admonition,
             "drawing": self.drawing,
-            "question": lambda block: for_notebook(self.slug, block.argument, self.book.root),
+            "question": lambda block: for_notebook(self.slug, block.argument),
             "include": self.included_text,
             "table": self.table,
             "aims": lambda block: self.inline(bullets(AIMS[self.slug].values())),

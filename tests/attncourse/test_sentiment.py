@@ -1,4 +1,4 @@
-"""Texts and their ratings: reading the archive, the folds, the batches."""
+"""Texts and their ratings: what is read out of the archive, the folds, the batches."""
 
 import hashlib
 import io
@@ -13,8 +13,7 @@ from attncourse.data.sentiment import FILE_NAMES, RatedText, Vocabulary, tokeniz
 SAMPLE = ratings(offline=True)
 
 
-def tar_bytes(members: dict[str, bytes]) -> bytes:
-    """A tar.gz of these files, as bytes."""
+def packed(members: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as tar:
         for name, content in members.items():
@@ -25,23 +24,23 @@ def tar_bytes(members: dict[str, bytes]) -> bytes:
 
 
 @pytest.fixture
-def put_archive(cache, monkeypatch):
-    """Puts an archive with this content into the cache, in place of the real one."""
+def archive(cache, monkeypatch):
+    """In the archive's place, one with these bytes, in the cache already."""
 
     def put(content: bytes) -> None:
         cache.mkdir()
         sha256 = hashlib.sha256(content).hexdigest()
-        pinned = sentiment.RATINGS._replace(sha256=sha256)
-        (cache / pinned.name).write_bytes(content)
-        monkeypatch.setattr(sentiment, "RATINGS", pinned)
+        pin_archive = sentiment.RATINGS._replace(sha256=sha256)
+        (cache / pin_archive.name).write_bytes(content)
+        monkeypatch.setattr(sentiment, "RATINGS", pin_archive)
 
     return put
 
 
-def test_clear_ratings_are_read_and_doubtful_ones_left_out(put_archive):
+def test_clear_ratings_are_read_and_doubtful_ones_left_out(archive):
     lines = "1\t2.5\tGood &amp; cheap :)\r\n2\t0.4\tSo\tso\r\n3\t-0.6\tBad\r\n"
-    name = f"hutto_ICWSM_2014/{KINDS['movies']}_GroundTruth.txt"
-    put_archive(tar_bytes({sentiment.MEMBER: tar_bytes({name: lines.encode()})}))
+    name = f"hutto_ICWSM_2014/{FILE_NAMES['movies']}_GroundTruth.txt"
+    archive(packed({sentiment.INNER_ARCHIVE: packed({name: lines.encode()})}))
     got = ratings("movies")
     assert got.texts == (RatedText("Good & cheap :)", 2.5), RatedText("Bad", -0.6))
     assert str(got) == "movies: 2 texts, 50% of them positive"
@@ -49,15 +48,15 @@ def test_clear_ratings_are_read_and_doubtful_ones_left_out(put_archive):
         ratings("tweets")
 
 
-@pytest.mark.parametrize("content", [b"no archive", tar_bytes({"other": b""})], ids=len)
-def test_an_archive_that_cannot_be_read_is_named(put_archive, content):
-    put_archive(content)
+@pytest.mark.parametrize("content", [b"no archive", packed({"other": b""})], ids=len)
+def test_an_archive_that_cannot_be_read_is_named(archive, content):
+    archive(content)
     with pytest.raises(CorruptArchiveError, match=r"vaderSentiment-3\.3\.2.* cannot be read"):
         ratings()
 
 
 def test_without_network_the_texts_are_our_sample_and_say_so(monkeypatch):
-    def fetch(put_archive):
+    def fetch(archive):
         raise UnavailableError("no network")
 
     monkeypatch.setattr(sentiment, "fetch", fetch)

@@ -1,4 +1,4 @@
-"""Windows of texts: each token is a label once, and a random window may begin anywhere."""
+"""Windows of texts: each token is asked for once, and a drawn window may begin anywhere."""
 
 from collections import Counter
 
@@ -10,13 +10,13 @@ from attncourse.data.windows import DECADES, make_batch
 
 # its tokens are bytes: 256 is the start, 257 is any decade, 258 the first of them
 BYTES = BytePairs([])
-START, ANY_DECADE = 256, 257
-# no byte occurs twice, so that a token identifies its text and position
+START, ANY = 256, 257
+# no byte stands twice, so that a token says its text and its place
 LENGTHS = [9, 1, 5, 0, 2, 12, 10, 6]
 YEARS = [1790, 1795, 1801, 1866, 1900, 1973, 2019, 2026]
 
 
-def make_addresses(lengths=LENGTHS) -> list[Address]:
+def texts(lengths=LENGTHS) -> list[Address]:
     characters = map(chr, range(ord("!"), 127))
     return [
         Address(year, "".join(next(characters) for _ in range(length)))
@@ -24,27 +24,27 @@ def make_addresses(lengths=LENGTHS) -> list[Address]:
     ]
 
 
-def counted_labels(window: tuple[torch.Tensor, torch.Tensor]) -> list[int]:
-    """The labels of a window that are not ignored."""
+def of_text(window: tuple[torch.Tensor, torch.Tensor]) -> list[int]:
+    """The labels of a window that count."""
     return [label for label in window[1].tolist() if label != NO_LABEL]
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
 @pytest.mark.parametrize("length", [3, 4, 7, 14, 128])
 def test_each_token_of_each_text_is_a_label_once_and_no_window_crosses_texts(length, size):
-    batches = list(Windowed(BYTES, length).batches(make_addresses(), size))
+    batches = list(Windower(BYTES, length).batches(texts(), size))
     assert all(len(one.tokens) == size for one in batches[:-1])
     windows = [window for one in batches for window in zip(*one, strict=True)]
     want = [
         [*one.text[start : start + length - 2].encode()]
-        for one in make_addresses()
+        for one in texts()
         for start in range(0, len(one.text), length - 2)
     ]
-    assert [counted_labels(window) for window in windows] == want
-    decades = {letter: one.decade for one in make_addresses() for letter in one.text.encode()}
+    assert [of_text(window) for window in windows] == want
+    decades = {letter: one.decade for one in texts() for letter in one.text.encode()}
     for tokens, labels in windows:
-        decade = decades[counted_labels((tokens, labels))[0]]
-        assert tokens[:2].tolist() == [START, ANY_DECADE + 1 + DECADES.index(decade)]
+        decade = decades[of_text((tokens, labels))[0]]
+        assert tokens[:2].tolist() == [START, ANY + 1 + DECADES.index(decade)]
 
 
 def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_one():
@@ -52,9 +52,9 @@ def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_on
     (windows,) = found
     a, b, c, d, e, f, x, y, z = b"abcdefxyz"
     assert windows.tokens.tolist() == [
-        [START, ANY_DECADE + 2, a, b, c],
-        [START, ANY_DECADE + 2, e, PADDING, PADDING],
-        [START, ANY_DECADE + 1, x, y, PADDING],
+        [START, ANY + 2, a, b, c],
+        [START, ANY + 2, e, PADDING, PADDING],
+        [START, ANY + 1, x, y, PADDING],
     ]
     none = NO_LABEL
     assert windows.labels.tolist() == [
@@ -86,12 +86,10 @@ def test_pieces_are_merged_in_a_whole_text_before_it_is_cut():
 
 
 def test_a_drawn_window_begins_at_every_place_equally_often(g):
-    windowed, written = Windowed(BYTES, 6), make_addresses([9, 1, 5, 4, 2, 12])
-    batches = [*windowed.drawn(written, 500, 18, g)]
+    windowed, written = Windower(BYTES, 6), texts([9, 1, 5, 4, 2, 12])
+    batches = [*windowed.random_batches(written, 500, 18, g)]
     assert len(batches) == 18 and all(len(one.tokens) == 500 for one in batches)
-    counts = Counter(
-        tuple(counted_labels(window)) for one in batches for window in zip(*one, strict=True)
-    )
+    counts = Counter(tuple(of_text(window)) for one in batches for window in zip(*one, strict=True))
     # the whole of a short text, four tokens at each place of a longer one
     want = {
         tuple(one.text[start : start + 4].encode())
@@ -107,12 +105,12 @@ def test_a_drawn_window_begins_at_every_place_equally_often(g):
 
 
 def test_a_drawn_window_has_the_decade_of_its_text(g):
-    written = make_addresses([9, 1, 5, 2, 12])
+    written = texts([9, 1, 5, 2, 12])
     decades = {letter: one.decade for one in written for letter in one.text.encode()}
     for windows in Windower(BYTES, 6).random_batches(written, 50, 3, g):
         for tokens, labels in zip(*windows, strict=True):
-            known = counted_labels((tokens, labels))
-            decade = ANY_DECADE + 1 + DECADES.index(decades[known[0]])
+            known = of_text((tokens, labels))
+            decade = ANY + 1 + DECADES.index(decades[known[0]])
             assert tokens[: len(known) + 1].tolist() == [START, decade, *known[:-1]]
             assert labels[0] == NO_LABEL
 
@@ -120,37 +118,37 @@ def test_a_drawn_window_has_the_decade_of_its_text(g):
 def test_which_windows_are_drawn_is_the_generators():
     windowed = Windower(BYTES, 6)
     runs = [
-        [one.tokens.tolist() for one in windowed.drawn(make_addresses(), 20, 2, g)]
+        [one.tokens.tolist() for one in windowed.random_batches(texts(), 20, 2, g)]
         for g in (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
     ]
     assert runs[0] == runs[1] != runs[2]
     assert runs[0][0] != runs[0][1]
-    assert [*windowed.drawn(make_addresses(), 20, 0, torch.Generator())] == []
+    assert [*windowed.random_batches(texts(), 20, 0, torch.Generator())] == []
 
 
 def test_each_decade_and_any_have_a_token_of_their_own_after_those_of_the_text():
     windowed = Windower(BYTES)
     second = [windowed.prefix(decade)[1] for decade in (None, *DECADES)]
-    assert second == [*range(ANY_DECADE, windowed.vocabulary)]
+    assert second == [*range(ANY, windowed.vocabulary)]
     assert windowed.vocabulary == 256 + 26 and len(DECADES) == 24
     assert {windowed.prefix(decade)[0] for decade in (None, *DECADES)} == {START}
 
 
 def test_undated_windows_all_begin_with_the_token_of_any_decade(g):
-    undated = Windowed(BYTES, 6, dated=False)
-    assert undated.vocabulary == Windowed(BYTES, 6).vocabulary
-    dated = [*Windowed(BYTES, 6).batches(make_addresses(), 4)]
-    for one, other in zip(undated.batches(make_addresses(), 4), dated, strict=True):
-        assert (one.tokens[:, 1] == ANY_DECADE).all() and (other.tokens[:, 1] > ANY_DECADE).all()
+    undated = Windower(BYTES, 6, dated=False)
+    assert undated.vocabulary == Windower(BYTES, 6).vocabulary
+    dated = [*Windower(BYTES, 6).batches(texts(), 4)]
+    for one, other in zip(undated.batches(texts(), 4), dated, strict=True):
+        assert (one.tokens[:, 1] == ANY).all() and (other.tokens[:, 1] > ANY).all()
         assert one.tokens[:, 2:].equal(other.tokens[:, 2:]) and one.labels.equal(other.labels)
-    for one in undated.drawn(make_addresses([9, 5]), 20, 1, g):
-        assert (one.tokens[:, 1] == ANY_DECADE).all()
+    for one in undated.random_batches(texts([9, 5]), 20, 1, g):
+        assert (one.tokens[:, 1] == ANY).all()
 
 
 def test_rows_of_no_more_than_a_prefix_have_nothing_to_ask_for():
-    windows = batch([[START, ANY_DECADE], [START, ANY_DECADE, 7]])
-    assert isinstance(windows, Windows)
-    assert windows.tokens.tolist() == [[START, PADDING], [START, ANY_DECADE]]
+    windows = make_batch([[START, ANY], [START, ANY, 7]])
+    assert isinstance(windows, WindowBatch)
+    assert windows.tokens.tolist() == [[START, PADDING], [START, ANY]]
     assert windows.labels.tolist() == [[NO_LABEL, NO_LABEL], [NO_LABEL, 7]]
 
 

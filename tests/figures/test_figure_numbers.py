@@ -29,26 +29,25 @@ SEPARATELY = "query and key"
 
 
 def expects(figure, **options: int):
-    """Register the decorated function as the expected slots of a figure, by its control's options.
+    """Put a figure, so many options of each control, and what it must show into the table.
 
-    The function takes the option indices and returns, for each slot, numbers, texts, or both; for
-    `said`, a pattern of the whole text.
+    What it must show in a state: for each slot the numbers, or the texts, or both; of `said` a
+    pattern that matches the whole.
     """
 
-    def add(expected):
+    def register(expected):
         EXPECTED[expected.__name__] = figure, options, expected
         return expected
 
-    return add
+    return register
 
 
 def regex_of(x) -> str:
-    """A pattern that matches a number as a figure shows it."""
-    return re.escape(shown(float(x)))
+    """A number as a figure shows it, for a pattern."""
+    return re.escape(format_number(float(x)))
 
 
-def counted(count: int, word: str) -> str:
-    """A count with its noun, in the plural if needed."""
+def many(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
@@ -60,7 +59,7 @@ def explorer(query, mask, d_k, scale, temperature):
     q = Q[:, :d].double() / warm * (1 if scale else d**0.5)
     weight, output = attention_weights(q, k, mask)[query], attention(q, k, v, mask)[query]
     most = "most weight, .*" if mask[query].any() else "no key may be attended to"
-    outputs = ", ".join(map(regex_of, output))
+    outputs = ", ".join(map(told, output))
     factors = [f"√{d}"] * scale + [f"{warm}"] * (warm != 1)
     divisor = "\u00a0· ".join(factors) or "1"
     return {
@@ -111,7 +110,7 @@ def receptive(layers, width, output):
     apart, width = torch.arange(9) - torch.arange(9)[:, None], [3, 5, 1][width]
 
     def connected(layer: int) -> torch.Tensor:
-        """The connection matrix of a layer, outputs by inputs."""
+        """Which inputs of a layer lead to which of its outputs."""
         dilation = 2**layer if layers == 1 else 1
         near = (apart % dilation == 0) & (apart.abs() // dilation <= width // 2)
         return (near | (layers == 2)).double()
@@ -130,7 +129,7 @@ def receptive(layers, width, output):
 
 @functools.cache
 def allowed(pattern: int, n: int, width: int) -> torch.Tensor:
-    """The package's mask of a pattern, for BigBird without its random keys."""
+    """The package's mask of a pattern; of the last, without its random keys."""
     make = [
         lambda: torch.ones(n, n).bool(),
         lambda: causal_mask(n),
@@ -169,7 +168,7 @@ def running(**state):
         rises = rf"rises from {regex_of(before.max())} to {top}, so .* is multiplied by {factor}\. "
         same = rf"is still {top}, so what was summed before stays\. "
         said = f"The largest score {rises if seen.max() > before.max() else same}"
-    sums = map(regex_of, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
+    sums = map(told, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
     said += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(*sums)
     return {
         "part": [*map(format_number, parts.tolist()), *rest],
@@ -190,9 +189,9 @@ def growing(chunk, token):
         format_number(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row
     ]
     output = linear_attention_parallel(q, k, v)[token]
-    ways = rf"Masked: {counted(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
-    chunks = rf"Chunks: {counted(start, 'token')} by the state, {counted(seen - start, 'pair')}\. "
-    agree = f"All three give {', '.join(map(regex_of, output))}\\."
+    ways = rf"Masked: {many(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
+    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\. "
+    agree = f"All three give {', '.join(map(told, output))}\\."
     matrix = (feature_map(q) @ keys.mT).tril()
     shares, place = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
     parts = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
@@ -239,20 +238,20 @@ def distances(layer, distance, show):
     shares = torch.stack([far / far[1] for far in in_page.GRADIENTS.values()])
     counts = torch.stack([*in_page.STEPS.values()])
     steps = counts[layer, t].item()
-    path = rf"the path has {counted(steps, 'step')}, and the gradient is (.*) times .*"
+    path = rf"the path has {many(steps, 'step')}, and the gradient is (.*) times .*"
     ticks = ["8", "6", "4", "2", "0"] if show else ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸"]
     return {
         "left": (shares[:, t], [format_share(x) for x in shares[:, t].tolist()]),
         "path": (counts[:, t], [f"{x}" if x >= 0 else "none" for x in counts[:, t].tolist()]),
         "tick": ticks,
         "at": [f"{t}"],
-        "said": f"{names[layer]}, {counted(t, 'token')} back: "
+        "said": f"{names[layer]}, {many(t, 'token')} back: "
         + (path if steps >= 0 else r".*no path leads from there, so there is no gradient\."),
     }
 
 
 def format_share(share: float) -> str:
-    """A share in the figure's format, with powers of ten."""
+    """A share as the figure writes it."""
     if share == 0 or share >= 0.1:
         return format_number(share) if share else "0"
     digits, _, exponent = f"{share:.1e}".partition("e")
@@ -281,13 +280,10 @@ def sampling(temperature, k):
 @expects(in_page.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
 def plane(query, temperature, **switch):
     x, warm = in_page.PLACES.double(), TEMPERATURES[temperature]
-    projections = [
-        projection.double() if switch[SEPARATELY] else torch.eye(2).double()
-        for projection in SEPARATE
-    ]
-    q, k, v = (x @ projection for projection in projections)
+    made = [one.double() if switch[SEPARATELY] else torch.eye(2).double() for one in SEPARATE]
+    q, k, v = (x @ one for one in made)
     weight, output = attention_weights(q / warm, k)[query], attention(q / warm, k, v)[query]
-    a, b = map(regex_of, output)
+    a, b = map(told, output)
     word = ("the", "river", "bank")[query]
     return {
         "dot": k @ q[query],
@@ -361,7 +357,7 @@ def clipping(n, k):
         rest = f"At its ends, {', and '.join(ends)}"
     return {
         "row": [*chain(*texts), *[""] * 6 * (6 - n)],
-        "said": f"The table has {counted(2 * k + 1, 'row')}; {used} used. {rest}",
+        "said": f"The table has {many(2 * k + 1, 'row')}; {used} used. {rest}",
     }
 
 
@@ -392,35 +388,33 @@ for n, figure in in_page.SKEWINGS.items():
 @expects(in_page.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
 def offsets(method, **at):
     i, j = at.values()
-    scores = {
-        name: method_scores - method_scores[0, 0] for name, method_scores in in_page.FAMILY.items()
-    }
-    name, method_scores = list(scores.items())[method]
+    scores = {name: one - one[0, 0] for name, one in in_page.FAMILY.items()}
+    name, one = list(scores.items())[method]
     offset = f"{j - i}".replace("-", "−")
     # Shaw's table has a maximum distance of 2
     far = name == "Shaw" and abs(j - i) >= 2
     same = ", the same from offset " + ("2 to 5" if j > i else "−5 to −2") if far else ""
     pairs = 6 - abs(j - i)
     return {
-        "score": torch.stack([method_scores[i, j] for method_scores in scores.values()]),
+        "score": torch.stack([one[i, j] for one in scores.values()]),
         "offset": [offset],
         "said": f"Query at {i}, key at {j}: the offset is {offset}, as for {pairs} of 36 pairs\\. "
-        f"{name}: {regex_of(method_scores[i, j])}{same}\\.",
+        f"{name}: {regex_of(one[i, j])}{same}\\.",
     }
 
 
 @expects(in_page.RECORDED, **{"hidden word": 3})
 def recorded(**state):
-    return expected_bars(in_page.MEASURED[state["hidden word"]], in_page.QUERIES, ["GPT", "LSTM"])
+    return recorded_in(in_page.MEASURED[state["hidden word"]], in_page.QUERIES, ["GPT", "LSTM"])
 
 
 @expects(in_page.RECORDED_BY_NUMBER, **{"words seen": 3})
 def recorded_by_number(**state):
-    return expected_bars(in_page.BY_WINDOW[state["words seen"]], in_page.TOKENS, ["bits"])
+    return recorded_in(in_page.BY_WINDOW[state["words seen"]], in_page.TOKENS, ["bits"])
 
 
-def expected_bars(numbers, rows, names):
-    """The bars of a case, and the pattern of its sentence on the largest difference or bar."""
+def recorded_in(numbers, rows, names):
+    """The bars of a case, and what they say: where two columns differ most, or the longest bar."""
     if len(names) == 2:
         at = (numbers[:, 0] - numbers[:, 1]).abs().argmax()
         both = ", ".join(

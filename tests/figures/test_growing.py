@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attncourse import figures
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 from tests.figures.elements import slot_texts
 
 from .in_page import GROWING, TOKENS, bare_page, figure_in, read_slots

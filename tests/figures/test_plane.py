@@ -5,7 +5,7 @@ import torch
 
 from attncourse import figures
 from attncourse.dot_product import attention
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 from tests.figures.elements import Elements, slot_texts
 
 from .in_page import PHONE, PLACES, PLANE, SEPARATE, bare_page, figure_in
@@ -15,7 +15,7 @@ WORDS = ["the", "river", "bank"]
 
 def test_the_figure_begins_with_the_attention_of_the_words():
     texts, x = slot_texts(PLANE), PLACES.double()
-    assert texts["output"] == [shown(float(one)) for one in attention(x, x, x)[2]]
+    assert texts["output"] == [format_number(float(one)) for one in attention(x, x, x)[2]]
 
 
 def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
@@ -37,16 +37,14 @@ def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
         .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
         )
     )
-    assert [[*map(without_negative_zero, one)] for one in drawn] == [
-        [*map(without_negative_zero, one)] for one in again
-    ]
+    assert [[*map(plain, one)] for one in drawn] == [[*map(plain, one)] for one in again]
 
 
-def without_negative_zero(text):
+def plain(text):
     return text.replace("-0.0", "0.0")
 
 
-def output_values(tab):
+def output(tab):
     return [float(x) for x in tab.locator("[data-show=output]").evaluate_all(
         "all => all.map((one) => one.getAttribute('value'))"
     )]  # fmt: skip
@@ -65,10 +63,7 @@ def test_a_word_is_dragged_and_stays_in_the_plane(tab):
     moved = PLACES.double().clone()
     moved[2] = 2
     torch.testing.assert_close(
-        torch.tensor(output_values(tab)).double(),
-        attention(moved, moved, moved)[2],
-        rtol=1e-5,
-        atol=1e-5,
+        torch.tensor(output(tab)).double(), attention(moved, moved, moved)[2], rtol=1e-5, atol=1e-5
     )
     tab.mouse.move(5, 5)
     tab.mouse.up()
@@ -113,13 +108,13 @@ def test_a_word_is_moved_by_the_arrow_keys(tab):
 
 def test_the_words_are_put_back(tab):
     tab.set_content(bare_page(PLANE))
-    begun = output_values(tab)
+    begun = output(tab)
     for name in ("river", "bank"):
         tab.get_by_role("slider", name=name).focus()
         tab.keyboard.press("ArrowUp")
-    assert output_values(tab) != begun
+    assert output(tab) != begun
     tab.get_by_role("button", name="put the words back").click()
-    assert output_values(tab) == begun
+    assert output(tab) == begun
 
 
 def test_a_phone_shows_both_planes_below_each_other(new_tab):
@@ -153,7 +148,7 @@ def test_no_name_is_cut_off_at_an_edge(corner, tab):
         for key in corner:
             for _ in range(40):
                 tab.keyboard.press(key)
-    assert output_values(tab) in ([pytest.approx(3)] * 2, [pytest.approx(-1)] * 2)
+    assert output(tab) in ([pytest.approx(3)] * 2, [pytest.approx(-1)] * 2)
     for within in tab.locator("figure svg").all():
         edge = within.bounding_box()
         for name in within.locator("text").all():

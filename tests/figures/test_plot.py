@@ -13,7 +13,7 @@ from attncourse import figures
 from attncourse.dot_product import attention, attention_weights
 from attncourse.figures.drawing import TEXT
 from attncourse.figures.interactive import Choice, Interactive, Slider
-from attncourse.figures.numbers import fewest, listed, restored, shown
+from attncourse.figures.numbers import format_number, round_to_bits, shortest_digits, to_json
 from tests.figures.elements import Elements, slot_texts
 
 from .in_page import PHONE, bare_page
@@ -22,19 +22,17 @@ from .in_page import PHONE, bare_page
 WIDE = "svg => 11.6 * svg.getScreenCTM().a"
 
 
-def small_heatmap(alt="a heat map", **options):
+def heat(alt="a heat map", **options):
     return figures.heatmap(torch.tensor([[0.25, 0.75]]), ["q"], ["k0", "k1"], alt=alt, **options)
 
 
-def small_lines(log=False):
+def line(log=False):
     return figures.lines(
         [1, 2, 4], {"a": [1.0, 2.0, 4.0], "b": [3.0, 2.0, 1.0]}, alt="lines", log=log
     )
 
 
-@pytest.mark.parametrize(
-    "picture", [small_heatmap(), small_lines(), small_lines(log=True)], ids=["heat", "line", "log"]
-)
+@pytest.mark.parametrize("picture", [heat(), line(), line(log=True)], ids=["heat", "line", "log"])
 def test_every_figure_is_an_svg_in_the_colour_of_the_text(picture):
     root = ElementTree.fromstring(picture.svg)
     assert root.tag.endswith("svg") and root.get("viewBox")
@@ -46,40 +44,38 @@ def test_every_figure_is_an_svg_in_the_colour_of_the_text(picture):
 
 
 def test_every_figure_has_words_for_it():
-    picture = small_heatmap(alt='3 "keys" & <none>')
+    picture = heat(alt='3 "keys" & <none>')
     assert 'role="img" aria-label="3 &quot;keys&quot; &amp; &lt;none&gt;"' in picture._repr_html_()
     assert repr(picture) == '3 "keys" & <none>'
-    assert repr(figures.beside(small_heatmap(alt="One."), small_heatmap(alt="Two."))) == "One. Two."
+    assert repr(figures.beside(heat(alt="One."), heat(alt="Two."))) == "One. Two."
 
 
 def test_numbers_and_labels_are_text_in_the_figure():
-    words = " ".join(ElementTree.fromstring(small_heatmap(title="head 0").svg).itertext())
+    words = " ".join(ElementTree.fromstring(heat(title="head 0").svg).itertext())
     assert all(one in words for one in ("0.25", "0.75", "k0", "k1", "q", "head 0"))
 
 
 def test_crossed_cells_show_a_hatch_instead_of_a_number():
-    crossed = small_heatmap(crossed=torch.tensor([[True, False]]))
+    crossed = heat(crossed=torch.tensor([[True, False]]))
     words = " ".join(ElementTree.fromstring(crossed.svg).itertext())
     assert "0.25" not in words and "0.75" in words
-    assert "<pattern" in crossed.svg and "<pattern" not in small_heatmap().svg
+    assert "<pattern" in crossed.svg and "<pattern" not in heat().svg
 
 
 def test_two_figures_share_no_id():
-    first, second = (
-        set(re.findall(r'id="([^"]+)"', one.svg)) for one in (small_heatmap(), small_lines())
-    )
+    first, second = (set(re.findall(r'id="([^"]+)"', one.svg)) for one in (heat(), line()))
     assert first and second and not first & second
 
 
 def test_every_reference_in_a_figure_leads_to_an_id_in_it():
-    svg = small_heatmap(crossed=torch.tensor([[True, False]])).svg + small_lines().svg
+    svg = heat(crossed=torch.tensor([[True, False]])).svg + line().svg
     known = set(re.findall(r'id="([^"]+)"', svg))
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     assert used and used <= known
 
 
 def test_the_same_call_gives_the_same_bytes():
-    assert small_lines().svg == small_lines().svg
+    assert line().svg == line().svg
 
 
 def test_labels_that_do_not_fit_are_refused_with_the_numbers():
@@ -316,7 +312,7 @@ def test_sentences_of_any_length(n):
         0 * square, square, square[:, :1], words, words, ["v"],
         widths=[1, n], masks={"none": mask}, alt="steps",
     )  # fmt: skip
-    assert slot_texts(steps)["weight"] == [shown(1 / n)] * n
+    assert slot_texts(steps)["weight"] == [format_number(1 / n)] * n
     every = figures.heads(square[None], words, words, alt="heads")._repr_html_()
     assert len(Elements(every).texts["weight"]) == n * n
 

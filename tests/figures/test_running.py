@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attncourse import figures
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 from tests.figures.elements import slot_texts
 
 SCORES, VALUES = torch.tensor([0.5, 2.0, -1.0, 3.0, 0.0]), torch.tensor([1.0, 0.0, 2.0, -1.0, 4.0])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attncourse import figures
-from attncourse.figures.numbers import shown
+from attncourse.figures.numbers import format_number
 from tests.figures.elements import slot_texts
 
 from .in_page import NEXT, SAMPLING, bare_page, figure_in, read_slots, slot_numbers, visit
@@ -13,13 +13,13 @@ from .in_page import NEXT, SAMPLING, bare_page, figure_in, read_slots, slot_numb
 def test_the_figure_begins_with_the_softmax_of_all_scores():
     scores = torch.tensor([2.0, 1.0, -1.0])
     texts = slot_texts(figures.sampling(scores, ["a", "b", "c"], alt="three tokens"))
-    assert texts["chance"] == [shown(x) for x in scores.double().softmax(0).tolist()]
-    assert texts["score"] == [shown(x) for x in scores.tolist()]
+    assert texts["chance"] == [format_number(x) for x in scores.double().softmax(0).tolist()]
+    assert texts["score"] == [format_number(x) for x in scores.tolist()]
     assert texts["count"] == ["0"] * 3 and texts["share"] == [""] * 3
 
 
 def press(tab, name: str, times: int = 1) -> dict[str, list[str]]:
-    """Press a button `times` times and read the slots of the figure."""
+    """What the figure shows when a button has been pressed so often."""
     for _ in range(times):
         tab.get_by_role("button", name=name, exact=True).press("Enter")
     return read_slots(figure_in(tab))

@@ -18,15 +18,7 @@ from attncourse.data.batches import pad_rows
 from attncourse.data.numbers import END, START, draw_number, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
-from benchmarks.live import (
-    EXAMPLES,
-    MAX_PARTS,
-    SPECIAL_TOKENS,
-    WEIGHTS,
-    load_published,
-    record_example,
-    translate_with_attention,
-)
+from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, shipped, translated
 from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 
@@ -37,31 +29,31 @@ HERE = WEIGHTS.parent
 FIGURE = figures.translator(head=1, part=2)
 
 
-def run_node(script: str) -> list:
-    """Run a script in Node with the figure's model and names; return its value."""
+def run(script: str) -> list:
+    """What a script, which has the model and the names, gives back."""
     parts = {path: (HERE / f"{path}.js").read_text("utf-8") for path in ("naming", "model")}
     text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
     text += "".join(f"const {path} = {part.rstrip()};\n" for path, part in parts.items())
     text += f"console.log(JSON.stringify({script}));"
-    result = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
-    return json.loads(result.stdout)
+    done = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
-def random_numbers(count: int, seed: int) -> list[int]:
-    """Random numbers of 1 to 12 digits, half of them from the training distribution."""
+def of_all_lengths(count: int, seed: int) -> list[int]:
+    """Numbers with all counts of digits, half of them as they are in training."""
     rng = random.Random(seed)
     digits = (10 ** rng.randrange(12) for _ in range(count))
     return [rng.choice((draw_number(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
 
 
 def test_the_page_names_numbers_and_reads_their_names():
-    numbers = [*range(1, 1300), 10**12 - 1, *random_numbers(3000, seed=0)]
+    numbers = [*range(1, 1300), 10**12 - 1, *of_all_lengths(3000, seed=0)]
     numbers += [first * 10**zeros for first in (1, 2, 11, 21, 101) for zeros in range(10)]
     read = "naming.english(n).join(' ')", "naming.english(n).join('-').toUpperCase()"
     typed = ", ".join(
         f"naming.read({one}).n" for one in ("`${n}`", "n.toLocaleString('en')", *read)
     )
-    got = run_node(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {typed}])")
+    got = run(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {typed}])")
     for n, (english, german, *again) in zip(numbers, got, strict=True):
         assert tuple(english) == name(n, "english") and tuple(german) == name(n, "german"), n
         assert again == [n] * 4
@@ -84,45 +76,45 @@ WRONG = {
 
 
 def test_what_is_no_number_is_refused_in_words():
-    got = run_node(f"{json.dumps([*WRONG])}.map((typed) => naming.read(typed).wrong)")
+    got = run(f"{json.dumps([*WRONG])}.map((typed) => naming.read(typed).wrong)")
     for typed, said, why in zip(WRONG, got, WRONG.values(), strict=True):
         assert why in said, typed
     # what people write between digits and words
     typed = ["7 016", " 007016 ", "7,016", "seven thousand sixteen", "Seven thousand, and sixteen"]
-    assert run_node(f"{json.dumps(typed)}.map((one) => naming.read(one).n)") == [7016] * 5
+    assert run(f"{json.dumps(typed)}.map((one) => naming.read(one).n)") == [7016] * 5
 
 
-class RecordingAttention(nn.Module):
-    """The decoder's self-attention, which stores its last weights."""
+class Watched(nn.Module):
+    """The decoder's self-attention, which also keeps the weights."""
 
     def __init__(self, causal: Causal):
         super().__init__()
-        inner = causal.attend
-        self.attend, self.last_weights = causal, torch.empty(0)
-        self.weights = Causal(partial(relative_attention, a_k=inner.a_k, a_v=None))
+        own = causal.attend
+        self.attend, self.seen = causal, torch.empty(0)
+        self.weights = Causal(partial(relative_attention, a_k=own.a_k, a_v=None))
 
     def forward(self, q, k, v, mask=None):
-        identity = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
-        self.last_weights = self.weights(q, k, identity, mask=mask)
+        each = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
+        self.seen = self.weights(q, k, each, mask=mask)
         return self.attend(q, k, v, mask=mask)
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
-    (model, words, _), numbers = load_published(), random_numbers(count, seed=count)
+    (model, words, _), numbers = shipped(), of_all_lengths(count, seed=count)
     names = json.dumps([name(n, "english") for n in numbers])
-    got = run_node(
-        f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))"
-    )
-    tokens = {word: i for i, word in enumerate(SPECIAL_TOKENS)} | words.target
+    got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
+    tokens = {word: i for i, word in enumerate(SPECIAL)} | words.target
     written = [[tokens[step["part"]] for step in steps] for steps in got]
-    assert all(END not in one[:-1] and (one[-1] == END or len(one) == MAX_PARTS) for one in written)
-    pairs = words.pairs(numbers)
-    made, cross = translate_with_attention(model, pairs)
+    assert all(
+        END not in one[:-1] and (one[-1] == END or len(one) == MOST_PARTS) for one in written
+    )
+    pairs = words.batch(numbers)
+    made, cross = translated(model, pairs)
     part = model.decoder.blocks[0].attention.part
-    part.attend = watched = RecordingAttention(part.attend)
-    target = padded([[START, *one[:-1]] for one in written], END)
+    part.attend = watched = Watched(part.attend)
+    target = pad_rows([[START, *one[:-1]] for one in written], END)
     every = model(pairs.source, target, pairs.lengths)
     for b, steps in enumerate(got):
         n, m = len(steps), pairs.lengths[b]
@@ -132,21 +124,19 @@ def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
         clear = best.values[:, 0] - best.values[:, 1] > 2e-3
         assert torch.equal(best.indices[clear, 0], torch.tensor(written[b])[clear]), numbers[b]
         for i in range(n):
-            assert_near(in_page["self"][i], watched.last_weights[b, :, i, : i + 1])
+            close(in_page["self"][i], watched.seen[b, :, i, : i + 1])
         if clear.all():
             assert made[b, :n].tolist() == written[b]
-            assert_near(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
+            close(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
 
 
-def assert_near(values: list, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(
-        torch.tensor(values, dtype=expected.dtype), expected, rtol=0, atol=1e-4
-    )
+def close(got: list, want: torch.Tensor) -> None:
+    torch.testing.assert_close(torch.tensor(got, dtype=want.dtype), want, rtol=0, atol=1e-4)
 
 
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
-    model, words, held = load_published()
-    assert [record_example(model, words, number) for number in EXAMPLES] == held["recorded"]
+    model, words, held = shipped()
+    assert [recorded(model, words, number) for number in RECORDED] == held["recorded"]
     assert sum(one.numel() for one in model.parameters()) == sum(
         torch.Size(shape).numel() for shape in held["shapes"].values()
     )
@@ -163,10 +153,10 @@ def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
     page = (ROOT / "chapters" / "tasks.md").read_text("utf-8")
     longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", made)
     longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", made))
-    assert load_published()[2]["longest"] == int(longest)
+    assert shipped()[2]["longest"] == int(longest)
     assert f"gets {longer:.2f} of 1,000 names of 11 to 14 words right" in page
     assert f"and {most:.2f} of the longest" in page
-    wrong = load_published()[2]["recorded"][-1]
+    wrong = shipped()[2]["recorded"][-1]
     assert not wrong["right"]
     words = len(wrong["english"])
     assert f"Type {wrong['number']}, whose name has {words} English words" in page
@@ -182,8 +172,8 @@ def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
     assert tab.locator("path.on").count() == 5
 
 
-def slot_states(page) -> list[list[str]]:
-    """Name, text, class and share of each slot of the figure."""
+def slots(page) -> list[list[str]]:
+    """What each slot of the figure shows, and how it looks."""
     look = """(all) => all.map((one) => {
       const [look, share] = [one.getAttribute("class"), one.style.getPropertyValue("--share")];
       return [one.dataset.show, one.children.length ? "" : one.textContent, look, share];
@@ -195,7 +185,7 @@ def test_a_script_changes_nothing_at_first(new_tab):
     without, live = new_tab(java_script_enabled=False), new_tab()
     for page in (without, live):
         page.set_content(bare_page(FIGURE))
-    before, after = slot_states(without), slot_states(live)
+    before, after = slots(without), slots(live)
     rounded = [[*one[:3], f"{float(one[3]):.3f}" if one[3] else ""] for one in after]
     assert rounded == before
     assert live.evaluate("window.attncourseNumbers") is None
@@ -219,7 +209,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
     assert tab.locator("[data-show=key]").all_inner_texts() == "seven thousand and sixteen".split()
     assert tab.locator("[data-show=part]").all_inner_texts() == [
         *name(7016, "german"),
-        SPECIAL_TOKENS[END],
+        SPECIAL[END],
     ]
     assert tab.locator("[data-show=arc]").count() == 4 * 5
     begun = ["sieben", "siebentausend", "siebentausendsech", "siebentausendsechzehn"]
@@ -238,7 +228,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
 def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
     tab = new_tab(reduced_motion="reduce")
     tab.set_content(bare_page(FIGURE))
-    _, long, wrong = load_published()[2]["recorded"]
+    _, long, wrong = shipped()[2]["recorded"]
     field = tab.get_by_label("number")
     for one, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
         # as a name, too
@@ -249,7 +239,7 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
             expect(said(tab)).to_contain_text(verdict)
             words = len(one["english"])
             expect(said(tab)).to_contain_text(f"more than 10 English words; this one has {words}.")
-            parts = [*one["parts"], SPECIAL_TOKENS[END]]
+            parts = [*one["parts"], SPECIAL[END]]
             expect(tab.locator("[data-show=part]")).to_have_text(parts, use_inner_text=True)
             field.fill("12")
             expect(said(tab)).to_contain_text("“zwölf”, which is right. For")

@@ -20,7 +20,7 @@ from attncourse.figures.writer import HERE, WEIGHTS
 from attncourse.language_model import head_weights, language_model, without
 from attncourse.stored import read_weights
 from attncourse.transformer import generate, sample
-from benchmarks.writer import NODE, record
+from benchmarks.writer import NODE, recorded
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 from tools.extensions.late import LATE_SCRIPT
 
@@ -29,30 +29,30 @@ from .in_page import PHONE, bare_page, figure_in
 FIGURE = figures.writer()
 UNSAID = (HERE / "unsaid.txt").read_text("utf-8").split()
 TEXTS = SAMPLE.read_text("utf-8").split("\n\n")
-LONGEST, MAX_TEXT = 128, 126
+LONGEST, OF_TEXT = 128, 126
 
 
-def run_node(script: str, *parts: str):
-    """Run a script in Node with the weights as `held` and parts of the figure; return its value."""
+def run(script: str, *parts: str):
+    """What a script gives back that has the weights as `held`, and some of the figure's scripts."""
     text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
     text += "const held = window.attncourseEnglish;\n"
     for part in parts:
         text += f"const {part} = {(HERE / f'{part}.js').read_text('utf-8').rstrip()};\n"
     text += f"console.log(JSON.stringify((() => {{ {script} }})()));"
-    result = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
-    return json.loads(result.stdout)
+    done = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
-def load_published():
-    """The model with the weights that the page loads, and the other content of their file."""
-    weights, content = opened(WEIGHTS)
+def shipped():
+    """The model with the weights that the page loads, and what is said of them."""
+    weights, held = read_weights(WEIGHTS)
     model = language_model(len(weights["embedding.table.weight"])).eval()
     model.load_state_dict(weights)
-    return model, content
+    return model, held
 
 
 def test_the_pairs_and_the_decades_of_the_page_are_those_of_the_course():
-    held = load_published()[1]
+    held = shipped()[1]
     assert BytePairs([tuple(pair) for pair in held["pairs"]]).merges == stored_pairs().merges
     assert held["decades"] == [*DECADES]
 
@@ -71,7 +71,7 @@ ODD = [
 def test_the_page_cuts_texts_as_python_does_and_joins_them_again():
     pairs = stored_pairs()
     texts = [*TEXTS, *(one.lower() for one in TEXTS), *ODD]
-    got = run_node(
+    got = run(
         f"const {{ encode, decode }} = pieces(held.pairs); return {json.dumps(texts)}"
         ".map((text) => [encode(text), decode(encode(text))]);",
         "pieces",
@@ -82,7 +82,7 @@ def test_the_page_cuts_texts_as_python_does_and_joins_them_again():
     # bytes that are no character
     broken = [[195], [226, 130], [240, 159, 72], [169, 169]]
     script = f"const {{ decode }} = pieces(held.pairs); return {broken}.map(decode);"
-    assert run_node(script, "pieces") == [pairs.decode(one) for one in broken]
+    assert run(script, "pieces") == [pairs.decode(one) for one in broken]
 
 
 def test_the_words_of_the_page_are_the_pieces_of_python():
@@ -91,41 +91,41 @@ def test_the_words_of_the_page_are_the_pieces_of_python():
     line = "My fellow-citizens, in 1862 the Union's armies paid $5."
     cut = f"words(encode({json.dumps(line)}))"
     script = f"const {{ encode, words }} = pieces(held.pairs); return {cut};"
-    tokens, starts = pairs.encode(line), run_node(script, "pieces")
+    tokens, starts = pairs.encode(line), run(script, "pieces")
     found = [tokens[i:j] for i, j in zip(starts, [*starts[1:], None], strict=True)]
     assert [pairs.decode(one) for one in found] == PIECE.findall(line)
 
 
-def random_prompts(count: int, seed: int):
-    """Random prompts of 1 to 128 tokens, with positions to hide and heads to switch off."""
-    rng, windowed = random.Random(seed), Windowed(stored_pairs())
-    texts = [windowed.encoded(text.partition("\n")[2]) for text in TEXTS]
-    stream = [token for text in texts for token in text]
+def drawn(count: int, seed: int):
+    """Prompts of 1 to 128 tokens, each with keys that are hidden and heads that are off."""
+    rng, windowed = random.Random(seed), Windower(stored_pairs())
+    texts = [windowed.encode(text.partition("\n")[2]) for text in TEXTS]
+    joined = [token for text in texts for token in text]
     for i in range(count):
-        length = rng.choice((1, 2, MAX_TEXT, rng.randrange(1, MAX_TEXT + 1)))
-        start = rng.randrange(len(stream) - length)
+        length = rng.choice((1, 2, OF_TEXT, rng.randrange(1, OF_TEXT + 1)))
+        start = rng.randrange(len(joined) - length)
         decade = DECADES[i % len(DECADES)]
-        tokens = [*windowed.prefix(decade), *stream[start : start + length]]
+        tokens = [*windowed.prefix(decade), *joined[start : start + length]]
         tokens = tokens[: rng.choice((1, 2)) if i % 25 == 24 else None]
-        positions = range(1, len(tokens))
-        hidden = rng.sample(positions, min(len(positions), rng.choice((0, 1, 3))))
-        heads_off = rng.sample(range(16), rng.choice((0, 0, 1, 4)))
-        yield tokens, sorted(hidden), sorted(heads_off)
+        places = range(1, len(tokens))
+        hidden = rng.sample(places, min(len(places), rng.choice((0, 1, 3))))
+        off = rng.sample(range(16), rng.choice((0, 0, 1, 4)))
+        yield tokens, sorted(hidden), sorted(off)
 
 
-def torch_scores(model, tokens, hidden, heads_off) -> torch.Tensor:
-    """Scores by torch; a hidden key is visible to its own query alone."""
+def of_torch(model, tokens, hidden, off) -> torch.Tensor:
+    """The scores of the last token; a hidden key is seen by its own query alone."""
     mask = torch.ones(len(tokens), len(tokens), dtype=torch.bool)
     mask[:, hidden] = False
     mask |= torch.eye(len(tokens), dtype=torch.bool)
-    with without(model, [divmod(head, 4) for head in heads_off]):
+    with without(model, [divmod(head, 4) for head in off]):
         return model(torch.tensor([tokens]), mask[None])[0]
 
 
 @pytest.mark.parametrize("count", [48, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_in_the_page_are_those_of_torch(count):
-    model, prompts = load_published()[0], list(random_prompts(count, seed=count))
+    model, prompts = shipped()[0], list(drawn(count, seed=count))
     # in one go, in two, or token by token, and from a copy of what was read
     script = f"""const {{ begin, fork, read, scores }} = model(held);
       return {json.dumps(prompts)}.map(([tokens, hidden, off], i) => {{
@@ -137,18 +137,18 @@ def test_scores_in_the_page_are_those_of_torch(count):
         else for (const token of tokens.slice(cut)) read(run, [token]);
         return [...scores(run)];
       }});"""
-    for one, got in zip(prompts, run_node(script, "model"), strict=True):
-        want = torch_scores(model, *one)[-1]
+    for one, got in zip(prompts, run(script, "model"), strict=True):
+        want = of_torch(model, *one)[-1]
         assert (torch.tensor(got) - want).abs().max() <= 1e-3, one
 
 
 @torch.no_grad()
 def test_weights_in_the_page_are_those_of_torch():
-    model, prompts = load_published()[0], [one for one, *_ in random_prompts(12, seed=3)]
+    model, prompts = shipped()[0], [one for one, *_ in drawn(12, seed=3)]
     script = f"""const {{ begin, read }} = model(held);
       const weights = (tokens) => read(begin(), tokens).weights.map((of) => [...of]);
       return {json.dumps(prompts)}.map(weights);"""
-    for tokens, rows in zip(prompts, run_node(script, "model"), strict=True):
+    for tokens, rows in zip(prompts, run(script, "model"), strict=True):
         want = head_weights(model, torch.tensor([tokens]))[:, 0]
         for i, row in enumerate(rows):
             got = torch.tensor(row).view(4, 4, i + 1)
@@ -158,10 +158,7 @@ def test_weights_in_the_page_are_those_of_torch():
 @pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_greedy_texts_are_those_of_torch_but_for_ties(count):
-    model, prompts = (
-        load_published()[0],
-        [one[:40] for one, *_ in random_prompts(count, seed=count)],
-    )
+    model, prompts = shipped()[0], [one[:40] for one, *_ in drawn(count, seed=count)]
     script = f"""const {{ begin, read, scores, longest }} = model(held);
       return {json.dumps(prompts)}.map((tokens) => {{
         const run = read(begin(), tokens);
@@ -171,43 +168,43 @@ def test_greedy_texts_are_those_of_torch_but_for_ties(count):
         }}
         return run.tokens;
       }});"""
-    for tokens, got in zip(prompts, run_node(script, "model"), strict=True):
+    for tokens, got in zip(prompts, run(script, "model"), strict=True):
         assert len(got) == LONGEST and got[: len(tokens)] == tokens
-        expected_shares = model(torch.tensor([got]))[0].topk(2)
-        clear = expected_shares.values[:, 0] - expected_shares.values[:, 1] > 1e-3
-        write_text = torch.tensor(got[len(tokens) :])
+        best = model(torch.tensor([got]))[0].topk(2)
+        clear = best.values[:, 0] - best.values[:, 1] > 1e-3
+        written = torch.tensor(got[len(tokens) :])
         own = slice(len(tokens) - 1, LONGEST - 1)
-        assert torch.equal(expected_shares.indices[own, 0][clear[own]], write_text[clear[own]])
+        assert torch.equal(best.indices[own, 0][clear[own]], written[clear[own]])
 
 
-def run_with_session(script: str):
-    """Run a script in Node with the page's session of the model as `own`; return its value."""
-    session = f"const own = session(held, {json.dumps(UNSAID)}, model, pieces);"
-    return run_node(f"{session} {script}", "model", "pieces", "session")
+def with_session(script: str):
+    """What a script gives back that has what the page keeps of the model, as `own`."""
+    begun = f"const own = session(held, {json.dumps(UNSAID)}, model, pieces);"
+    return run(f"{begun} {script}", "model", "pieces", "session")
 
 
 LINE = "My fellow citizens, we must not fear the war"
 
 
-def word_positions(text: str) -> list[list[int]]:
-    """The positions of the decade's token, and of the tokens of each word."""
-    pairs, positions = stored_pairs(), [[1]]
+def places_of(text: str) -> list[list[int]]:
+    """The places of the decade's token, and of those of each word."""
+    pairs, places = stored_pairs(), [[1]]
     for piece in PIECE.findall(text):
-        start = positions[-1][-1] + 1
-        positions.append([*range(start, start + len(pairs.encode(piece)))])
-    return positions
+        start = places[-1][-1] + 1
+        places.append([*range(start, start + len(pairs.encode(piece)))])
+    return places
 
 
-def kl_bits(scores: torch.Tensor, other_scores: torch.Tensor) -> float:
-    """Kullback-Leibler divergence between the distributions of two score vectors, in bits."""
-    p, q = scores.log_softmax(-1), other_scores.log_softmax(-1)
+def bits_apart(before: torch.Tensor, after: torch.Tensor) -> float:
+    """How far the second scores are from the first ones: the Kullback-Leibler divergence."""
+    p, q = before.log_softmax(-1), after.log_softmax(-1)
     return float((p.exp() * (p - q)).sum() / torch.tensor(2.0).log())
 
 
 @torch.no_grad()
 def test_what_covering_a_word_changes_is_the_divergence_that_torch_finds():
-    model, windowed, decade = load_published()[0], Windowed(stored_pairs()), 1860
-    tokens, places = stored_pairs().encode(LINE), word_positions(LINE)
+    model, windowed, decade = shipped()[0], Windower(stored_pairs()), 1860
+    tokens, places = stored_pairs().encode(LINE), places_of(LINE)
     for covered, off in (([], []), ([2, 5], []), ([0], [3, 9])):
         of = {"decade": decade, "tokens": tokens, "covered": covered, "off": off}
         script = f"const of = own.marks({json.dumps(of)}); while (own.measure(of)); return of.bits;"
@@ -215,11 +212,11 @@ def test_what_covering_a_word_changes_is_the_divergence_that_torch_finds():
 
         def scores(items, whole=whole, off=off):
             hidden = [place for item in items for place in places[item]]
-            return torch_scores(model, whole, hidden, off)[-1].double()
+            return of_torch(model, whole, hidden, off)[-1].double()
 
         now = scores(covered)
-        want = [kl_bits(now, scores({*covered} ^ {i})) for i in range(len(places))]
-        assert run_with_session(script) == pytest.approx(want, abs=2e-3)
+        want = [bits_apart(now, scores({*covered} ^ {i})) for i in range(len(places))]
+        assert with_session(script) == pytest.approx(want, abs=2e-3)
 
 
 def test_what_is_kept_changes_nothing():
@@ -243,7 +240,7 @@ def test_what_is_kept_changes_nothing():
       }});"""
     # the weights are unpacked once
     script = script.replace("EVERY()", anew.replace("model", "() => net"))
-    assert max(run_with_session(f"const net = model(held); {script}")) < 1e-5
+    assert max(with_session(f"const net = model(held); {script}")) < 1e-5
 
 
 def test_no_draw_ends_in_a_word_of_the_list_and_the_next_candidate_is_taken():
@@ -253,18 +250,18 @@ def test_no_draw_ends_in_a_word_of_the_list_and_the_next_candidate_is_taken():
     spelt = [pairs.encode(f"The {word}") for word in UNSAID]
     assert {len(one) for one in spelt} > {3}
     script = f"return {spelt}.map((one) => own.refused(one.slice(0, -1), one.at(-1)));"
-    assert run_with_session(script) == [True] * len(spelt)
+    assert with_session(script) == [True] * len(spelt)
     # not within a word, and not where the reader wrote it
     fine = ["The whorl", "Massachusetts", "a niggard", "Japs then", "slut is"]
     script = f"""const last = (one) => own.refused(one.slice(0, -1), one.at(-1));
       return {json.dumps(fine)}.map((text) => last(own.tokensOf(text)));"""
-    assert run_with_session(script) == [False] * len(fine)
+    assert with_session(script) == [False] * len(fine)
 
 
 @pytest.mark.slow
 def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
-    model, _ = load_published()
-    pairs, windowed = stored_pairs(), Windowed(stored_pairs())
+    model, _ = shipped()
+    pairs, windowed = stored_pairs(), Windower(stored_pairs())
     words = re.compile(rf"(?<![^\W\d_])({'|'.join(UNSAID)})(?![^\W\d_])")
     rows, wanted = [], []
     for decade in DECADES:
@@ -283,7 +280,7 @@ def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
     assert any(wanted)
     script = f"""return {json.dumps(rows)}.map((row) => row.map((token, i) => i)
       .filter((i) => own.refused(row.slice(0, i), row[i])));"""
-    assert run_with_session(script) == wanted
+    assert with_session(script) == wanted
 
 
 def test_what_is_refused_is_neither_shown_nor_drawn():
@@ -298,8 +295,8 @@ def test_what_is_refused_is_neither_shown_nor_drawn():
       const aimed = () => (sum(p.slice(0, word)) + p[word] / 2) / sum(p);
       const drawn = [own, strict].map((some) => some.draw(some.runOf(of), aimed));
       return [word, best(own), best(strict), drawn];"""
-    word, expected_shares, seen, (free, other) = run_with_session(script)
-    assert word in expected_shares and seen[:5] == [one for one in expected_shares if one != word]
+    word, best, seen, (free, other) = with_session(script)
+    assert word in best and seen[:5] == [one for one in best if one != word]
     assert free == {"token": word, "passed": 0}
     assert other["token"] != word and other["passed"] == 1
 
@@ -311,7 +308,7 @@ def test_draws_follow_the_probabilities():
       const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
       for (let i = 0; i < 4000; i++) counts[own.draw(run, random).token]++;
       return [counts, [...own.chances(run)].slice(0, 2048)];"""
-    counts, chances = run_with_session(script)
+    counts, chances = with_session(script)
     top = sorted(range(2048), key=lambda token: -chances[token])[:5]
     for token in top:
         p = chances[token] / sum(chances)
@@ -326,13 +323,13 @@ def test_bits_of_a_guess_are_those_of_its_points_or_of_what_was_left():
     # half of what is left is shared by 28,000 words, half by their tokens
     a, b, c = ((p + 1 / 28_000) / 2 for p in (4 / 11, 6 / 11, 4 / 11 * 6 / 11))
     want = [1, 2, -log2(0.25 * b / (1 - a - c)), -log2(a)]
-    assert run_node(script, "guess") == pytest.approx(want)
+    assert run(script, "guess") == pytest.approx(want)
 
 
 @torch.no_grad()
 def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
-    model, held = load_published()
-    again = record(WEIGHTS)
+    model, held = shipped()
+    again = recorded(WEIGHTS)
     assert again["opening"] == held["opening"] and again["examples"] == held["examples"]
     steps = [one["step"] for one in held["training"]]
     assert steps == sorted({*steps}) and held["training"][-1]["next"] == again["next"]
@@ -350,7 +347,7 @@ def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
 
 
 def test_what_the_file_of_the_weights_says_beside_them():
-    held = load_published()[1]
+    held = shipped()[1]
     assert len(held["unigram"]) == len(stored_pairs()) and min(held["unigram"]) >= 0
     heads = [tuple(one["head"]) for one in held["roles"]]
     assert len({*heads}) == len(heads) and {*heads} <= {divmod(i, 4) for i in range(16)}
@@ -358,7 +355,7 @@ def test_what_the_file_of_the_weights_says_beside_them():
     for one in held["excerpts"]:
         words = re.findall(r"\w+", one["text"])
         assert one["year"] // 10 * 10 in DECADES and len(words) >= 16
-        assert len(stored_pairs().encode(one["text"])) <= MAX_TEXT
+        assert len(stored_pairs().encode(one["text"])) <= OF_TEXT
     assert len(held["excerpts"]) >= 3 and len(held["training"]) == 5
 
 
@@ -369,53 +366,53 @@ def said(page):
     return page.locator("p[data-show=said]")
 
 
-def text_field(page):
+def field(page):
     return page.get_by_label("Begin a sentence")
 
 
-def open_figure(tab, figure=FIGURE):
+def opened_at(tab, figure=FIGURE):
     tab.set_content(bare_page(figure))
     return tab
 
 
-def open_with_model(tab):
-    """Open the figure and focus its text, which loads the model."""
-    open_figure(tab)
-    text_field(tab).focus()
+def loaded(tab):
+    """The figure after its first touch, when the model runs and each word is measured."""
+    opened_at(tab)
+    field(tab).focus()
     tab.wait_for_function("window.attncourseEnglish")
     return tab
 
 
-def write_text(tab, text: str):
-    """Open the figure with its model and fill in a text."""
-    open_with_model(tab)
-    text_field(tab).fill(text)
+def written(tab, text: str):
+    """The figure with this text, read by the model."""
+    loaded(tab)
+    field(tab).fill(text)
     return tab
 
 
 def torch_next(decade: int, tokens: list[int]) -> torch.Tensor:
     prefix = Windower(stored_pairs()).prefix(decade)
     with torch.no_grad():
-        return load_published()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
+        return shipped()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
 
 
-def displayed_shares(tab) -> list[list[str]]:
+def shares(tab) -> list[list[str]]:
     texts = tab.locator("[data-show=share]").all_inner_texts()
     return [texts[:6], texts[6:]]
 
 
-def expected_shares(decade: int, text: str) -> list[str]:
+def best(decade: int, text: str) -> list[str]:
     p = torch_next(decade, stored_pairs().encode(text))[:2048]
     return [format_number(one) for one in p.topk(6).values.tolist()]
 
 
-def assert_near(texts: list[str], expected: list[str]) -> None:
-    """Assert that numbers of two decimals agree up to rounding."""
-    assert list(map(float, texts)) == pytest.approx(list(map(float, expected)), abs=0.0101)
+def about(got: list[str], want: list[str]) -> None:
+    """Numbers in two digits are the same but for rounding."""
+    assert list(map(float, got)) == pytest.approx(list(map(float, want)), abs=0.0101)
 
 
-def slot_states(page) -> list[list]:
-    """Name, text, class, label and sizes of each slot of the figure."""
+def slots(page) -> list[list]:
+    """What each slot of the figure shows, and how it looks."""
     look = """(all) => all.map((one) => {
       const size = (name) => Number(one.style.getPropertyValue(name));
       const sizes = one.localName === "data" ? [] : ["--share", "--bits"].map(size);
@@ -430,24 +427,24 @@ def slot_states(page) -> list[list]:
 def test_a_script_changes_nothing_at_first(new_tab):
     without, live = new_tab(java_script_enabled=False), new_tab()
     for page in (without, live):
-        open_figure(page)
-    before, after = slot_states(without), slot_states(live)
+        opened_at(page)
+    before, after = slots(without), slots(live)
     for one, other in zip(before, after, strict=True):
         assert one[:4] == other[:4] and one[4] == pytest.approx(other[4], abs=1e-3)
     assert live.evaluate("window.attncourseEnglish") is None
     assert said(live).inner_text() == f"{FIGURE!r}"
     # and the model, when it comes, finds what was recorded
-    text_field(live).focus()
+    field(live).focus()
     live.wait_for_function("window.attncourseEnglish")
     expect(live.locator(".legend b")).to_have_count(0)
-    assert_near(
-        [text for side in displayed_shares(live) for text in side],
+    about(
+        [text for side in shares(live) for text in side],
         [one[1] for one in before if one[0] == "share"],
     )
 
 
 def test_without_scripts_the_figure_shows_three_recorded_texts(new_tab):
-    tab = open_figure(new_tab(java_script_enabled=False))
+    tab = opened_at(new_tab(java_script_enabled=False))
     text = tab.locator("main").inner_text()
     assert f"{FIGURE!r}\n\nWith scripts" in text and "nobody said it" in text
     assert tab.locator("table tr").count() == 4
@@ -457,34 +454,34 @@ def test_without_scripts_the_figure_shows_three_recorded_texts(new_tab):
 
 
 def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
-    write_text(tab, "We must not")
-    assert_near(displayed_shares(tab)[0], expected_shares(1860, "We must not"))
-    assert_near(displayed_shares(tab)[1], expected_shares(2010, "We must not"))
+    written(tab, "We must not")
+    about(shares(tab)[0], best(1860, "We must not"))
+    about(shares(tab)[1], best(2010, "We must not"))
     tab.locator("select[name=beside]").select_option("1940")
-    assert_near(displayed_shares(tab)[1], expected_shares(1940, "We must not"))
+    about(shares(tab)[1], best(1940, "We must not"))
     tab.locator("select[name=decade]").select_option("1790")
-    assert_near(displayed_shares(tab)[0], expected_shares(1790, "We must not"))
+    about(shares(tab)[0], best(1790, "We must not"))
     expect(said(tab)).to_contain_text("After “We must not”, most likely: “")
     # a blank at the end is left to the next word, and quotes are those of the training
     for typed, read in (("We must not ", "We must not"), ("He said “We", 'He said "We'), ("", "")):
-        text_field(tab).fill(typed)
-        assert_near(displayed_shares(tab)[1], expected_shares(1940, read))
+        field(tab).fill(typed)
+        about(shares(tab)[1], best(1940, read))
     expect(said(tab)).to_contain_text("At the beginning")
 
 
 def test_a_bar_is_taken_with_the_end_of_its_word(tab):
-    write_text(tab, "We must not")
+    written(tab, "We must not")
     row = tab.locator(".side").nth(1).locator(".next").first
     word, rest = (row.locator(f"[data-show={name}]").inner_text() for name in ("word", "rest"))
     row.locator("button").click()
-    assert text_field(tab).input_value().endswith(f"{word.removeprefix('…')}{rest}")
-    assert text_field(tab).input_value().startswith("We must not")
+    assert field(tab).input_value().endswith(f"{word.removeprefix('…')}{rest}")
+    assert field(tab).input_value().startswith("We must not")
     assert len(tab.locator(".item").all()) >= 4
 
 
 def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
-    write_text(tab, LINE)
-    places = word_positions(LINE)
+    written(tab, LINE)
+    places = places_of(LINE)
     tab.get_by_label("cover fellow").check()
     tokens = stored_pairs().encode(LINE)
     apart = []
@@ -492,13 +489,13 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
         whole = [*Windower(stored_pairs()).prefix(decade), *tokens]
         with torch.no_grad():
             open_, hidden = (
-                torch_scores(load_published()[0], whole, keys, [])[-1] for keys in ([], places[2])
+                of_torch(shipped()[0], whole, keys, [])[-1] for keys in ([], places[2])
             )
-        assert_near(
-            displayed_shares(tab)[side],
-            [shown(p) for p in hidden.softmax(-1)[:2048].topk(6).values.tolist()],
+        about(
+            shares(tab)[side],
+            [format_number(p) for p in hidden.softmax(-1)[:2048].topk(6).values.tolist()],
         )
-        apart.append(kl_bits(open_.double(), hidden.double()))
+        apart.append(bits_apart(open_.double(), hidden.double()))
     found = re.search(
         r"Covering “fellow” changes what comes next by ([\d.]+) bits in the 1860s and ([\d.]+)",
         said(tab).inner_text(),
@@ -507,14 +504,14 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
     legend = tab.locator("[data-show=legend]")
     expect(legend).to_contain_text("“fellow”: uncovering it changes what comes next by")
     # words that stay as they were stay covered, and others do not
-    text_field(tab).fill(f"{LINE} that")
+    field(tab).fill(f"{LINE} that")
     expect(tab.locator(".item.covered")).to_have_text("fellow")
-    text_field(tab).fill("My friends")
+    field(tab).fill("My friends")
     expect(tab.locator(".item.covered")).to_have_count(0)
 
 
 def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
-    write_text(tab, LINE)
+    written(tab, LINE)
     legend = tab.locator("[data-show=legend]")
     bits = "(all) => all.map((one) => Number(one.style.getPropertyValue('--bits')))"
     expect(legend).to_contain_text("What matters most is “")
@@ -530,13 +527,13 @@ def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
 
 
 def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
-    write_text(tab, LINE)
+    written(tab, LINE)
     tab.get_by_text("Look into its heads").click()
     tab.get_by_text("no one target").click()
     tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
     weights, places = (
-        head_weights(load_published()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
-        word_positions(LINE),
+        head_weights(shipped()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
+        places_of(LINE),
     )
     tab.locator(".item").nth(6).hover()
     for head in (-1, 0, 5, 15):
@@ -564,10 +561,10 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
 @torch.no_grad()
 def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
     # one head looks at the piece before, which is in the same word, and one at the piece itself
-    open_with_model(tab)
+    loaded(tab)
     tab.get_by_text("Look into its heads").click()
-    tokens = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
-    weights = head_weights(load_published()[0], torch.tensor([tokens]))[:, 0]
+    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
+    weights = head_weights(shipped()[0], torch.tensor([tokens]))[:, 0]
     for block, head in ((1, 0), (0, 3)):
         tab.locator(f"input[name=head][value='{4 * block + head}']").check()
         looked = tab.locator("[data-show=looked]")
@@ -580,43 +577,41 @@ def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
 
 
 def test_a_head_that_is_off_adds_nothing(tab):
-    write_text(tab, "We must not")
+    written(tab, "We must not")
     tab.get_by_text("Look into its heads").click()
-    first = load_published()[1]["roles"][0]["head"]
+    first = shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
     whole = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
     with torch.no_grad():
-        p = torch_scores(load_published()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
-    assert_near(displayed_shares(tab)[0], [shown(one) for one in p[:2048].topk(6).values.tolist()])
+        p = of_torch(shipped()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
+    about(shares(tab)[0], [format_number(one) for one in p[:2048].topk(6).values.tolist()])
     expect(said(tab)).to_contain_text("Switching off 1 head changes what comes next by")
 
 
 def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
-    tab = write_text(new_tab(), LINE)
+    tab = written(new_tab(), LINE)
     write = tab.locator("[data-do=write]").first
     write.click()
     expect(tab.locator("form")).to_have_attribute("aria-busy", "true")
     expect(write).to_have_text("stop")
     write.click()
     expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
-    begun = text_field(tab).input_value()
+    begun = field(tab).input_value()
     assert begun.startswith(LINE) and write.inner_text() == "write on"
     onward = tab.get_by_role("button", name="go on from the last 64 pieces")
     expect(onward).to_be_hidden()
     write.click()
     expect(said(tab)).to_contain_text("reads at most 126 pieces of words: here the text ends.")
-    assert text_field(tab).input_value().startswith(begun)
+    assert field(tab).input_value().startswith(begun)
     assert tab.locator(".strip svg *").count() <= 250
-    whole = text_field(tab).input_value()
+    whole = field(tab).input_value()
     onward.click()
-    assert whole.endswith(text_field(tab).input_value()) and len(
-        text_field(tab).input_value()
-    ) < len(whole)
+    assert whole.endswith(field(tab).input_value()) and len(field(tab).input_value()) < len(whole)
     expect(onward).to_be_hidden()
     tab.locator("[data-do=draw]").nth(1).click()
     expect(said(tab)).to_contain_text("most likely")
     # a text that is too long is refused in words
-    text_field(tab).fill("We must not fear. " * 60)
+    field(tab).fill("We must not fear. " * 60)
     expect(said(tab)).to_contain_text("and the model reads at most 126.")
     onward.click()
     expect(said(tab)).to_contain_text("most likely")
@@ -629,28 +624,28 @@ def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
     mine = re.sub(r'"unsaid":\[[^]]*\]', f'"unsaid":{json.dumps(listed)}', html)
     assert mine != html
     tab.set_content(bare_page(mine))
-    text_field(tab).focus()
+    field(tab).focus()
     tab.wait_for_function("window.attncourseEnglish")
-    text_field(tab).fill(LINE)
+    field(tab).fill(LINE)
     tab.locator("[data-do=write]").first.click()
     expect(said(tab)).to_contain_text("here the text ends.")
     expect(said(tab)).to_contain_text(
         re.compile(r"\d+ draws? would have ended in a word that this page does not print")
     )
-    added = text_field(tab).input_value().removeprefix(LINE).lower()
+    added = field(tab).input_value().removeprefix(LINE).lower()
     assert not {*listed} & {*re.findall(r"[a-z]+", added)}
 
 
 def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
-    tab = write_text(new_tab(reduced_motion="reduce"), LINE)
+    tab = written(new_tab(reduced_motion="reduce"), LINE)
     tab.locator("[data-do=write]").first.click()
     expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
-    added = text_field(tab).input_value().removeprefix(LINE)
+    added = field(tab).input_value().removeprefix(LINE)
     assert re.search(r"[.?!]$", added) or "here the text ends" in said(tab).inner_text()
 
 
-def write_page(folder):
-    """Write a page with the figure, and its weights into a file beside it, as on the site."""
+def in_a_folder(folder):
+    """A page with the figure, and beside it the weights, as on the site."""
     html, page = bare_page(FIGURE), folder / "page.html"
     late = LATE_SCRIPT.search(html)
     assert late
@@ -661,32 +656,32 @@ def write_page(folder):
 
 @pytest.mark.parametrize("drawn", [False, True])
 def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_path):
-    page = write_page(tmp_path)
+    page = in_a_folder(tmp_path)
     tab, other = new_tab(), new_tab()
     tab.goto(page.as_uri())
     assert "#" not in tab.url
-    text_field(tab).focus()
+    field(tab).focus()
     tab.wait_for_function("window.attncourseEnglish")
-    text_field(tab).fill("Our enemies & friends, 100% ¶")
+    field(tab).fill("Our enemies & friends, 100% ¶")
     for _ in range(4 * drawn):
         tab.locator("[data-do=draw]").first.click()
     tab.locator("select[name=beside]").select_option("1940")
     tab.get_by_label("cover enemies").check()
     tab.get_by_text("Look into its heads").click()
-    first = load_published()[1]["roles"][0]["head"]
+    first = shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
     expect(said(tab)).to_contain_text("Covering “enemies” and switching off 1 head change what")
     tab.wait_for_url("**#write=*off=*")
     other.goto(tab.url)
     expect(said(other)).to_have_text(said(tab).inner_text())
-    assert text_field(other).input_value() == text_field(tab).input_value()
-    assert displayed_shares(other) == displayed_shares(tab)
+    assert field(other).input_value() == field(tab).input_value()
+    assert shares(other) == shares(tab)
 
 
 def test_ten_words_are_guessed_and_both_have_their_bits(tab):
-    open_with_model(tab)
+    loaded(tab)
     tab.get_by_text("Guess first").click()
-    held = load_published()[1]
+    held = shipped()[1]
     year, text = held["excerpts"][0]["year"], held["excerpts"][0]["text"]
     passage, verdict = tab.locator("[data-show=passage]"), tab.locator("[data-show=verdict]")
     words = [one for one in PIECE.findall(text) if re.search(r"\w", one)]
@@ -730,9 +725,9 @@ MOVE = """(one, i) => {
 
 
 def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
-    open_with_model(tab)
+    loaded(tab)
     tab.get_by_text("How it learned this").click()
-    training = load_published()[1]["training"]
+    training = shipped()[1]["training"]
     slider = tab.locator("input[name=step]")
     for i, one in enumerate(training):
         slider.evaluate(MOVE, i)
@@ -742,7 +737,7 @@ def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
 
 
 def test_the_figure_is_used_by_keyboard_alone(new_tab):
-    tab = open_figure(new_tab(reduced_motion="reduce"))
+    tab = opened_at(new_tab(reduced_motion="reduce"))
 
     def pressed(*keys: str) -> str:
         for key in keys:
@@ -764,7 +759,7 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
     looked = tab.locator("[data-show=looked]")
     expect(looked).to_contain_text(re.compile(r"“must”, head \d\.\d looks"))
     # past the switches of the heads that have a role, and the fold of the others
-    heads = len(load_published()[1]["roles"])
+    heads = len(shipped()[1]["roles"])
     assert pressed(*["Tab"] * (heads + 2), "ArrowRight") == "side"
     assert pressed("Tab", "ArrowUp") == "decade"
     expect(said(tab)).to_contain_text("in the 1850s")
@@ -775,9 +770,9 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
 
 @pytest.mark.parametrize("state", ["first", "covered", "open", "full"])
 def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
-    tab = open_figure(new_tab(viewport=PHONE, reduced_motion="reduce"))
+    tab = opened_at(new_tab(viewport=PHONE, reduced_motion="reduce"))
     if state != "first":
-        write_text(tab, "Incomprehensibilities " * (1 if state != "full" else 12))
+        written(tab, "Incomprehensibilities " * (1 if state != "full" else 12))
         tab.get_by_label("cover Incomprehensibilities").first.check()
     if state == "open":
         for fold in tab.locator("summary").all():
@@ -796,11 +791,11 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
 
 
 def test_from_a_folder_the_first_touch_loads_the_weights_and_nothing_else(new_tab, tmp_path):
-    page, tab, asked = write_page(tmp_path), new_tab(), []
+    page, tab, asked = in_a_folder(tmp_path), new_tab(), []
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto(page.as_uri())
     assert len(asked) == 1
-    text_field(tab).fill("We must")
+    field(tab).fill("We must")
     expect(said(tab)).to_contain_text("After “We must”, most likely")
     assert asked[1:] == [(tmp_path / "english.js").as_uri()]
 
@@ -816,7 +811,7 @@ def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, s
         tab.goto((f"{site.as_uri()}/" if folder else address) + page)
         figure = figure_in(tab).filter(has_text="Begin a sentence")
         assert not [url for url in asked if "english.js" in url]
-        text_field(figure).fill("We must")
+        field(figure).fill("We must")
         expect(said(figure)).to_contain_text("After “We must”, most likely")
         assert len([url for url in asked if re.search(r"_static/english\.js\?v=\w{8}$", url)]) == 1
 
@@ -827,7 +822,7 @@ def test_where_the_weights_are_missing_the_figure_says_so(browser):
     page.set_content(
         bare_page(re.sub(r'"english.js">[^<]*', '"missing:english.js">', FIGURE._repr_html_()))
     )
-    text_field(page).fill("We must")
+    field(page).fill("We must")
     expect(said(page)).to_have_text("The model could not be loaded.")
     page.close()
 

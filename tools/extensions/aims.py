@@ -15,11 +15,11 @@ from .questions import page_of
 TABLE_HEAD = "| You can | Sections | Questions | Exercises |\n| --- | --- | --- | --- |"
 
 
-def tests_by_aim(root: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
+def tests_by_aim() -> dict[str, dict[str, list[tuple[str, str]]]]:
     """By aim (`chapter.aim`), the `questions` and `exercises` on it: pairs of chapter and name."""
     tests: dict = {f"{slug}.{aim}": {} for slug in AIMS for aim in AIMS[slug]}
     for slug in AIMS:
-        for name, question in page_of(slug, root).known.items():
+        for name, question in page_of(slug).known.items():
             tests[f"{slug}.{question['aim']}"].setdefault("questions", []).append((slug, name))
         for name, exercise in COURSE.exercises(slug).items():
             for aim in aims_of(exercise):
@@ -44,27 +44,27 @@ class AimsTable(SphinxDirective):
     """The directive `{aims-table}`: a table of aims for each chapter."""
 
     def run(self) -> list[nodes.Node]:
-        root = Path(self.env.srcdir)
-        tests = tests_by_aim(root)
+        tests = tests_by_aim()
         tables = []
         for slug, aims in AIMS.items():
             names = {f"{slug}.{aim}": text for aim, text in aims.items()}
             page = Path(self.env.srcdir, "chapters", f"{slug}.md").read_text("utf-8")
-            place = sections(page)
+            headings = sections(page)
             rows = [
-                self.row(root, tests[name], f"{text}<br>`{name}`") for name, text in names.items()
+                self.row(headings, tests[name], f"{text}<br>`{name}`")
+                for name, text in names.items()
             ]
             title = next(line for line in page.split("\n") if line.startswith("# "))
             tables.append("\n".join([f"#{title}\n", TABLE_HEAD, *rows]))
         slug = self.env.docname.removeprefix("chapters/")
         return self.parse_text_to_nodes("\n\n".join(tables), allow_section_headings=True)
 
-    def row(self, root: Path, tests: dict, text: str) -> str:
+    def row(self, headings: dict[str, str], tests: dict, text: str) -> str:
         """A row of the table, in Markdown: aim, sections, questions, exercises."""
         questions, exercises = tests.get("questions", []), tests.get("exercises", [])
         cells = (
             text,
-            "; ".join(dict.fromkeys(sections)),
+            "; ".join(dict.fromkeys(headings[name] for _, name in questions)),
             ", ".join(
                 anchor_link(f"chapters/{slug}", box_id(name), name) for slug, name in questions
             ),

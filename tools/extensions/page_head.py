@@ -153,11 +153,11 @@ def add_head(app, doctree, docname):
         page.append(render_template(app, "mark_read.html", slug=slug))
 
 
-def practice_questions(root: Path, chapters: list[dict]) -> list[dict]:
+def practice_questions(chapters: list[dict]) -> list[dict]:
     """By chapter, the questions of the practice pages, and the aims that no placement tests."""
     practice = []
     for chapter in chapters:
-        page = page_of(chapter["slug"], root)
+        page = page_of(chapter["slug"])
         if page.known:
             names = [name for name, it in page.known.items() if it["placement"]]
             aims = {page.known[name]["aim"] for name in names}
@@ -177,7 +177,7 @@ def show_chapters(app, doctree, docname):
         pages = app.env.toctree_includes.get(app.config.root_doc, [])
         slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
         chapters = [chapter_facts(app, slug, docname) for slug in slugs]
-        practice = partial(practice_questions, Path(app.srcdir), chapters)
+        practice = partial(practice_questions, chapters)
         template = placeholder.details["template"]
         placeholder.replace_self(
             render_template(app, template, chapters=chapters, practice=practice)

@@ -89,7 +89,7 @@ class WeekFacts:
         tested = {aim for name in names for aim in aims_of(exercise(name))}
         for one in reads:
             slug = one["chapter"]["slug"]
-            page = page_of(slug, Path(self.app.srcdir))
+            page = page_of(slug)
             questioned = {page.known[name]["aim"] for name in one["questions"]}
             for aim, text in AIMS[slug].items():
                 # of a path, only the aims of its questions
