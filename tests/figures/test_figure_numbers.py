@@ -59,7 +59,7 @@ def explorer(query, mask, d_k, scale, temperature):
     q = Q[:, :d].double() / warm * (1 if scale else d**0.5)
     weight, output = attention_weights(q, k, mask)[query], attention(q, k, v, mask)[query]
     most = "most weight, .*" if mask[query].any() else "no key may be attended to"
-    outputs = ", ".join(map(told, output))
+    outputs = ", ".join(map(regex_of, output))
     factors = [f"√{d}"] * scale + [f"{warm}"] * (warm != 1)
     divisor = "\u00a0· ".join(factors) or "1"
     return {
@@ -168,7 +168,7 @@ def running(**state):
         rises = rf"rises from {regex_of(before.max())} to {top}, so .* is multiplied by {factor}\. "
         same = rf"is still {top}, so what was summed before stays\. "
         said = f"The largest score {rises if seen.max() > before.max() else same}"
-    sums = map(told, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
+    sums = map(regex_of, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
     said += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(*sums)
     return {
         "part": [*map(format_number, parts.tolist()), *rest],
@@ -191,7 +191,7 @@ def growing(chunk, token):
     output = linear_attention_parallel(q, k, v)[token]
     ways = rf"Masked: {many(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
     chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\. "
-    agree = f"All three give {', '.join(map(told, output))}\\."
+    agree = f"All three give {', '.join(map(regex_of, output))}\\."
     matrix = (feature_map(q) @ keys.mT).tril()
     shares, place = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
     parts = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
@@ -283,7 +283,7 @@ def plane(query, temperature, **switch):
     made = [one.double() if switch[SEPARATELY] else torch.eye(2).double() for one in SEPARATE]
     q, k, v = (x @ one for one in made)
     weight, output = attention_weights(q / warm, k)[query], attention(q / warm, k, v)[query]
-    a, b = map(told, output)
+    a, b = map(regex_of, output)
     word = ("the", "river", "bank")[query]
     return {
         "dot": k @ q[query],
