@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-import nbformat
 import numpy
 import torch
 
 from judge import mutation
-from judge.cells import exercise_of
 from judge.course import Course, OneLineError
 from judge.credit import Groups, credit, in_parts
 from judge.exercise import Draw, Exercise, JudgesItself
@@ -76,12 +74,9 @@ def joined(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def asked_parameters(course: Course, one: Exercise) -> list[str] | None:
-    """What an answer is called with, as the notebook's cell has it; None for a new exercise."""
-    file = course.notebooks / f"{one.chapter}.ipynb"
-    cells = nbformat.read(file, nbformat.NO_CONVERT).cells if file.is_file() else []
-    texts = [cell.source for cell in cells if exercise_of(cell.source) == one.name]
-    if not texts or not (found := defined(texts[0], one.name)):
+def asked_parameters(one: Exercise) -> list[str] | None:
+    """What an answer is called with, as the code that a learner starts from has it, if any."""
+    if one.task is None or not (found := defined(one.task.start, one.name)):
         return None
     if isinstance(found, ast.ClassDef):
         methods = (each for each in found.body if isinstance(each, ast.FunctionDef))
@@ -93,11 +88,11 @@ def asked_parameters(course: Course, one: Exercise) -> list[str] | None:
     return [each.arg for each in named if each.arg != "self"]
 
 
-def slips(course: Course, one: Exercise) -> Iterator[str]:
+def slips(one: Exercise) -> Iterator[str]:
     """What is wrong with an exercise beside its answers, a line each."""
     if isinstance(one, JudgesItself):
         return
-    asked = asked_parameters(course, one)
+    asked = asked_parameters(one)
     if asked not in (None, one.parameters):
         yield (
             f"the notebook asks for {one.name}({', '.join(asked or ())}), and the "
@@ -157,7 +152,7 @@ def report(course: Course, one: Exercise, seeds: Sequence[int]) -> list[str]:
         if not each.as_wanted:
             wish = f"should hear: {each.hint}" if each.hint else "should pass"
             lines.append(f"         {wish}; {verdict.status}: {verdict.evidence}")
-    lines += [f"!! {slip}" for slip in slips(course, one)]
+    lines += [f"!! {slip}" for slip in slips(one)]
     if why:
         lines.append(f"!! {why}")
     if row.valid and (why or not row.accepted):

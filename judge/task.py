@@ -72,7 +72,7 @@ class Task:
     def start(self) -> str:
         """What a learner starts from: the code to repair, or the answer without its body."""
         code = self.code("stub") or emptied(self.code("answer"), self.name)
-        return f"# exercise: {self.name}\n{code}"
+        return with_first_line(self.name, code)
 
     @property
     def minutes(self) -> int:
@@ -91,6 +91,11 @@ class Task:
         written = 4 * level if kind == "debug" else 8 * level + lines / 2
         words = re.sub(r"```.*?```", "", f"{self.title} {self.prose}", flags=re.DOTALL).split()
         return max(5, 5 * round((written + len(words) / 100) / 5))
+
+
+def with_first_line(name: str, code: str) -> str:
+    """The code of an answer cell below the line by which the cell names its exercise."""
+    return f"# exercise: {name}\n{code}"
 
 
 def defined(source: str, name: str) -> ast.FunctionDef | ast.ClassDef | None:
@@ -128,9 +133,7 @@ def emptied(source: str, name: str) -> str:
     if len(answers) != 1 or not isinstance(answers[0], (ast.FunctionDef, ast.ClassDef)):
         raise ValueError(f"exercise {name}: {len(answers)} functions or classes of that name")
     imports = [ast.unparse(node) for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return "\n\n\n".join(
-        [*(["\n".join(imports)] if imports else []), unwritten(answers[0], source)]
-    )
+    return "\n\n\n".join(filter(None, ["\n".join(imports), unwritten(answers[0], source)]))
 
 
 def unwritten(node: ast.FunctionDef | ast.ClassDef, source: str) -> str:

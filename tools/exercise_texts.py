@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.course import listed_in
+from judge.task import with_first_line
 from tools.blocks import Block, blocks_of
 
 FOLDER = "attncourse/course/{}/exercises"
@@ -50,6 +51,6 @@ def located(blocks: list[Block], path: Path) -> Iterator[Block]:
     """Set the path of blocks; an answer or stub begins with the line `# exercise: name`."""
     for block in blocks:
         if name := block.argument.partition(" ")[2] if block.kind == "code-cell" else "":
-            block.text = f"# exercise: {name}\n{block.text}"
+            block.text = with_first_line(name, block.text)
         block.path = path
         yield block

@@ -171,14 +171,14 @@ def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
 def test_what_there_is_may_be_forbidden(name):
     one = toy()
     one.forbidden = (name,)
-    assert not [line for line in author.slips(COURSE, one) if line.startswith("forbidden")]
+    assert not [line for line in author.slips(one) if line.startswith("forbidden")]
 
 
 @pytest.mark.parametrize("name", ["sofmax", "torch.sofmax", "no_such.module"])
 def test_a_name_that_there_is_not_forbids_nothing_and_is_said_to(name):
     one = toy()
     one.forbidden = (name,)
-    (line,) = author.slips(COURSE, one)
+    (line,) = author.slips(one)
     assert line.startswith(f"forbidden names {name}, which neither torch nor NumPy")
 
 
@@ -207,7 +207,7 @@ def test_aims_are_a_tuple():
 def test_shares_that_cannot_be_are_named(shares, said):
     one = toy()
     one.shares = shares
-    (line,) = author.slips(COURSE, one)
+    (line,) = author.slips(one)
     assert said in line
 
 
@@ -227,10 +227,10 @@ def test_a_case_that_the_reference_cannot_take_is_named():
 def test_where_loops_are_not_refused_and_no_reason_is_given_a_line_says_so():
     silent = toy()
     silent.without.clear()
-    (said,) = author.slips(COURSE, silent)
+    (said,) = author.slips(silent)
     assert said.startswith("no case is `longer`, so an answer that loops is not refused")
     assert f"!! {said}" in author.report(COURSE, silent, seeds=(1,))
-    assert [*author.slips(COURSE, toy())] == []
+    assert [*author.slips(toy())] == []
 
 
 def test_an_exercise_that_judges_itself_has_a_line_for_each_answer_too():
@@ -299,7 +299,7 @@ def test_the_parameters_of_the_text_are_those_of_the_reference():
     one = replace(exercise("decoder_mask"))
     one.reference(lambda n, prefix: None)
     one.cases(exercise("decoder_mask").draw_cases)
-    said = next(iter(author.slips(COURSE, one)))
+    said = next(iter(author.slips(one)))
     assert said.startswith("the notebook asks for decoder_mask(") and "prefix" in said
 
 

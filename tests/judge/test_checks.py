@@ -123,7 +123,7 @@ def test_an_exercise_has_a_card_and_three_hints(one):
 
 
 def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(one):
-    assert [*author.slips(COURSE, one)] == []
+    assert [*author.slips(one)] == []
 
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):

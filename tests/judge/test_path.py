@@ -9,7 +9,7 @@ from attncourse import status
 from attncourse.course import chapters, exercises, groups, session
 from attncourse.course.aims import AIMS
 from attncourse.course.cards import Cards
-from judge.course import CAPSTONE, CARRY, MORE
+from judge.course import CARRY, MORE
 from tests import ROOT
 from tests.judge.test_author import toy
 from tests.test_layout import slugs
@@ -61,7 +61,7 @@ def test_what_the_carrying_exercises_leave_out_is_said():
 def test_a_group_is_opened_where_its_first_exercise_is_and_a_capstone_by_its_title():
     answer = "```{{code-cell}} python3\n:tags: [answer]\n# exercise: {}\n```\n\n"
     text = f"# All\n\n## One\n\n## Two\n\n{answer.format('a')}## Three\n\n{answer.format('b')}"
-    made = {MORE: [replace(toy(), name="a", minutes=15)], CAPSTONE: [replace(toy(), name="b")]}
+    made = {MORE: [replace(toy(), name="a", minutes=15)], "Capstone": [replace(toy(), name="b")]}
     kinds = [(block.kind, block.text) for block in parts(parse(text), made)]
     headings = [text for kind, text in kinds if kind == "heading"]
     assert headings == ["All", "One", "More", "Two", "Three"]

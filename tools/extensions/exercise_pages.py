@@ -12,6 +12,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
+from judge.task import with_first_line
 from tools.exercise_texts import chapters, text_files, visible_text
 from tools.notebooks import SAID, about_group, card_facts
 from tools.urls import colab_url
@@ -52,7 +53,7 @@ class ExerciseCell(SphinxDirective):
         if "answer" not in tags and "stub" not in tags:
             return [code_block(source)]
         exercise = self.exercise(self.arguments[1])
-        source = f"# exercise: {exercise.name}\n{source}"
+        source = with_first_line(exercise.name, source)
         exercises = self.env.metadata[self.env.docname].setdefault("exercises", {})
         started = exercise.name in exercises
         exercises[exercise.name] = {"minutes": exercise.minutes, "points": exercise.points}
