@@ -122,7 +122,7 @@ def bits_of_texts(
     model, windowed: Windower, texts: tuple, device: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """For each text the bits that it costs, and its characters."""
-    batches = (one.to(device) for one in windowed.batches(texts, 64))
+    batches = (batch.to(device) for batch in windowed.batches(texts, 64))
     bits = bits_by_window(model, batches).double().cpu()
     counts = [len(windowed.rows(text)) for text in texts]
     totals = torch.stack([part.sum() for part in bits.split(counts)])
@@ -158,7 +158,7 @@ def trained(found: Addresses, device: str, size: str, name: str, seed: int) -> l
         fit(
             model,
             lambda: (
-                one.to(device) for one in windowed.random_batches(found.train, BATCH, each, g)
+                batch.to(device) for batch in windowed.random_batches(found.train, BATCH, each, g)
             ),
             PARTS,
             rate,
@@ -188,7 +188,7 @@ class Watch:
         self.model, self.key, self.each, self.seconds = model, key, each, 0.0
         every = [row for text in found.validation for row in windowed.rows(text)]
         rows = every[:: max(1, len(every) // 256)]
-        self.rows = [one.to(device) for one in window_batches(rows, 64)]
+        self.rows = [batch.to(device) for batch in window_batches(rows, 64)]
         self.characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
 
     def __call__(self, epochs: range) -> Iterator[int]:
@@ -225,7 +225,7 @@ def write_table() -> None:
         columns = {name: RUNS.columns(size, name) for name in names}
         for name in sorted(names, key=lambda name: -mean(columns[name][0])):
             bits, low, high, validation, parameters, steps, seconds = columns[name]
-            timed = [one for one in seconds if not isnan(one)]
+            timed = [second for second in seconds if not isnan(second)]
             lines.append(
                 (
                     size,

@@ -37,7 +37,7 @@ def measured(name: str, seed: int) -> list[float]:
     looks = english.head_weights(model, read)[:, 0, :, asks, promise]
     block, head = divmod(int(looks.argmax()), SIZES[SIZE].heads)
     cost = english.surprisals(model, read)[0, after].item()
-    without = [hidden[english.token_index(one)].item() for one in WORDS]
+    without = [hidden[english.token_index(word)].item() for word in WORDS]
     return [cost, *without, block, head, looks.max().item()]
 
 

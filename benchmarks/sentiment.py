@@ -36,8 +36,8 @@ CHOICES = Runs("sentiment_choices", ("model", "rate", "epochs"), ("accuracy",))
 
 def majority(train: list[RatedText], test: list[RatedText]) -> float:
     """The share of the test that has the commonest label of training."""
-    positive = 2 * sum(one.positive for one in train) > len(train)
-    return sum(one.positive == positive for one in test) / len(test)
+    positive = 2 * sum(example.positive for example in train) > len(train)
+    return sum(example.positive == positive for example in test) / len(test)
 
 
 def regression(kind: type[CountVectorizer], train: list[RatedText], test: list[RatedText]) -> float:
@@ -51,9 +51,9 @@ def regression(kind: type[CountVectorizer], train: list[RatedText], test: list[R
         },
         cv=3,
     )
-    texts, labels = zip(*((one.text, one.positive) for one in train), strict=True)
+    texts, labels = zip(*((example.text, example.positive) for example in train), strict=True)
     search.fit(texts, labels)
-    return search.score([one.text for one in test], [one.positive for one in test])
+    return search.score([example.text for example in test], [example.positive for example in test])
 
 
 def network(

@@ -81,7 +81,7 @@ def roles(model, windowed: Windower) -> Iterator[dict]:
         for place in places:
             # what is lost in an earlier block is missing in all that follow
             first = place // heads * heads
-            others = [one for one in range(first, depth * heads) if one not in every]
+            others = [i for i in range(first, depth * heads) if i not in every]
             drawn = random.Random(place).sample(others, min(4, len(others)))
             if costs.flatten()[place] > costs.flatten()[drawn].max():
                 yield {"head": [*divmod(place, heads)], "role": role}

@@ -94,7 +94,11 @@ def baselines(bank: Treebank, label: str) -> dict[str, float]:
         for form, tag in zip(one.forms, getattr(one, label), strict=True):
             for table, key in zip(tables, keys(form), strict=True):
                 table[key][tag] += 1
-    words = [pair for one in bank.test for pair in zip(one.forms, getattr(one, label), strict=True)]
+    words = [
+        pair
+        for example in bank.test
+        for pair in zip(example.forms, getattr(example, label), strict=True)
+    ]
     return {
         name: sum(tag == guess(form, known) for form, tag in words) / len(words)
         for name, known in zip(BASELINES, (tables[2:], tables), strict=True)

@@ -96,13 +96,15 @@ def of_tagger(seed: int) -> list[float]:
         train("tagger", model, lambda g: vocabulary.batches(bank().train, 32, g, 0.1), 8, 4e-3, g)
     part = model.eval().encoder.blocks[0].attention.part
     after, apart = [], []
-    for one in bank().test:
-        batch = vocabulary.batch([one])
+    for example in bank().test:
+        batch = vocabulary.batch([example])
         q, k = queries_and_keys(part, lambda batch=batch: model(*batch.inputs))
         ones, a_k = torch.eye(q.shape[-2]), part.attend.a_k
         w = relative_attention(q, k, ones, a_k, torch.zeros(len(a_k), len(ones)))[0]
         after.append(w.diagonal(1, 1, 2))
-        apart += [w[:, i, [i + 1, above]] for i, above in enumerate(one.parents) if above > i + 1]
+        apart += [
+            w[:, i, [i + 1, above]] for i, above in enumerate(example.parents) if above > i + 1
+        ]
     means = torch.cat(after, 1).mean(1)
     chosen, second = means.topk(2).indices.tolist()
     tested = [*vocabulary.batches(bank().test, 64)]

@@ -102,9 +102,10 @@ def run(language: str, name: str, seed: int) -> list[float]:
     model.eval()
     pairs = [words.batch(found) for found in tested.values()]
     written = [
-        model.translate(one.source, one.lengths, START, END, one.labels.shape[1]) for one in pairs
+        model.translate(pair.source, pair.lengths, START, END, pair.labels.shape[1])
+        for pair in pairs
     ]
-    both = list(zip(written, (one.labels for one in pairs), strict=True))
+    both = list(zip(written, (pair.labels for pair in pairs), strict=True))
     return [
         *(exact_matches(said, labels).float().mean().item() for said, labels in both),
         *(chrf(said, labels, words) for said, labels in both),

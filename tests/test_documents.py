@@ -23,7 +23,7 @@ COUNTED = {
     r"(\d+) chapters": lambda: len(chapters()),
     r"more than ([\d,]+) exercises": lambda: len(EXERCISES),
     r"more than ([\d,]+) plausible wrong answers": lambda: sum(
-        len(one.own_mutants) for one in EXERCISES.values()
+        len(exercise.own_mutants) for exercise in EXERCISES.values()
     ),
     r"more than ([\d,]+) claims": lambda: sum(len(claims(slug)) for slug in chapters()),
     r"more than ([\d,]+) questions": lambda: sum(len(questions(slug)) for slug in chapters()),
@@ -36,7 +36,10 @@ def parse_weeks(schedule: str) -> list[dict]:
     return [week | {"reads": week.get("whole", []) + week.get("path", [])} for week in listed]
 
 
-PLANS = [parse_weeks(one) for one in re.findall(r"```\{schedule\}\n(.*?)```", SCHEDULES, re.DOTALL)]
+PLANS = [
+    parse_weeks(element)
+    for element in re.findall(r"```\{schedule\}\n(.*?)```", SCHEDULES, re.DOTALL)
+]
 
 
 def required_chapters(slug: str) -> list[str]:
@@ -98,17 +101,19 @@ def test_the_paper_has_the_form_that_the_journal_asks_for():
     _, head, body = PAPER.split("---\n", 2)
     said = yaml.safe_load(head)
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert [one["name"] for one in said["authors"]] == [one["name"] for one in cited["authors"]]
+    assert [author["name"] for author in said["authors"]] == [
+        author["name"] for author in cited["authors"]
+    ]
     assert said["title"] == cited["title"]
-    places = {one["index"] for one in said["affiliations"]}
-    assert {one["affiliation"] for one in said["authors"]} == places
+    places = {affiliation["index"] for affiliation in said["affiliations"]}
+    assert {author["affiliation"] for author in said["authors"]} == places
     headings = re.findall(r"^# (.+)$", body, re.MULTILINE)
     assert {"Summary", "Statement of need", "Experience of use"} < {*headings}
     assert headings[-1] == "References"
     assert len(body.split()) < 1_200
     sources = parse_file(ROOT / "paper" / said["bibliography"]).entries
     assert {*re.findall(r"\[@(\w+)\]", body)} == {*sources}
-    assert all("doi" in one.fields for one in sources.values())
+    assert all("doi" in source.fields for source in sources.values())
 
 
 def test_an_assistant_is_told_of_functions_and_places_that_there_are():

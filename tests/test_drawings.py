@@ -51,13 +51,15 @@ def test_every_chapter_has_a_card_that_stays_on_its_sheet_and_a_new_one_needs_no
     assert {*cards.CARDS} == chapters and cards.svg("a_chapter_of_a_fork") == ""
     for chapter in chapters:
         root = ElementTree.fromstring(cards.svg(chapter))
-        for one in root.iter(f"{SVG}circle"):
-            x, y, r = (float(one.get(name)) for name in ("cx", "cy", "r"))
+        for element in root.iter(f"{SVG}circle"):
+            x, y, r = (float(element.get(name)) for name in ("cx", "cy", "r"))
             assert r <= x <= cards.WIDE - r and r <= y <= cards.HIGH - r, chapter
-        for one in root.iter(f"{SVG}text"):
+        for element in root.iter(f"{SVG}text"):
             # drawn about as large as in a drawing
-            assert float(one.get("font-size").removesuffix("em")) >= 0.8
-            assert 0 <= float(one.get("x")) <= cards.WIDE and 8 <= float(one.get("y")) <= 122
+            assert float(element.get("font-size").removesuffix("em")) >= 0.8
+            assert (
+                0 <= float(element.get("x")) <= cards.WIDE and 8 <= float(element.get("y")) <= 122
+            )
 
 
 @pytest.mark.parametrize("name", MADE)

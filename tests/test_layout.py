@@ -111,7 +111,7 @@ def import_objection(path: tuple[str, ...], name: str, chapters: list[str]) -> s
         return "computing must not need matplotlib: draw in attncourse/figures/drawing.py"
     match path:
         case (slug, *_) if slug in chapters:
-            earlier = (f"attncourse.{one}" for one in chapters[: chapters.index(slug) + 1])
+            earlier = (f"attncourse.{chapter}" for chapter in chapters[: chapters.index(slug) + 1])
             if is_within(name, *COMPUTING, *DECORATORS, f"attncourse.kernels.{slug}", *earlier):
                 return ""
             may = ", ".join(COMPUTING + DECORATORS)

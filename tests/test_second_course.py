@@ -106,7 +106,7 @@ class Machine:
 
     def roles(self) -> set[str]:
         """The programs that have run, none of which may have imported anything of ours."""
-        noted = [(one.name.split()[1], one.read_text().split()) for one in self.noted.iterdir()]
+        noted = [(path.name.split()[1], path.read_text().split()) for path in self.noted.iterdir()]
         assert [role for role, packages in noted if {*packages} & {*OURS}] == []
         return {role for role, _ in noted}
 
@@ -115,7 +115,7 @@ class Machine:
         folder.mkdir(parents=True)
         for chapter, answer in answers.items():
             page = nbformat.read(self.folder / "notebooks" / f"{chapter}.ipynb", 4)
-            (cell,) = (one for one in page.cells if "answer" in one.metadata.get("tags", []))
+            (cell,) = (cell for cell in page.cells if "answer" in cell.metadata.get("tags", []))
             cell.source = answer
             nbformat.write(page, folder / f"{chapter}.ipynb")
 
@@ -150,7 +150,7 @@ def test_nbgrader_s_cells_check_its_answers(machine, tmp_path):
     command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", str(page))
     assert "not attempted" in machine.run(*command, code=1, PYTHONPATH=str(machine.folder))
     notebook = nbformat.read(page, 4)
-    (cell,) = (one for one in notebook.cells if "answer" in one.metadata.get("tags", []))
+    (cell,) = (cell for cell in notebook.cells if "answer" in cell.metadata.get("tags", []))
     cell.source = RIGHT["averages"]
     nbformat.write(notebook, page)
     assert "3 passed" in machine.run(*command, PYTHONPATH=str(machine.folder))

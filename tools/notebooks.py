@@ -165,11 +165,11 @@ def code(name: str, source: str, **metadata) -> NotebookNode:
 
 def about_group(name: str, exercises: list) -> str:
     """What is said of a group: how long it takes and, if it carries a chapter, what it lacks."""
-    minutes = sum(one.minutes for one in exercises)
+    minutes = sum(exercise.minutes for exercise in exercises)
     said = f"{SAID[name].format(minutes)}, and the easier ones come first."
     if name == MORE:
         return said
-    tested = {aim for one in exercises for aim in one.aims}
+    tested = {aim for exercise in exercises for aim in exercise.aims}
     lacking = [text for aim, text in AIMS[exercises[0].chapter].items() if aim not in tested]
     match lacking:
         case []:

@@ -211,13 +211,13 @@ def decimal(value: float) -> str:
 
 def in_full(numbers: list[float]) -> str:
     """Numbers as decimals, and as fractions where those say more."""
-    fractions = [Fraction(one).limit_denominator(MOST_PARTS) for one in numbers]
+    fractions = [Fraction(number).limit_denominator(MOST_PARTS) for number in numbers]
     decimals = ", ".join(map(decimal, numbers))
-    exact = same([float(f"{one:.4g}") for one in numbers], numbers)
-    parts = max(one.denominator for one in fractions)
+    exact = same([float(f"{number:.4g}") for number in numbers], numbers)
+    parts = max(fraction.denominator for fraction in fractions)
     if parts == 1 or not same(fractions, numbers) or (exact and parts > MOST_USUAL):
         return decimals
-    signed = ", ".join(str(one).replace("-", "−") for one in fractions)
+    signed = ", ".join(str(fraction).replace("-", "−") for fraction in fractions)
     again = f"{'or' if exact else 'about'} {decimals}"
     return f"{signed}, {again}" if len(numbers) == 1 else f"{signed} ({again})"
 
@@ -275,7 +275,7 @@ def options_for_notebook(kind: str, variant: dict) -> Iterator[str]:
     """The options of a question, where it has any."""
     options = variant["options"]
     if kind == "choice":
-        yield "\n".join(f"- {one}" for one in options)
+        yield "\n".join(f"- {option}" for option in options)
     elif kind == "maps":
         for i, one in enumerate(options, start=1):
             rows = "\n".join("  ".join(f"{x:.2f}" for x in row) for row in one)

@@ -79,12 +79,12 @@ class Capstone(Exercise):
 
     def judge(self, caller: Caller, seed: int, forbidden: tuple[str, ...]) -> Verdict:
         """What the weights beside the notebook, or those that the caller has, are worth."""
-        made = getattr(caller, "trained_weights", None)
+        trained = getattr(caller, "trained_weights", None)
         try:
-            weights = read(Path(self.file)) if made is None else made()
+            weights = read(Path(self.file)) if trained is None else trained()
             require_sound(weights, self.most_parameters)
             # the bank's own models have them by right
-            if made is None and self.is_known(weights):
+            if trained is None and self.is_known(weights):
                 return Verdict("wrong", KNOWN)
             return self.compared(weights, seed, self.writer(caller, forbidden))
         except FileNotFoundError:
@@ -96,20 +96,20 @@ class Capstone(Exercise):
     def is_known(self, weights: dict[str, Tensor]) -> bool:
         """Whether the weights are the course's, or began as these."""
         sketch = Sketch(weights)
-        return any(Sketch(one).is_in(sketch) for one in self.known())
+        return any(Sketch(model).is_in(sketch) for model in self.known())
 
     def compared(self, weights: dict[str, Tensor], seed: int, write: Write) -> Verdict:
         """The verdict on weights; `write` says of some numbers which names they get right."""
-        drawn = numbers(99, TESTED, seed)[1][self.length]
-        some, g = drawn[::STEP], torch.Generator().manual_seed(seed)
-        right, example = write(drawn, weights)
-        found = f"{right:.2f} of {len(drawn)} names are right (numbers of {self.length} words)"
+        examples = numbers(99, TESTED, seed)[1][self.length]
+        sample, g = examples[::STEP], torch.Generator().manual_seed(seed)
+        right, example = write(examples, weights)
+        found = f"{right:.2f} of {len(examples)} names are right (numbers of {self.length} words)"
         if right < self.least:
             asked = f"at least {self.least:.2f} of the names must be right in every part"
             return Verdict("wrong", asked, f"{found}; {example}")
-        if write(some, changed(weights, shuffled, g))[0] > MOST_SHUFFLED:
+        if write(sample, changed(weights, shuffled, g))[0] > MOST_SHUFFLED:
             return Verdict("wrong", DISORDER)
-        if write(some, changed(weights, noisy, g))[0] < right - MOST_LOST:
+        if write(sample, changed(weights, noisy, g))[0] < right - MOST_LOST:
             return Verdict("wrong", BY_HEART)
         return Verdict("passed", evidence=found)
 
@@ -126,15 +126,15 @@ class Capstone(Exercise):
                 "by_columns": False, "cotangents": None, "watch": "calls", "counted": False,
                 "forbidden": list(forbidden), "max_steps": 0,
             }  # fmt: skip
-            written = tokens(caller(request), (len(examples), n))
-            right = ((written == pairs.labels) | (pairs.labels < 0)).all(-1)
+            output = tokens(caller(request), (len(examples), n))
+            right = ((output == pairs.labels) | (pairs.labels < 0)).all(-1)
             if right.all():
                 return 1.0, ""
             first = int(right.long().argmin())
-            said, wanted = (
-                self.words.decode(rows[first].tolist()) for rows in (written, pairs.labels)
+            output_text, label_text = (
+                self.words.decode(rows[first].tolist()) for rows in (output, pairs.labels)
             )
-            return right.float().mean().item(), f"it writes {said!r} for {wanted!r}"
+            return right.float().mean().item(), f"it writes {output_text!r} for {label_text!r}"
 
         return write
 
@@ -149,7 +149,10 @@ def read(path: Path) -> dict[str, Tensor]:
     try:
         weights = load(path.read_bytes()).items()
         # kept in half precision, they are computed with in single
-        return {name: one.float() if one.is_floating_point() else one for name, one in weights}
+        return {
+            name: tensor.float() if tensor.is_floating_point() else tensor
+            for name, tensor in weights
+        }
     except SafetensorError as error:
         raise NotJudgedError(
             f"{path.name} does not hold plain tensors ({quotation.quoted(str(error))}): "
@@ -165,10 +168,10 @@ def read(path: Path) -> dict[str, Tensor]:
 
 def require_sound(weights: dict[str, Tensor], most: int) -> None:
     """Raise NotJudgedError for weights that are too many, or that are no finite floats."""
-    if (count := sum(one.numel() for one in weights.values())) > most:
+    if (count := sum(tensor.numel() for tensor in weights.values())) > most:
         raise NotJudgedError(f"the model has {count:,} parameters, and the budget is {most:,}")
-    for name, one in weights.items():
-        if not one.is_floating_point() or not one.isfinite().all():
+    for name, tensor in weights.items():
+        if not tensor.is_floating_point() or not tensor.isfinite().all():
             raise NotJudgedError(
                 f"{quotation.named(name)} does not hold finite floats: save the parameters alone"
             )
@@ -179,7 +182,7 @@ def changed(
     change: Callable[[Tensor, torch.Generator], Tensor],
     g: torch.Generator,
 ) -> dict[str, Tensor]:
-    return {name: change(one.float(), g) for name, one in weights.items()}
+    return {name: change(tensor.float(), g) for name, tensor in weights.items()}
 
 
 def shuffled(weight: Tensor, g: torch.Generator) -> Tensor:
@@ -206,18 +209,18 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
         case "raised":
             raise NotJudgedError(reason(answer["error"]))
     try:
-        written = decode(answer["value"])
+        tokens_written = decode(answer["value"])
     except (ValueError, KeyError, TypeError, RuntimeError):
         raise NotJudgedError("its result cannot be read") from None
     if (
-        not isinstance(written, Tensor)
-        or written.is_floating_point()
-        or written.dim() != 2
-        or len(written) != shape[0]
+        not isinstance(tokens_written, Tensor)
+        or tokens_written.is_floating_point()
+        or tokens_written.dim() != 2
+        or len(tokens_written) != shape[0]
     ):
         raise NotJudgedError(f"it should return token numbers, (batch, max_tokens) = {shape}")
-    missing = max(0, shape[1] - written.shape[1])
-    return pad(written, (0, missing), value=-1)[:, : shape[1]].cpu()
+    missing = max(0, shape[1] - tokens_written.shape[1])
+    return pad(tokens_written, (0, missing), value=-1)[:, : shape[1]].cpu()
 
 
 def reason(error: dict[str, Any]) -> str:

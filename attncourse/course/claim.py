@@ -38,8 +38,8 @@ class Expected:
     def show(self, value: float) -> str:
         """A number with as many digits as tell whether it is as expected."""
         allowed = self.allows(value)
-        told = (d for d in range(3, 10) if self.allows(float(f"{value:.{d}g}")) == allowed)
-        return number(value, next(told, 3))
+        enough = (d for d in range(3, 10) if self.allows(float(f"{value:.{d}g}")) == allowed)
+        return number(value, next(enough, 3))
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -101,17 +101,17 @@ class Measured:
     @property
     def holds(self) -> bool:
         """Whether every number is as expected."""
-        return all(stated.allows(one) for value, stated in self.rows.values() for one in of(value))
+        return all(all(map(stated.allows, of(value))) for value, stated in self.rows.values())
 
-    def told(self) -> Iterator[tuple[str, str, str]]:
+    def table_rows(self) -> Iterator[tuple[str, str, str]]:
         """Each quantity's name, its number or their range, and what is expected, with a mark."""
         for name, (value, stated) in self.rows.items():
-            ends = {stated.show(one): None for one in (min(of(value)), max(of(value)))}
+            ends = {stated.show(end): None for end in (min(of(value)), max(of(value)))}
             mark = "✓" if all(map(stated.allows, of(value))) else "✗"
             yield name, " to ".join(ends), f"{stated.text} {mark}"
 
     def __str__(self) -> str:
-        return "; ".join(f"{name}: {value} ({stated})" for name, value, stated in self.told())
+        return "; ".join(f"{name}: {value} ({stated})" for name, value, stated in self.table_rows())
 
 
 def of(value: float | Sequence[float]) -> Sequence[float]:
@@ -154,7 +154,7 @@ class Finding:
         source = inspect.getsource(claim.function)
         # what the decorator says stands above
         code = source[source.index("def ") :]
-        rows = (f"| {' | '.join(map(cell, row))} |" for row in self.measured.told())
+        rows = (f"| {' | '.join(map(cell, row))} |" for row in self.measured.table_rows())
         return "\n".join(
             [
                 f'<div class="claim" id="{claim.id}">\n',
@@ -183,10 +183,10 @@ class Ledger(list[Finding]):
 
     def _repr_markdown_(self) -> str:
         return "\n\n".join(
-            f'<div class="listed-claim" id="{one.claim.id}">\n\n'
-            f"**{one.verdict.capitalize()}.** {one.claim.statement}\n\n"
-            f"Measured here: {one.measured}. Source: {one.claim.source}.\n\n</div>"
-            for one in self
+            f'<div class="listed-claim" id="{measurement.claim.id}">\n\n'
+            f"**{measurement.verdict.capitalize()}.** {measurement.claim.statement}\n\n"
+            f"Measured here: {measurement.measured}. Source: {measurement.claim.source}.\n\n</div>"
+            for measurement in self
         )
 
 
@@ -207,10 +207,10 @@ def claims(chapter: str | None = None) -> list[Claim]:
         raise ValueError(f"no chapter {chapter!r} has claims; these have: {chapters}")
     names = [name for name in chapters if chapter in (None, name)]
     modules = [import_module(f"{COURSE.content}.{name}.claims") for name in names]
-    every = (getattr(module, "ORDER", vars(module).values()) for module in modules)
-    return [one for some in every for one in some if isinstance(one, Claim)]
+    definitions = (getattr(module, "ORDER", vars(module).values()) for module in modules)
+    return [value for values in definitions for value in values if isinstance(value, Claim)]
 
 
 def ledger(chapter: str | None = None, seed: int = 0) -> Ledger:
     """Every claim of a chapter, or of all, measured now."""
-    return Ledger(one.measure(seed) for one in claims(chapter))
+    return Ledger(claim.measure(seed) for claim in claims(chapter))

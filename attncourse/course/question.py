@@ -88,7 +88,7 @@ class Question:
 
     def answers(self, given: Mapping[str, Any]) -> list[Any]:
         """The right answer and that of each mistake, as plain numbers or texts."""
-        return [plain(value(one, given)) for one in (self.right, *self.mistakes.values())]
+        return [plain(value(answer, given)) for answer in (self.right, *self.mistakes.values())]
 
     def solution(self, given: Mapping[str, Any]) -> list[str]:
         """The steps to the right answer, with the numbers."""
@@ -111,14 +111,14 @@ class Question:
     def variants(self) -> list[Variant]:
         """A dozen variants that differ, or as many as there are: those of another example first."""
         examples: dict[str, Variant] = {}
-        others: dict[str, Variant] = {}
+        repeated: dict[str, Variant] = {}
         for i in range(10 * DOZEN):
-            one = self.variant(random.Random(f"{self.id} {i}"))
-            if examples.setdefault(one.example, one).options != one.options:
-                others.setdefault(json.dumps([one.asks, one.options]), one)
+            variant = self.variant(random.Random(f"{self.id} {i}"))
+            if examples.setdefault(variant.example, variant).options != variant.options:
+                repeated.setdefault(json.dumps([variant.asks, variant.options]), variant)
             if len(examples) == DOZEN:
                 break
-        return [*examples.values(), *others.values()][:DOZEN]
+        return [*examples.values(), *repeated.values()][:DOZEN]
 
     def table(self) -> str:
         """What an order of lines comes to, for the kind of question that has them."""
@@ -126,7 +126,7 @@ class Question:
 
     def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
         """What a variant has for its answers: the right one, those of mistakes, and options."""
-        right, *wrong = [one if isinstance(one, list) else [one] for one in answers]
+        right, *wrong = [answer if isinstance(answer, list) else [answer] for answer in answers]
         return right, wrong
 
 
@@ -180,17 +180,19 @@ class Line(Question):
 
     def answers(self, given: Mapping[str, Any]) -> list[Any]:
         lines, right = code_lines(given["mutant"]), code_lines(given["plain"])
-        ways = SequenceMatcher(None, right, lines, autojunk=False).get_opcodes()
-        changed = {j for tag, _, _, low, high in ways if tag != "equal" for j in range(low, high)}
+        opcodes = SequenceMatcher(None, right, lines, autojunk=False).get_opcodes()
+        changed = {
+            j for tag, _, _, low, high in opcodes if tag != "equal" for j in range(low, high)
+        }
         if len(changed) != 1:
             raise ValueError(f"{self.id}: {len(changed)} lines of it differ from the right text")
-        places = [*changed]
-        for piece in (value(one, given) for one in self.mistakes.values()):
-            found = [i for i, line in enumerate(lines) if piece in line]
-            if len(found) != 1:
-                raise ValueError(f"{self.id}: {len(found)} lines have {piece!r}")
-            places += found
-        return places
+        positions = [*changed]
+        for piece in (value(mistake, given) for mistake in self.mistakes.values()):
+            matching = [i for i, line in enumerate(lines) if piece in line]
+            if len(matching) != 1:
+                raise ValueError(f"{self.id}: {len(matching)} lines have {piece!r}")
+            positions += matching
+        return positions
 
     def solution(self, given: Mapping[str, Any]) -> list[str]:
         return [*super().solution(given), self.faults[given["fault"]]]
@@ -235,7 +237,7 @@ class Order(Question):
             )
         cases = self.cases()
         ends = [
-            [plain(answer(*one)) for one in cases]
+            [plain(answer(*case)) for case in cases]
             for answer in (self.right, *self.mistakes.values())
         ]
         orders = permutations([*self.lines, self.spare], len(self.lines))
@@ -247,15 +249,18 @@ class Order(Question):
         return table
 
     def sign(self, got: list[Any], ends: list[list[Any]]) -> str:
-        for place, end in enumerate(ends):
-            if all(same(one, other, self.tolerance) for one, other in zip(got, end, strict=True)):
-                return str(place - 1) if place else "="
+        for index, end in enumerate(ends):
+            if all(
+                same(result, expected, self.tolerance)
+                for result, expected in zip(got, end, strict=True)
+            ):
+                return str(index - 1) if index else "="
         return str(len(self.mistakes)) if "undefined" in got else "?"
 
 
-def value(one: Any, given: Mapping[str, Any]) -> Any:
+def value(function_or_value: Any, given: Mapping[str, Any]) -> Any:
     """What a function gives of what is drawn; anything else is the value itself."""
-    return one(**given) if callable(one) else one
+    return function_or_value(**given) if callable(function_or_value) else function_or_value
 
 
 def program(head: str, body: Sequence[str]) -> str:
@@ -277,14 +282,14 @@ def run(head: str, body: Sequence[str], case: tuple) -> Any:
         return "fails"
 
 
-def same(one: Any, other: Any, tolerance: float) -> bool:
+def same(first: Any, second: Any, tolerance: float) -> bool:
     """Whether two plain results agree, in shape too."""
-    if isinstance(one, list) and isinstance(other, list):
-        return all(same(*pair, tolerance) for pair in zip_longest(one, other))
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        near = math.isclose(one, other, rel_tol=0, abs_tol=tolerance)
-        return near or (math.isnan(one) and math.isnan(other))
-    return one == other
+    if isinstance(first, list) and isinstance(second, list):
+        return all(same(*pair, tolerance) for pair in zip_longest(first, second))
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        near = math.isclose(first, second, rel_tol=0, abs_tol=tolerance)
+        return near or (math.isnan(first) and math.isnan(second))
+    return first == second
 
 
 def double(*rows: Any) -> torch.Tensor:
@@ -309,9 +314,9 @@ class Ln(float):
     """The logarithm of a whole number, shown as people write it: its exponential is that number."""
 
     def __new__(cls, number: int):
-        made = super().__new__(cls, math.log(number))
-        made.number = number
-        return made
+        log = super().__new__(cls, math.log(number))
+        log.number = number
+        return log
 
     def __str__(self) -> str:
         return f"ln {self.number}" if self.number > 1 else "0"
@@ -336,11 +341,11 @@ def show(value: Any) -> str:
 @cache
 def mutant(exercise_name: str, hint: str) -> Callable:
     """The known wrong answer to an exercise whose hint begins so."""
-    known = exercise(exercise_name).own_mutants
-    found = [one.function for one in known if one.hint.startswith(hint)]
-    if not found:
+    mutants = exercise(exercise_name).own_mutants
+    functions = [wrong.function for wrong in mutants if wrong.hint.startswith(hint)]
+    if not functions:
         raise LookupError(f"{exercise_name} has no mutant whose hint begins with {hint!r}")
-    return found[0]
+    return functions[0]
 
 
 def texts(exercise_name: str, hint: str) -> dict[str, str]:
@@ -363,35 +368,37 @@ def code_lines(text: str) -> list[str]:
 
 def chapters() -> list[str]:
     """The chapters that have questions, in the order of the course."""
-    written = COURSE.chapters()
-    return [chapter for chapter in AIMS if chapter in written]
+    with_folder = COURSE.chapters()
+    return [chapter for chapter in AIMS if chapter in with_folder]
 
 
 @cache
 def questions(chapter: str) -> dict[str, Question]:
     """The questions of a chapter by name, that of the variable, in the order of the module."""
     module = vars(import_module(f"{COURSE.content}.{chapter}.questions"))
-    found = {name: one for name, one in module.items() if isinstance(one, Question)}
-    for name, one in found.items():
-        one.id = f"{chapter}.{name}"
-    return found
+    by_name = {
+        name: question for name, question in module.items() if isinstance(question, Question)
+    }
+    for name, question in by_name.items():
+        question.id = f"{chapter}.{name}"
+    return by_name
 
 
 def page_data(chapter: str) -> dict[str, dict[str, Any]]:
     """What the pages show of a chapter's questions, as plain data."""
-    shown = "kind", "minutes", "placement", "aim", "tolerance", "check", "says"
+    fields = "kind", "minutes", "placement", "aim", "tolerance", "check", "says"
     return {
-        name: {key: getattr(one, key) for key in shown}
+        name: {key: getattr(question, key) for key in fields}
         | {
-            "table": one.table(),
+            "table": question.table(),
             "examples": len({variant.example for variant in variants}),
             "variants": [*map(asdict, variants)],
         }
-        for name, one in questions(chapter).items()
-        for variants in [one.variants()]
+        for name, question in questions(chapter).items()
+        for variants in [question.variants()]
     }
 
 
-def every() -> Iterator[Question]:
+def all_questions() -> Iterator[Question]:
     """Each question of the course, in its order."""
-    return (one for chapter in chapters() for one in questions(chapter).values())
+    return (question for chapter in chapters() for question in questions(chapter).values())

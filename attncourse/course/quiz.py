@@ -53,13 +53,16 @@ def sheet(
     out: Annotated[Path, typer.Option(help="where sheet.html and key.html are written")] = Path(),
 ) -> None:
     """Write a quiz to print, and its key with what each usual mistake comes to."""
-    chosen = asked(aims or [], questions or [])
+    selected = chosen_questions(aims or [], questions or [])
     if seed is None:
         refuse("with which numbers? Say --seed, as --seed 7: the same seed draws the same again")
-    drawn = [(one, one.variant(random.Random(f"{seed} {one.id}"))) for one in chosen]
+    pairs = [
+        (question, question.variant(random.Random(f"{seed} {question.id}")))
+        for question in selected
+    ]
     out.mkdir(parents=True, exist_ok=True)
     for name, item in (("sheet", on_the_sheet), ("key", in_the_key)):
-        items = "".join(f"<li>{item(one, variant)}</li>" for one, variant in drawn)
+        items = "".join(f"<li>{item(question, variant)}</li>" for question, variant in pairs)
         title = {"sheet": "Questions on attention", "key": f"The key, seed {seed}"}[name]
         line = "<p>Name:</p>" if name == "sheet" else ""
         path = out / f"{name}.html"
@@ -71,26 +74,27 @@ def sheet(
         typer.echo(f"written: {path}")
 
 
-def asked(aims: list[str], names: list[str]) -> list["Question"]:
+def chosen_questions(aims: list[str], names: list[str]) -> list["Question"]:
     """The questions with these aims, and those of these names, in the order of the course."""
     if not aims and not names:
         refuse("which questions? Say --aims or --questions")
-    for one in aims:
-        chapter, _, aim = one.partition(".")
+    for selector in aims:
+        chapter, _, aim = selector.partition(".")
         if chapter not in bank().chapters():
             known = ", ".join(bank().chapters())
             refuse(f"{chapter!r} has no questions; these chapters have: {known}")
         if aim and aim not in AIMS[chapter]:
             refuse(f"{aim!r} is no aim of {chapter}; its aims are: {', '.join(AIMS[chapter])}")
-    every = {one.id: one for one in bank().every()}
-    if unknown := [name for name in names if name not in every]:
-        near = get_close_matches(unknown[0], every, n=1)
-        meant = f": is it {near[0]!r}?" if near else ""
-        refuse(f"no question is called {unknown[0]!r}{meant}")
+    by_id = {question.id: question for question in bank().all_questions()}
+    if unknown := [name for name in names if name not in by_id]:
+        near = get_close_matches(unknown[0], by_id, n=1)
+        suggestion = f": is it {near[0]!r}?" if near else ""
+        refuse(f"no question is called {unknown[0]!r}{suggestion}")
     return [
-        one
-        for one in every.values()
-        if one.id in names or {one.chapter, f"{one.chapter}.{one.aim}"} & {*aims}
+        question
+        for question in by_id.values()
+        if question.id in names
+        or {question.chapter, f"{question.chapter}.{question.aim}"} & {*aims}
     ]
 
 
@@ -104,22 +108,22 @@ def html(text: str) -> str:
     from attncourse.figures.drawing import formula
 
     formulas = FORMULA.findall(text)
-    made = MarkdownIt("commonmark").renderInline(FORMULA.sub(PLACE, text))
+    rendered = MarkdownIt("commonmark").renderInline(FORMULA.sub(PLACE, text))
     for tex in formulas:
-        made = made.replace(PLACE, formula(tex), 1)
-    return made
+        rendered = rendered.replace(PLACE, formula(tex), 1)
+    return rendered
 
 
-def on_the_sheet(one: "Question", variant: "Variant") -> str:
-    return f'{html(variant.asks)}{options(one, variant)}<div class="space"></div>'
+def on_the_sheet(question: "Question", variant: "Variant") -> str:
+    return f'{html(variant.asks)}{options(question, variant)}<div class="space"></div>'
 
 
-def options(one: "Question", variant: "Variant") -> str:
+def options(question: "Question", variant: "Variant") -> str:
     """What there is to choose from."""
-    if one.kind == "choice":
+    if question.kind == "choice":
         items = "".join(f"<li>{html(text)}</li>" for text in variant.options)
         return f"<ol type=a>{items}</ol>"
-    if one.kind == "maps":
+    if question.kind == "maps":
         rows = (
             "\n".join("  ".join(f"{x:.2f}" for x in row) for row in weights)
             for weights in variant.options
@@ -128,23 +132,23 @@ def options(one: "Question", variant: "Variant") -> str:
     return f"<pre>{escape(chr(10).join(variant.options))}</pre>" if variant.options else ""
 
 
-def in_the_key(one: "Question", variant: "Variant") -> str:
+def in_the_key(question: "Question", variant: "Variant") -> str:
     """The way, the answer, and each mistake with what it comes to and its sentence."""
     steps = "".join(f"<li>{html(step)}</li>" for step in variant.steps)
     mistakes = "".join(
-        f"<li>{answer_of(one, variant, answer)}: {html(says)}</li>"
-        for answer, says in zip(variant.mistakes, one.says, strict=False)
+        f"<li>{answer_of(question, variant, answer)}: {html(says)}</li>"
+        for answer, says in zip(variant.mistakes, question.says, strict=False)
     )
-    if one.kind == "order":
-        mistakes = "".join(f"<li>{html(says)}</li>" for says in one.says)
-    right = answer_of(one, variant, variant.right)
-    asks = f"{html(variant.asks)}{options(one, variant)}"
+    if question.kind == "order":
+        mistakes = "".join(f"<li>{html(says)}</li>" for says in question.says)
+    right = answer_of(question, variant, variant.right)
+    asks = f"{html(variant.asks)}{options(question, variant)}"
     return f"{asks}<p>Answer: {right}</p><ol>{steps}</ol><p>Mistakes:</p><ul>{mistakes}</ul>"
 
 
-def answer_of(one: "Question", variant: "Variant", answer: Any) -> str:
+def answer_of(question: "Question", variant: "Variant", answer: Any) -> str:
     """An answer as a reader writes it."""
-    match one.kind:
+    match question.kind:
         case "order":
             return f"<pre>{escape(answer)}</pre>"
         case "number" | "row":
@@ -161,18 +165,18 @@ def class_marks(
     """Count by aim how many students of a class made each mistake in the pages' questions."""
     counts: Counter = Counter()
     for path in files:
-        counts.update({*made_in(path)})
+        counts.update({*mistakes_in(path)})
     with out.open("w", newline="", encoding="utf-8-sig") as file:
         table = csv.writer(file)
         table.writerow(COLUMNS)
-        for one in bank().every():
-            for place, says in enumerate(one.says):
-                if students := counts[one.id, place]:
-                    table.writerow([one.chapter, one.aim, one.id, says, students])
+        for question in bank().all_questions():
+            for index, says in enumerate(question.says):
+                if students := counts[question.id, index]:
+                    table.writerow([question.chapter, question.aim, question.id, says, students])
     typer.echo(f"written: {out}, from {len(files)} files")
 
 
-def made_in(path: Path) -> Iterator[tuple[str, int]]:
+def mistakes_in(path: Path) -> Iterator[tuple[str, int]]:
     """The mistakes that a student's file of marks has; those of an older course are left out."""
     try:
         marks = json.loads(path.read_text("utf-8"))

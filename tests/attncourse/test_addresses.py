@@ -40,9 +40,9 @@ def test_notes_go_and_dashes_and_quotes_are_of_one_kind(text, kept):
 def test_the_last_digit_of_the_year_says_in_which_part_a_text_is():
     years = [1790, 1795, 1798, 1973, 1973, 1978, 1978]
     parts = split_by_year(Address(year, "") for year in years)
-    assert [one.year for one in parts.train] == [1790, 1973, 1973]
-    assert [one.year for one in parts.validation] == [1795]
-    assert [one.year for one in parts.test] == [1798, 1978, 1978]
+    assert [example.year for example in parts.train] == [1790, 1973, 1973]
+    assert [example.year for example in parts.validation] == [1795]
+    assert [example.year for example in parts.test] == [1798, 1978, 1978]
     assert Address(1798, "").decade == 1790
 
 
@@ -90,7 +90,7 @@ def test_an_archive_that_cannot_be_read_is_named(content, pin_archive):
 
 
 def test_the_excerpts_are_of_the_years_that_are_tested_with_and_have_nothing_to_clean():
-    years = [one.year for one in excerpts()]
+    years = [excerpt.year for excerpt in excerpts()]
     assert years == [y for y in range(1798, 2019, 10) if y not in (1808, 1908, 2008)]
     assert split_by_year(excerpts()).test == excerpts()
     for one in excerpts():
@@ -109,14 +109,14 @@ def found():
 
 def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(found):
     for excerpt in excerpts():
-        texts = [one.text for one in found.test if one.year == excerpt.year]
+        texts = [example.text for example in found.test if example.year == excerpt.year]
         assert excerpt.text in {text[:3000].strip() for text in texts}
 
 
 def test_the_addresses_are_the_whole_ones(found):
     assert (len(found.train), len(found.validation), len(found.test)) == (201, 24, 24)
-    assert len({one.decade for one in found.test}) == 23
+    assert len({example.decade for example in found.test}) == 23
     every = [*found.train, *found.validation, *found.test]
     assert (every[0].year, max(one.year for one in every)) == (1790, 2026)
-    assert sum(one.year == 1973 for one in found.train) == 11
+    assert sum(example.year == 1973 for example in found.train) == 11
     assert all(len(one.text) > 6_000 and not set("[]“”’–") & set(one.text) for one in every)

@@ -59,7 +59,7 @@ def tokenizers_equivalent(pairs: BytePairs) -> Tokenizer:
 LIBRARY = tokenizers_equivalent(STORED)
 
 
-@pytest.mark.parametrize("text", [one.text for one in TEXTS], ids=[one.year for one in TEXTS])
+@pytest.mark.parametrize("text", [text.text for text in TEXTS], ids=[text.year for text in TEXTS])
 def test_the_tokens_of_a_text_are_the_librarys(text):
     assert STORED.encode(text) == LIBRARY.encode(text).ids
     assert STORED.decode(STORED.encode(text)) == text
@@ -193,7 +193,7 @@ def test_each_stored_token_lies_within_a_piece_and_is_what_its_bytes_become():
 
 
 def test_a_stored_token_is_more_than_three_letters_of_a_text_it_has_not_learned_from():
-    text = "".join(one.text for one in excerpts())
+    text = "".join(excerpt.text for excerpt in excerpts())
     assert len(text) > 3 * len(STORED.encode(text))
 
 
@@ -202,7 +202,7 @@ def test_the_stored_pairs_are_those_the_library_learns_from_the_training_address
     found = addresses()
     if found.sample:
         pytest.skip(f"the addresses cannot be had: {found.why}")
-    text = "\n".join(one.text for one in found.train)
+    text = "\n".join(example.text for example in found.train)
     assert library_merges(text, 2048) == [*STORED.merges]
 
 

@@ -29,7 +29,7 @@ def test_every_word_of_the_sentence_is_one_token():
 def test_no_address_has_the_sentence():
     found = addresses()
     texts = (*found.train, *found.validation, *found.test)
-    assert not any(english.SENTENCE in one.text for one in texts)
+    assert not any(english.SENTENCE in text.text for text in texts)
 
 
 def test_in_every_full_model_than_waits_for_more_and_not_for_people():
@@ -114,7 +114,7 @@ def test_there_are_five_small_models_of_at_most_400_kilobytes():
 
 def test_the_lstm_and_the_gpt_have_as_many_parameters():
     lstm, gpt, linear = (
-        sum(one.numel() for one in english.model_or_lstm(name).parameters())
+        sum(parameter.numel() for parameter in english.model_or_lstm(name).parameters())
         for name in ("lstm", "gpt", "linear")
     )
     assert gpt == linear and abs(lstm / gpt - 1) < 0.01

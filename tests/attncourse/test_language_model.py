@@ -556,13 +556,13 @@ def test_the_scores_of_heads_are_means_by_loops(shape, g):
     weights, n = torch.rand(shape, generator=g, dtype=torch.float64), shape[-1]
     rows = weights.reshape(-1, n, n).tolist()
     for offset in range(n):
-        want = [sum(one[i][i - offset] for i in range(offset, n)) / (n - offset) for one in rows]
+        want = [sum(row[i][i - offset] for i in range(offset, n)) / (n - offset) for row in rows]
         found = offset_score(weights, offset)
         assert found.shape == shape[:-2] and found.flatten().tolist() == pytest.approx(want)
     for period in range(1, n):
         # token i stood at i - period, too, and there was followed by the next
         want = [
-            sum(one[i][i - period + 1] for i in range(period, n)) / (n - period) for one in rows
+            sum(row[i][i - period + 1] for i in range(period, n)) / (n - period) for row in rows
         ]
         found = induction_score(weights, period)
         assert found.shape == shape[:-2] and found.flatten().tolist() == pytest.approx(want)
@@ -672,7 +672,7 @@ def test_the_lstm_equals_torchs_cells_one_token_after_another(layers, n, normal,
     for layer in range(layers):
         cell = nn.LSTMCell(5 if layer else 6, 5).to(device(), torch.float64)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        cell.load_state_dict({one: getattr(made.lstm, f"{one}_l{layer}") for one in names})
+        cell.load_state_dict({name: getattr(made.lstm, f"{name}_l{layer}") for name in names})
         cells.append(cell)
     text, states, rows = tokens(g, 2, n), [None] * layers, []
     for t in range(n):
@@ -816,8 +816,8 @@ def test_the_lstm_and_the_gpt_at_equal_time_are_as_the_page_says():
 
 def test_the_heads_on_the_page_are_the_results():
     with (ROOT / "benchmarks" / "results" / "language_heads.csv").open(encoding="utf-8") as file:
-        rows = [{**one, "model": one["model"].replace("seed 0", "ours, seed 0")}
-                for one in csv.DictReader(file)]  # fmt: skip
+        rows = [{**row, "model": row["model"].replace("seed 0", "ours, seed 0")}
+                for row in csv.DictReader(file)]  # fmt: skip
     names = list(dict.fromkeys(row["model"] for row in rows))
     lines = []
     for name in names:

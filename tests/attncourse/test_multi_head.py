@@ -136,7 +136,7 @@ def test_the_layer_is_its_heads_one_after_the_other(make_layer, normal, leading,
     q, k, v = ours.w_q(x), ours.w_k(y), ours.w_v(y)
     width = 6 // heads
     pieces = [slice(i * width, (i + 1) * width) for i in range(heads)]
-    parts = [attention(q[..., one], k[..., one], v[..., one]) for one in pieces]
+    parts = [attention(q[..., piece], k[..., piece], v[..., piece]) for piece in pieces]
     torch.testing.assert_close(ours(x, y), ours.w_o(torch.cat(parts, dim=-1)))
 
 
@@ -213,7 +213,7 @@ def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(
     ours, x, y = make_layer(6, 3, dtype), normal(2, 5, 6, dtype=dtype), normal(2, 7, 6, dtype=dtype)
     mask = torch.ones(5, 7, dtype=torch.bool, device=device()).tril()
     inputs = (x, y, mask)
-    before = [one.clone() for one in inputs]
+    before = [input.clone() for input in inputs]
     assert ours(*inputs).dtype == dtype
     assert all(torch.equal(one, old) for one, old in zip(inputs, before, strict=True))
 

@@ -204,7 +204,7 @@ def test_trees_come_in_batches_and_keep_their_dtype(leading, dtype):
     heads = torch.tensor([random_heads(6, seed, seed % 2) for seed in range(count)], dtype=dtype)
     given = heads.reshape(*leading, 6).to(device())
     for f in (tree_depth, tree_distance):
-        each = torch.stack([f(one) for one in heads]).reshape(*leading, *f(heads[0]).shape)
+        each = torch.stack([f(head) for head in heads]).reshape(*leading, *f(heads[0]).shape)
         torch.testing.assert_close(f(given), each.to(device()))
         assert f(given).dtype == dtype
 

@@ -152,7 +152,7 @@ def test_the_meta_device_gives_the_shapes(network, leading):
     assert (out.shape, out.device.type) == ((*leading, 5, 3), "meta")
     assert cell is None or cell.shape == (*leading, 3)
     out.sum().backward()
-    assert [one.grad.shape for one in weights] == [one.shape for one in weights]
+    assert [weight.grad.shape for weight in weights] == [weight.shape for weight in weights]
 
 
 def test_the_gradient_over_distance_is_that_of_the_jacobian(inputs, g):

@@ -63,7 +63,7 @@ def test_without_network_the_texts_are_our_sample_and_say_so(monkeypatch):
     got = ratings("tweets")
     assert got.sample and got.texts == SAMPLE.texts
     assert str(got).endswith("not the tweets: no network")
-    assert len(got.texts) == 32 and 0.4 < sum(one.positive for one in got.texts) / 32 < 0.6
+    assert len(got.texts) == 32 and 0.4 < sum(text.positive for text in got.texts) / 32 < 0.6
 
 
 def test_an_unknown_kind_is_named():
@@ -123,6 +123,6 @@ def test_an_epoch_has_every_text_once(g):
     vocabulary = Vocabulary(SAMPLE.texts, least=1)
     batches = list(vocabulary.batches(SAMPLE.texts, 5, g))
     rows = [row[:n].tolist() for b in batches for row, n in zip(b.words, b.lengths, strict=True)]
-    want = [vocabulary.batch([one]).words[0].tolist() for one in SAMPLE.texts]
+    want = [vocabulary.batch([text]).words[0].tolist() for text in SAMPLE.texts]
     assert sorted(rows) == sorted(want)
     assert torch.cat([b.labels for b in batches]).sum() == 17

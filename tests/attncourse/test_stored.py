@@ -68,7 +68,7 @@ def test_what_is_written_is_read_back(file, weights):
 
 
 def test_each_row_is_whole_numbers_times_a_scale_that_half_precision_has(weights):
-    for x in (one for one in weights.values() if one.ndim == 2):
+    for x in (weight for weight in weights.values() if weight.ndim == 2):
         rows, scales = quantize(x)
         assert rows.dtype == torch.int8 and scales.dtype == torch.float16
         assert scales.equal((x.abs().amax(-1) / 127).half())

@@ -54,23 +54,29 @@ def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(pin_archive
 def test_of_ten_sentences_the_ninth_is_to_develop_and_the_tenth_to_test():
     words = [Sentence((str(i),), ("X",), ("root",), (-1,)) for i in range(20)]
     bank = treebanks.split_sections([words])
-    assert [one.forms[0] for one in bank.dev] == ["8", "18"]
-    assert [one.forms[0] for one in bank.test] == ["9", "19"]
+    assert [example.forms[0] for example in bank.dev] == ["8", "18"]
+    assert [example.forms[0] for example in bank.test] == ["9", "19"]
     assert len(bank.train) == 16
 
 
 def test_the_sample_is_made_of_trees_with_a_gloss_for_each_word():
     assert len(SENTENCES) == 31
-    for one in SENTENCES:
-        n = len(one.forms)
-        assert n == len(one.upos) == len(one.functions) == len(one.parents) == len(one.gloss)
-        assert all(one.gloss)
-        assert [one.functions[i] for i in range(n) if one.parents[i] == -1] == ["root"]
+    for sentence in SENTENCES:
+        n = len(sentence.forms)
+        assert (
+            n
+            == len(sentence.upos)
+            == len(sentence.functions)
+            == len(sentence.parents)
+            == len(sentence.gloss)
+        )
+        assert all(sentence.gloss)
+        assert [sentence.functions[i] for i in range(n) if sentence.parents[i] == -1] == ["root"]
         for i in range(n):
             steps = 0
             while i != -1:
                 assert 0 <= i < n and steps < n
-                i, steps = one.parents[i], steps + 1
+                i, steps = sentence.parents[i], steps + 1
 
 
 def test_a_sentence_is_what_its_lines_say():
@@ -100,7 +106,7 @@ def test_small_letters_are_those_of_turkish(form, want):
 
 def test_a_word_is_the_same_in_capitals():
     vocabulary = Vocabulary(SAMPLE, least=1)
-    words = {form for one in SAMPLE.train for form in one.forms if "i" in form}
+    words = {form for example in SAMPLE.train for form in example.forms if "i" in form}
     capitals = tuple(form.replace("i", "İ").upper() for form in words)
     labels = ("p",) * len(words), (-1,) * len(words)
     small, large = (
@@ -117,10 +123,10 @@ def test_the_treebank_is_the_whole_one():
         pytest.skip(f"the treebank cannot be had: {bank.why}")
     sentences = [*bank.train, *bank.dev, *bank.test]
     assert (len(bank.train), len(bank.dev), len(bank.test)) == (3881, 485, 485)
-    assert sum(len(one.forms) for one in sentences) == 81370
-    assert len({tag for one in sentences for tag in one.functions}) == 44
-    assert len({tag for one in sentences for tag in one.upos}) == 14
-    glossed = [one for one in sentences if one.gloss]
+    assert sum(len(sentence.forms) for sentence in sentences) == 81370
+    assert len({tag for sentence in sentences for tag in sentence.functions}) == 44
+    assert len({tag for sentence in sentences for tag in sentence.upos}) == 14
+    glossed = [sentence for sentence in sentences if sentence.gloss]
     assert len(glossed) == len(treebanks.GLOSSES)
     assert all(len(one.gloss) == len(one.forms) for one in glossed)
 
@@ -162,7 +168,7 @@ def test_an_epoch_has_every_sentence_once_and_like_lengths_together(g, size):
     vocabulary = Vocabulary(SAMPLE, least=1)
     batches = list(vocabulary.batches(SAMPLE.train, size, g))
     rows = [row[:n].tolist() for b in batches for row, n in zip(b.words, b.lengths, strict=True)]
-    want = [vocabulary.batch([one]).words[0].tolist() for one in SAMPLE.train]
+    want = [vocabulary.batch([example]).words[0].tolist() for example in SAMPLE.train]
     assert sorted(rows) == sorted(want)
     if size == 4:
         assert max(b.lengths.max() - b.lengths.min() for b in batches) <= 4

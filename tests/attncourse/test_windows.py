@@ -33,15 +33,15 @@ def of_text(window: tuple[torch.Tensor, torch.Tensor]) -> list[int]:
 @pytest.mark.parametrize("length", [3, 4, 7, 14, 128])
 def test_each_token_of_each_text_is_a_label_once_and_no_window_crosses_texts(length, size):
     batches = list(Windower(BYTES, length).batches(texts(), size))
-    assert all(len(one.tokens) == size for one in batches[:-1])
-    windows = [window for one in batches for window in zip(*one, strict=True)]
+    assert all(len(batch.tokens) == size for batch in batches[:-1])
+    windows = [window for batch in batches for window in zip(*batch, strict=True)]
     want = [
-        [*one.text[start : start + length - 2].encode()]
-        for one in texts()
-        for start in range(0, len(one.text), length - 2)
+        [*text.text[start : start + length - 2].encode()]
+        for text in texts()
+        for start in range(0, len(text.text), length - 2)
     ]
     assert [of_text(window) for window in windows] == want
-    decades = {letter: one.decade for one in texts() for letter in one.text.encode()}
+    decades = {letter: text.decade for text in texts() for letter in text.text.encode()}
     for tokens, labels in windows:
         decade = decades[of_text((tokens, labels))[0]]
         assert tokens[:2].tolist() == [START, ANY + 1 + DECADES.index(decade)]
@@ -88,8 +88,10 @@ def test_pieces_are_merged_in_a_whole_text_before_it_is_cut():
 def test_a_drawn_window_begins_at_every_place_equally_often(g):
     windowed, written = Windower(BYTES, 6), texts([9, 1, 5, 4, 2, 12])
     batches = [*windowed.random_batches(written, 500, 18, g)]
-    assert len(batches) == 18 and all(len(one.tokens) == 500 for one in batches)
-    counts = Counter(tuple(of_text(window)) for one in batches for window in zip(*one, strict=True))
+    assert len(batches) == 18 and all(len(batch.tokens) == 500 for batch in batches)
+    counts = Counter(
+        tuple(of_text(window)) for batch in batches for window in zip(*batch, strict=True)
+    )
     # the whole of a short text, four tokens at each place of a longer one
     want = {
         tuple(one.text[start : start + 4].encode())
@@ -118,7 +120,7 @@ def test_a_drawn_window_has_the_decade_of_its_text(g):
 def test_which_windows_are_drawn_is_the_generators():
     windowed = Windower(BYTES, 6)
     runs = [
-        [one.tokens.tolist() for one in windowed.random_batches(texts(), 20, 2, g)]
+        [batch.tokens.tolist() for batch in windowed.random_batches(texts(), 20, 2, g)]
         for g in (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
     ]
     assert runs[0] == runs[1] != runs[2]
@@ -138,11 +140,11 @@ def test_undated_windows_all_begin_with_the_token_of_any_decade(g):
     undated = Windower(BYTES, 6, dated=False)
     assert undated.vocabulary == Windower(BYTES, 6).vocabulary
     dated = [*Windower(BYTES, 6).batches(texts(), 4)]
-    for one, other in zip(undated.batches(texts(), 4), dated, strict=True):
-        assert (one.tokens[:, 1] == ANY).all() and (other.tokens[:, 1] > ANY).all()
-        assert one.tokens[:, 2:].equal(other.tokens[:, 2:]) and one.labels.equal(other.labels)
-    for one in undated.random_batches(texts([9, 5]), 20, 1, g):
-        assert (one.tokens[:, 1] == ANY).all()
+    for batch, other in zip(undated.batches(texts(), 4), dated, strict=True):
+        assert (batch.tokens[:, 1] == ANY).all() and (other.tokens[:, 1] > ANY).all()
+        assert batch.tokens[:, 2:].equal(other.tokens[:, 2:]) and batch.labels.equal(other.labels)
+    for batch in undated.random_batches(texts([9, 5]), 20, 1, g):
+        assert (batch.tokens[:, 1] == ANY).all()
 
 
 def test_rows_of_no_more_than_a_prefix_have_nothing_to_ask_for():

@@ -117,7 +117,7 @@ def test_a_number_has_the_digits_that_tell_on_which_side_it_lies():
 
 def test_a_claim_has_few_quantities():
     with pytest.raises(ValueError, match="at most 6 quantities, not 7"):
-        Measured({str(one): (one, at_least(0)) for one in range(7)})
+        Measured({str(i): (i, at_least(0)) for i in range(7)})
 
 
 @pytest.fixture
@@ -153,8 +153,10 @@ def test_a_box_shows_how_the_claim_was_measured(false_claim):
 
 def test_the_ledger_holds_every_claim():
     findings = ledger("dot_product")
-    assert [one.claim.id for one in findings] == [one.id for one in claims("dot_product")]
-    assert {one.verdict for one in findings} == {"holds"}
+    assert [finding.claim.id for finding in findings] == [
+        claim.id for claim in claims("dot_product")
+    ]
+    assert {finding.verdict for finding in findings} == {"holds"}
 
 
 def test_the_ledger_shows_what_was_measured_and_what_does_not_hold(false_claim):
@@ -176,5 +178,5 @@ def test_a_chapter_in_several_files_lists_each_of_its_claims_once(folder):
     names = [f"attncourse.course.{chapter}.claims.{path.stem}" for path in folder.glob("[a-z]*.py")]
     defined = [one for name in names for one in vars(import_module(name)).values()]
     written = {one.id for one in defined if isinstance(one, Claim)}
-    listed = [one.id for one in claims(chapter)]
+    listed = [claim.id for claim in claims(chapter)]
     assert len(listed) == len(set(listed)) and written <= {*listed}

@@ -6,7 +6,7 @@ import pytest
 
 from attncourse.course.claim import claims
 
-CHAPTERS = sorted({one.id.partition(".")[0] for one in claims()})
+CHAPTERS = sorted({claim.id.partition(".")[0] for claim in claims()})
 TABLES = {
     chapter: import_module(f"tests.course.false_of.{chapter}").FALSE_OF for chapter in CHAPTERS
 }
@@ -30,4 +30,4 @@ def test_a_claim_does_not_hold_of_a_wrong_function(chapter, name, replaced, wron
 
 def test_every_claim_about_the_package_has_a_wrong_function():
     noticed = {f"{chapter}.{name}" for chapter, table in TABLES.items() for name in table}
-    assert {one.id for one in claims()} == noticed
+    assert {claim.id for claim in claims()} == noticed

@@ -17,7 +17,7 @@ import torch
 from bs4 import BeautifulSoup
 
 from attncourse.course.aims import AIMS
-from attncourse.course.question import chapters, every, plain, questions
+from attncourse.course.question import all_questions, chapters, plain, questions
 from tests import ROOT
 from tools import questions as pages
 from tools.extensions.formulas import NODE
@@ -115,7 +115,9 @@ def test_a_chapter_asks_enough_of_each_kind_where_it_belongs(chapter):
 
 
 def test_no_stem_serves_two_questions():
-    stems = Counter(re.sub(r"\W+", " ", one.asks).strip().lower() for one in every())
+    stems = Counter(
+        re.sub(r"\W+", " ", question.asks).strip().lower() for question in all_questions()
+    )
     assert [stem for stem, count in stems.items() if count > 1] == []
 
 
@@ -274,4 +276,4 @@ def test_a_minus_stays_with_what_follows_and_code_is_copied_as_it_is_written():
     line = "    def f(x=-1) -> int: return x[:-n] - 2"
     shown = BeautifulSoup(code(line), "html.parser").code
     assert shown.text == line.strip()
-    assert [one.text for one in shown.select(".joined")] == ["-1", "->", "-n"]
+    assert [element.text for element in shown.select(".joined")] == ["-1", "->", "-n"]

@@ -396,7 +396,7 @@ def offsets(method, **at):
     same = ", the same from offset " + ("2 to 5" if j > i else "−5 to −2") if far else ""
     pairs = 6 - abs(j - i)
     return {
-        "score": torch.stack([one[i, j] for one in scores.values()]),
+        "score": torch.stack([score[i, j] for score in scores.values()]),
         "offset": [offset],
         "said": f"Query at {i}, key at {j}: the offset is {offset}, as for {pairs} of 36 pairs\\. "
         f"{name}: {regex_of(one[i, j])}{same}\\.",

@@ -77,9 +77,9 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
     (before, begun), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
     assert before == after
     sizes = [(one, other) for one, other in zip(begun, now, strict=True) if one is not None]
-    assert [one for one, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
+    assert [size for size, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
     assert without.locator("data").first.is_visible()
-    assert [one for one in without.locator("input").all() if one.is_visible()] == []
+    assert [element for element in without.locator("input").all() if element.is_visible()] == []
     words = repr(EXPECTED[name][0])
     assert f"{words}\n\nWith scripts" in without.locator("main").inner_text()
     assert words not in live.locator("main").inner_text()
@@ -168,8 +168,12 @@ def check_text_of_efficient(figure):
 def check_text_of_linear(figure):
     n = len(in_page.TOKENS)
     outputs = [read_slots(figure("growing"), token=4, chunk=c) for c in range(n)]
-    for one in outputs[1:]:
-        assert {slot for slot in one if one[slot] != outputs[0][slot]} <= {"way", "early", "said"}
+    for output in outputs[1:]:
+        assert {slot for slot in output if output[slot] != outputs[0][slot]} <= {
+            "way",
+            "early",
+            "said",
+        }
     assert outputs[-1]["way"] == ["pair"] * n
     assert outputs[0]["way"] == ["state"] * (n - 1) + ["pair"]
 

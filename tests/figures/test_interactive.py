@@ -44,7 +44,7 @@ def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
         tab.set_content(bare_page(Interactive(view, {"x": x}, [], table, alt="the same")))
         texts, values = zip(*visit(figure_in(tab), [{}])[0]["x"], strict=True)
         assert [*texts] == [format_number(float(one)) for one in x]
-        assert [float(one) for one in values[:-3]] == x[:-3].double().tolist()
+        assert [float(value) for value in values[:-3]] == x[:-3].double().tolist()
 
 
 def test_equal_weights_are_said_together(tab):

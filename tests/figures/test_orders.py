@@ -26,7 +26,7 @@ def test_every_matrix_is_drawn_to_one_scale(new_tab):
                 figure.evaluate(BOXES), [(n, n), (d, d), (d, n), (d, n)], strict=True
             )
         ]
-        assert all(one == pytest.approx((unit, unit), rel=0.01) for one in boxes)
+        assert all(box == pytest.approx((unit, unit), rel=0.01) for box in boxes)
         units.add(round(unit, 1))
     assert len(units) == 1
 

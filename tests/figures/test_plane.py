@@ -120,7 +120,7 @@ def test_the_words_are_put_back(tab):
 def test_a_phone_shows_both_planes_below_each_other(new_tab):
     tab = new_tab(viewport=PHONE)
     tab.set_content(bare_page(PLANE))
-    first, second = (one.bounding_box() for one in tab.locator("figure").all())
+    first, second = (element.bounding_box() for element in tab.locator("figure").all())
     assert first["y"] + first["height"] <= second["y"] and first["width"] >= 250
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 

@@ -152,9 +152,13 @@ def test_an_interactive_figure_has_words_for_it(figure):
 def test_controls_that_do_nothing_yet_are_hidden():
     elements = Elements(explorer()._repr_html_() + heads()._repr_html_()).found
     controls = [attributes for tag, attributes in elements if tag == "input"]
-    radios = [one for one in controls if one["type"] == "radio"]
-    assert radios and all("hidden" in one for one in radios)
-    assert [one for tag, one in elements if one.get("class") == "controls" and "hidden" in one]
+    radios = [control for control in controls if control["type"] == "radio"]
+    assert radios and all("hidden" in radio for radio in radios)
+    assert [
+        element
+        for tag, element in elements
+        if element.get("class") == "controls" and "hidden" in element
+    ]
 
 
 def test_labels_cannot_break_out_of_the_figure():

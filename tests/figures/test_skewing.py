@@ -70,7 +70,7 @@ def test_the_cells_of_every_step_lie_where_the_package_moves_them(n, new_tab):
         told = " ".join(f"Row {i}: {row}." for i, row in enumerate(words))
         assert board.get_attribute("aria-label") == told
     # a cell keeps its offset and its query
-    assert all(one == names[0] for one in names)
+    assert all(name == names[0] for name in names)
 
 
 def test_what_is_dropped_or_cut_stays_in_sight_in_its_step_beside_the_rest(new_tab):

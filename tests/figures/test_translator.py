@@ -137,7 +137,7 @@ def close(got: list, want: torch.Tensor) -> None:
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
     model, words, held = shipped()
     assert [recorded(model, words, number) for number in RECORDED] == held["recorded"]
-    assert sum(one.numel() for one in model.parameters()) == sum(
+    assert sum(parameter.numel() for parameter in model.parameters()) == sum(
         torch.Size(shape).numel() for shape in held["shapes"].values()
     )
     lengths = [len(one["english"]) for one in held["recorded"]]
@@ -168,7 +168,7 @@ def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
     said = tab.locator("main").inner_text()
     assert f"{FIGURE!r}\n\nWith scripts" in said
     assert tab.locator("table tr").count() == 4 and "123,456,789" in said
-    assert [one for one in tab.locator("input, button").all() if one.is_visible()] == []
+    assert [element for element in tab.locator("input, button").all() if element.is_visible()] == []
     assert tab.locator("path.on").count() == 5
 
 
@@ -178,7 +178,11 @@ def slots(page) -> list[list[str]]:
       const [look, share] = [one.getAttribute("class"), one.style.getPropertyValue("--share")];
       return [one.dataset.show, one.children.length ? "" : one.textContent, look, share];
     })"""
-    return [one for one in page.locator("[data-show]").evaluate_all(look) if one[0] != "said"]
+    return [
+        element
+        for element in page.locator("[data-show]").evaluate_all(look)
+        if element[0] != "said"
+    ]
 
 
 def test_a_script_changes_nothing_at_first(new_tab):

@@ -70,7 +70,7 @@ ODD = [
 
 def test_the_page_cuts_texts_as_python_does_and_joins_them_again():
     pairs = stored_pairs()
-    texts = [*TEXTS, *(one.lower() for one in TEXTS), *ODD]
+    texts = [*TEXTS, *(text.lower() for text in TEXTS), *ODD]
     got = run(
         f"const {{ encode, decode }} = pieces(held.pairs); return {json.dumps(texts)}"
         ".map((text) => [encode(text), decode(encode(text))]);",
@@ -349,13 +349,13 @@ def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
 def test_what_the_file_of_the_weights_says_beside_them():
     held = shipped()[1]
     assert len(held["unigram"]) == len(stored_pairs()) and min(held["unigram"]) >= 0
-    heads = [tuple(one["head"]) for one in held["roles"]]
+    heads = [tuple(role["head"]) for role in held["roles"]]
     assert len({*heads}) == len(heads) and {*heads} <= {divmod(i, 4) for i in range(16)}
-    assert all(one["role"] for one in held["roles"])
-    for one in held["excerpts"]:
-        words = re.findall(r"\w+", one["text"])
-        assert one["year"] // 10 * 10 in DECADES and len(words) >= 16
-        assert len(stored_pairs().encode(one["text"])) <= OF_TEXT
+    assert all(role["role"] for role in held["roles"])
+    for excerpt in held["excerpts"]:
+        words = re.findall(r"\w+", excerpt["text"])
+        assert excerpt["year"] // 10 * 10 in DECADES and len(words) >= 16
+        assert len(stored_pairs().encode(excerpt["text"])) <= OF_TEXT
     assert len(held["excerpts"]) >= 3 and len(held["training"]) == 5
 
 
@@ -403,7 +403,7 @@ def shares(tab) -> list[list[str]]:
 
 def best(decade: int, text: str) -> list[str]:
     p = torch_next(decade, stored_pairs().encode(text))[:2048]
-    return [format_number(one) for one in p.topk(6).values.tolist()]
+    return [format_number(value) for value in p.topk(6).values.tolist()]
 
 
 def about(got: list[str], want: list[str]) -> None:
@@ -421,7 +421,11 @@ def slots(page) -> list[list]:
     })"""
     # what a reader without scripts need not be told
     own = ("said",)
-    return [one for one in page.locator("[data-show]").evaluate_all(look) if one[0] not in own]
+    return [
+        element
+        for element in page.locator("[data-show]").evaluate_all(look)
+        if element[0] not in own
+    ]
 
 
 def test_a_script_changes_nothing_at_first(new_tab):
@@ -500,7 +504,7 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
         r"Covering “fellow” changes what comes next by ([\d.]+) bits in the 1860s and ([\d.]+)",
         said(tab).inner_text(),
     )
-    assert found and [float(one) for one in found.groups()] == pytest.approx(apart, abs=0.0101)
+    assert found and [float(group) for group in found.groups()] == pytest.approx(apart, abs=0.0101)
     legend = tab.locator("[data-show=legend]")
     expect(legend).to_contain_text("“fellow”: uncovering it changes what comes next by")
     # words that stay as they were stay covered, and others do not
@@ -571,7 +575,9 @@ def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
         expect(looked).to_contain_text(f"From “fellow”, head {block}.{head} looks most at itself: ")
         found = re.search(r"\. Its pieces: “fe” ([\d.]+), “llow” ([\d.]+)\.$", looked.inner_text())
         want = weights[block, head, -1, -2:].tolist()
-        assert found and [float(one) for one in found.groups()] == pytest.approx(want, abs=0.0101)
+        assert found and [float(group) for group in found.groups()] == pytest.approx(
+            want, abs=0.0101
+        )
         # as its role says
         assert (want[0] > 0.9) == (block == 1) and max(want) > 0.9
 
@@ -584,7 +590,7 @@ def test_a_head_that_is_off_adds_nothing(tab):
     whole = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
     with torch.no_grad():
         p = of_torch(shipped()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
-    about(shares(tab)[0], [format_number(one) for one in p[:2048].topk(6).values.tolist()])
+    about(shares(tab)[0], [format_number(value) for value in p[:2048].topk(6).values.tolist()])
     expect(said(tab)).to_contain_text("Switching off 1 head changes what comes next by")
 
 
@@ -684,7 +690,7 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
     held = shipped()[1]
     year, text = held["excerpts"][0]["year"], held["excerpts"][0]["text"]
     passage, verdict = tab.locator("[data-show=passage]"), tab.locator("[data-show=verdict]")
-    words = [one for one in PIECE.findall(text) if re.search(r"\w", one)]
+    words = [element for element in PIECE.findall(text) if re.search(r"\w", element)]
     button = tab.locator("[data-do=open]")
     expect(passage).to_contain_text(f"{year}: “")
     first, points = tab.locator("[name='guess 1']"), tab.locator("[name='points 1']")
@@ -780,7 +786,7 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
         tab.locator("[data-do=open]").click()
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     boxes = tab.locator("button, .item, select, textarea, summary").all()
-    small = [one.bounding_box() for one in boxes if one.is_visible()]
+    small = [box.bounding_box() for box in boxes if box.is_visible()]
     assert [box for box in small if box["height"] < 24 or box["width"] < 24] == []
     assert axe_faults(tab, ALL_BUT_COLOURS) == []
     for scheme in ("light", "dark"):

@@ -25,11 +25,11 @@ WORKSHEET = (
 
 def judged(report, grafted, timeout, memory, stop):
     """Whatever is grafted passes, but what says that it is wrong."""
-    for one in report.exercises:
-        if one.status == "not graded":
-            wrong = MARK in one.answer
-            one.status = "wrong" if wrong else "passed"
-            one.hint = HINT if wrong else ""
+    for result in report.exercises:
+        if result.status == "not graded":
+            wrong = MARK in result.answer
+            result.status = "wrong" if wrong else "passed"
+            result.hint = HINT if wrong else ""
     return report
 
 

@@ -224,7 +224,11 @@ def main() -> None:
 
 
 def daemons() -> list[psutil.Process]:
-    return [one for one in psutil.process_iter(["cmdline"]) if MARK in (one.info["cmdline"] or ())]
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if MARK in (process.info["cmdline"] or ())
+    ]
 
 
 if __name__ == "__main__":

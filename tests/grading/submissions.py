@@ -29,4 +29,4 @@ def written(folder: Path, notebook, name: str = "submission.ipynb") -> Path:
 
 
 def statuses(report: Report) -> dict[str, str]:
-    return {one.name: one.status for one in report.exercises}
+    return {result.name: result.status for result in report.exercises}

@@ -60,7 +60,7 @@ def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
     assert set(statuses(report).values()) == {"passed"}, report.exercises
     assert report.passed and report.points == report.max_points
     # their rules hold, and nothing more is said of them
-    assert {one.note for one in report.exercises} == {""}
+    assert {result.note for result in report.exercises} == {""}
 
 
 ACCIDENTS = {
@@ -102,7 +102,7 @@ def unlucky(tmp_path_factory):
 
 
 def test_each_accident_gets_its_own_status(unlucky):
-    rows = {one.name: one for one in unlucky.exercises}
+    rows = {result.name: result for result in unlucky.exercises}
     for name, (_, status, hint) in ACCIDENTS.items():
         assert rows[name].status == status, rows[name]
         assert re.search(hint, f"{rows[name].hint} {rows[name].evidence}"), rows[name]
@@ -154,7 +154,7 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     every = ["grade", str(tmp_path), "--jobs", "2", "--json", str(out)]
     done = CliRunner().invoke(app, [*every, "--seed", "4"])
     assert done.exit_code == 0 and "seed 4" in done.output, done.output
-    (solved,) = (one for one in json.loads(out.read_text()) if "points" in one)
+    (solved,) = (report for report in json.loads(out.read_text()) if "points" in report)
     assert solved["file"] == "ä solved.ipynb" and solved["points"] == solved["max_points"] > 0
     (tmp_path / "ä solved.ipynb").unlink()
     written(tmp_path, notebook_with({}), "stub.ipynb")
@@ -162,9 +162,13 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     (tmp_path / "old/broken.ipynb").write_text("{")
     done = CliRunner().invoke(app, every)
     assert done.exit_code == 2 and "not complete JSON" in done.output, done.output
-    reports = {one["file"]: one for one in json.loads(out.read_text()) if "points" in one}
+    reports = {
+        report["file"]: report for report in json.loads(out.read_text()) if "points" in report
+    }
     assert set(reports) == {"stub.ipynb", "old/broken.ipynb"}
-    assert {one["status"] for one in reports["stub.ipynb"]["exercises"]} == {"not attempted"}
+    assert {exercise["status"] for exercise in reports["stub.ipynb"]["exercises"]} == {
+        "not attempted"
+    }
 
 
 @pytest.mark.parametrize(
@@ -195,7 +199,7 @@ def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
     done = CliRunner().invoke(app, ["grade", str(tmp_path), "--json", str(tmp_path / "out.json")])
     assert done.exit_code == code, done.output
     assert seen == ["busy.ipynb", "other.ipynb", "busy.ipynb"][: times + 1]
-    rows = {one["file"]: one for one in json.loads((tmp_path / "out.json").read_text())}
+    rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
     assert rows["busy.ipynb"]["exercises"][0]["status"] == statuses[-1]
 
 

@@ -39,11 +39,11 @@ def played(tmp_path_factory, grading):
     for placed, report in zip(jobs.values(), reports, strict=True):
         assert not report.problem, report.problem
         assert report.sandbox == sandbox.strongest()[0]
-        for one in report.exercises:
-            if one.name in placed:
-                results[placed[one.name][0]] = one
+        for result in report.exercises:
+            if result.name in placed:
+                results[placed[result.name][0]] = result
             else:
-                bystanders.append(one)
+                bystanders.append(result)
     return results, bystanders
 
 
@@ -115,7 +115,7 @@ def ruled(tmp_path_factory, grading):
     answers = {name: around_a_rule(rule, name, SOLVED[name]) for name, rule in placed.items()}
     folder = tmp_path_factory.mktemp("rules")
     report = grade(written(folder, notebook_with(answers)), seed=7, timeout=SECONDS)
-    return {placed[one.name]: one for one in report.exercises if one.name in placed}
+    return {placed[result.name]: result for result in report.exercises if result.name in placed}
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -59,7 +59,9 @@ def set_up(folder: Path, made: Path, options: list[str]) -> Path:
     with zipfile.ZipFile(made) as archive:
         archive.extractall(folder / "source")
         (mode,) = (
-            one.external_attr >> 16 for one in archive.infolist() if one.filename == "setup.sh"
+            entry.external_attr >> 16
+            for entry in archive.infolist()
+            if entry.filename == "setup.sh"
         )
     assert mode & 0o111
     script = folder / "source/run_autograder"
@@ -99,7 +101,7 @@ def test_gradescope_s_zip_grades_a_submission_as_root_in_either_tier(who, machin
     assert done.returncode == 0, done
     assert f"sandbox: {machines.TIERS[who]}" in done.stdout
     results = json.loads((machine / "results/results.json").read_text())
-    scores = {one["name"]: one["score"] for one in results["tests"]}
+    scores = {test["name"]: test["score"] for test in results["tests"]}
     card = exercises("dot_product")[FIRST]
     assert scores.pop(f"dot_product: {card.title}") == card.points
     assert len(scores) == len(NAMES) - 1 and set(scores.values()) == {0}
@@ -129,7 +131,7 @@ def test_the_zip_holds_the_course_its_notebooks_and_exact_versions(machine):
     }
     pins = [Requirement(line) for line in (machine / "source/requirements.txt").read_text().split()]
     assert all([one.operator for one in pin.specifier] == ["=="] for pin in pins)
-    assert {"torch", "numpy", "nbval", "pytest", "ipython", "typer"} <= {one.name for one in pins}
+    assert {"torch", "numpy", "nbval", "pytest", "ipython", "typer"} <= {pin.name for pin in pins}
     assert not list(course.rglob("__pycache__"))
     for name in ("setup.sh", "run_autograder"):
         assert subprocess.run(["bash", "-n", str(machine / "source" / name)]).returncode == 0
@@ -193,8 +195,8 @@ def test_nbgrader_s_marks_are_as_it_documents_them(chapter, tmp_path):
     notebook = nbformat.read(tmp_path / chapter / f"{chapter}.ipynb", as_version=4)
     nbformat.validate(notebook)
     marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
-    assert all(one.grade and one.locked and not one.solution and not one.task for one in marks)
-    points = {one.grade_id: one.points for one in marks}
+    assert all(mark.grade and mark.locked and not mark.solution and not mark.task for mark in marks)
+    points = {mark.grade_id: mark.points for mark in marks}
     cards = exercises(chapter)
     assert points == {f"check-{name}": card.points for name, card in cards.items()}
     # a class that nbgrader has collected can be graded from outside, too
@@ -206,7 +208,7 @@ def test_a_wrong_answer_that_nbgrader_collected_hears_nothing_of_its_cells(tmp_p
     notebook = autograder.nbgrader_source("dot_product")
     answer_cells(notebook)[FIRST].source = f"# exercise: {FIRST}\n{FIRST} = no_such_name"
     report = grade(written(tmp_path, notebook), seed=1)
-    (result,) = (one for one in report.exercises if one.name == FIRST)
+    (result,) = (result for result in report.exercises if result.name == FIRST)
     assert result.status == "error" and "no_such_name" in result.hint
     assert "ImportError" not in f"{report.notes} {result.evidence}"
 

@@ -47,13 +47,13 @@ def folder(tmp_path, all_pass) -> Path:
 def test_the_gradebook_has_a_line_for_each_student_there_or_not(folder):
     done = graded(folder, "--roster", str(folder / "roster.csv"))
     assert done.exit_code == 1, done.output
-    book = {one["student"]: one for one in rows(folder / "grades/gradebook.csv")}
+    book = {row["student"]: row for row in rows(folder / "grades/gradebook.csv")}
     points = [book[who]["points"] for who in ("4711", "12")]
     assert points == [str(MAX_POINTS), str(MAX_POINTS - 10)]
     assert book["4711"]["name"] == "Jane Doe" and book["12"]["passed"] == str(len(NAMES) - 1)
     assert book["Participant 99"]["remarks"] == "nothing was handed in"
     assert "1 students are not in the roster" in done.output
-    files = {one["student"]: one["in roster"] for one in rows(folder / "grades/files.csv")}
+    files = {row["student"]: row["in roster"] for row in rows(folder / "grades/files.csv")}
     assert files == {"4711": "yes", "12": "yes", "13": "no"}
 
 
@@ -97,7 +97,7 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, co
     text = (folder / "grades/canvas.csv").read_text()
     assert text.splitlines()[0] == f"Student,ID,SIS User ID,SIS Login ID,Section,{column}"
     assert text.splitlines()[1] == f"    Points Possible,,,,,{MAX_POINTS}"
-    known = {one["ID"]: one for one in rows(folder / "grades/canvas.csv")}
+    known = {row["ID"]: row for row in rows(folder / "grades/canvas.csv")}
     assert known["10234"]["SIS Login ID"] == "jdoe" and known["10234"]["Student"] == "Doe, Jane"
     assert known["10234"][column] == str(MAX_POINTS)
     assert known["77"]["Student"] == "roerick" and known["5"][column] == ""
@@ -105,7 +105,7 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, co
 
 def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
     graded(folder, "--roster", str(folder / "roster.csv"))
-    known = {one["Identifier"]: one for one in rows(folder / "grades/moodle-dot_product.csv")}
+    known = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
     assert known["Participant 4711"]["Grade"] == "100.00"
     assert known["Participant 12"]["Grade"] == f"{100 * (MAX_POINTS - 10) / MAX_POINTS:.2f}"
     assert known["Participant 12"]["Email address"] == "rick@example.edu"
@@ -116,7 +116,7 @@ def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
 
 def test_the_matrix_and_the_mistakes(folder):
     graded(folder)
-    matrix = {one["exercise"]: one for one in rows(folder / "grades/matrix.csv")}
+    matrix = {row["exercise"]: row for row in rows(folder / "grades/matrix.csv")}
     assert list(matrix) == NAMES
     assert [matrix["prefix_mask"][who] for who in ("4711", "12", "13")] == [
         "passed",
@@ -187,7 +187,7 @@ def test_a_comment_for_moodle_shows_a_comparison_and_is_no_formula(folder, monke
     hint = "expected 1 <=2, got 3"
     monkeypatch.setattr("tests.grading.classes.HINT", hint)
     graded(folder)
-    known = {one["Identifier"]: one for one in rows(folder / "grades/moodle-dot_product.csv")}
+    known = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
     said = known["Participant 12"]["Feedback comments"]
     assert ";=" not in said and ";'=" not in said
     assert hint in BeautifulSoup(said, "html.parser").get_text().replace("\u200b", "")
@@ -224,9 +224,9 @@ def test_junit_and_gradescope(folder, tmp_path):
     assert sum(int(suite.get("failures", 0)) for suite in suites) == 2
     assert {case.get("name") for case in suites.iter("testcase")} == set(NAMES)
     results = json.loads((folder / "results.json").read_text())
-    assert sum(one["max_score"] for one in results["tests"]) == 3 * MAX_POINTS
-    assert sum(one["score"] for one in results["tests"]) == 3 * MAX_POINTS - 20
-    assert {one["status"] for one in results["tests"]} == {"passed", "failed"}
+    assert sum(test["max_score"] for test in results["tests"]) == 3 * MAX_POINTS
+    assert sum(test["score"] for test in results["tests"]) == 3 * MAX_POINTS - 20
+    assert {test["status"] for test in results["tests"]} == {"passed", "failed"}
 
 
 def test_points_by_hand_survive_a_regrade(folder):
@@ -234,7 +234,7 @@ def test_points_by_hand_survive_a_regrade(folder):
     overrides = folder / "grades/overrides.csv"
     overrides.write_text("student,exercise,points,comment\n12,prefix_mask,5,=nearly <i>\nx,y,1,\n")
     done = graded(folder, "--regrade", "*")
-    book = {one["student"]: one["points"] for one in rows(folder / "grades/gradebook.csv")}
+    book = {row["student"]: row["points"] for row in rows(folder / "grades/gradebook.csv")}
     assert book["12"] == str(MAX_POINTS - 5)
     assert (
         "The instructor set the points: =nearly <i>"
@@ -250,15 +250,15 @@ def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder
     two = NAMES[0], "prefix_mask"
     options = [*roster, *(f"--exercise={name}" for name in two)]
     assert graded(folder, *options, "--json", str(whole)).exit_code == 1
-    assert {len(one["exercises"]) for one in json.loads(whole.read_text())} == {2}
-    book = {one["student"]: one for one in rows(grades / "gradebook.csv")}
-    (first,) = (one["of"] for one in book.values() if one["student"] == "4711")
+    assert {len(report["exercises"]) for report in json.loads(whole.read_text())} == {2}
+    book = {row["student"]: row for row in rows(grades / "gradebook.csv")}
+    (first,) = (row["of"] for row in book.values() if row["student"] == "4711")
     assert 10 < int(first) < MAX_POINTS
     assert [book[who]["exercises"] for who in ("4711", "12")] == ["2", "2"]
     assert book["4711"]["points"] == first and int(book["12"]["points"]) == int(first) - 10
-    assert [one["exercise"] for one in rows(grades / "matrix.csv")] == [*two]
+    assert [row["exercise"] for row in rows(grades / "matrix.csv")] == [*two]
     assert rows(grades / "canvas.csv")[0]["dot_product"] == first
-    worksheet = {one["Identifier"]: one for one in rows(grades / "moodle-dot_product.csv")}
+    worksheet = {row["Identifier"]: row for row in rows(grades / "moodle-dot_product.csv")}
     assert worksheet["Participant 4711"]["Grade"] == "100.00"
     shown = BeautifulSoup((grades / "feedback/12.html").read_text(), "html.parser").get_text()
     assert f"{book['12']['points']} of {first} points" in shown
@@ -269,7 +269,7 @@ def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder
     done = graded(folder, *roster, "--exercise", NAMES[0])
     assert "3 of them graded before" in done.output
     assert "overrides.csv, line 2: prefix_mask is not set: see --exercise" in done.output
-    book = {one["student"]: one for one in rows(grades / "gradebook.csv")}
+    book = {row["student"]: row for row in rows(grades / "gradebook.csv")}
     assert (book["12"]["points"], book["12"]["exercises"]) == ("1", "1")
 
 
@@ -279,7 +279,7 @@ def test_a_notebook_of_a_chapter_that_is_not_set_says_so(folder):
     (folder / "grades/overrides.csv").write_text(by_hand)
     roster = ["--roster", str(folder / "roster.csv")]
     assert graded(folder, *roster, "--exercise", "linear_weights").exit_code == 2
-    book = {(one["student"], one["chapter"]): one for one in rows(folder / "grades/gradebook.csv")}
+    book = {(row["student"], row["chapter"]): row for row in rows(folder / "grades/gradebook.csv")}
     assert book["4711", ""]["remarks"] == "no exercise of dot_product is set"
     assert book["12", "linear"]["points"] == "4" and book["12", "linear"]["exercises"] == "1"
 
@@ -289,11 +289,11 @@ def test_of_several_files_the_best_counts(folder):
     (folder / "class" / JANE / "broken.ipynb").write_text("{")
     (folder / "class" / JANE / "notes.txt").write_text("mine")
     assert graded(folder).exit_code == 2
-    book = [one for one in rows(folder / "grades/gradebook.csv") if one["student"] == "12"]
-    assert [one["points"] for one in book] == [str(MAX_POINTS)] and "2 files" in book[0]["remarks"]
-    (broken,) = (one for one in rows(folder / "grades/gradebook.csv") if one["chapter"] == "")
+    book = [row for row in rows(folder / "grades/gradebook.csv") if row["student"] == "12"]
+    assert [row["points"] for row in book] == [str(MAX_POINTS)] and "2 files" in book[0]["remarks"]
+    (broken,) = (row for row in rows(folder / "grades/gradebook.csv") if row["chapter"] == "")
     assert "not complete JSON" in broken["remarks"]
-    assert any(one["file"].endswith("notes.txt") for one in rows(folder / "grades/files.csv"))
+    assert any(row["file"].endswith("notes.txt") for row in rows(folder / "grades/files.csv"))
 
 
 SOLVED_BYTES, UNTOUCHED = (
@@ -315,7 +315,7 @@ def test_nobody_writes_the_row_or_the_page_of_another(tmp_path, all_pass, roster
     zipped(work / "mallory.zip", dict.fromkeys(names, UNTOUCHED))
     (tmp_path / "roster.csv").write_text(roster)
     done = graded(tmp_path, *(["--roster", str(tmp_path / "roster.csv")] if roster else []))
-    book = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
+    book = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
     assert book == {"bob": "115", "mallory": "0"} | ({"nora": ""} if roster else {})
     assert len(rows(tmp_path / "grades/canvas.csv")) == 1 + len(book)
     pages = [path.name for path in (tmp_path / "grades/feedback").iterdir()]
@@ -331,7 +331,7 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
     said = graded(alone, "--no-sandbox").output
     assert "whose they are: 2 files of 2 students by Moodle's names" in said
     assert "1 folders or zips are taken for a class's" in said
-    assert {one["student"] for one in rows(alone / "grades/gradebook.csv")} == {"4711", "12"}
+    assert {row["student"] for row in rows(alone / "grades/gradebook.csv")} == {"4711", "12"}
     # beside others it is a student's, and that it looks otherwise is said
     zipped(folder / "class/course-12.zip", moodle)
     said = graded(folder, "--no-sandbox").output
@@ -367,8 +367,8 @@ def test_sixty_students_in_all_layouts_have_their_own_points_and_pages(tmp_path,
     (tmp_path / "out").rename(tmp_path / "grades")
     done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"), "--no-sandbox")
     canvas = rows(tmp_path / "grades/canvas.csv")[1:]
-    assert {one["ID"]: one["dot_product"] for one in canvas} == points and len(canvas) == 60
-    assert len({one["student"] for one in rows(tmp_path / "grades/gradebook.csv")}) == 60
+    assert {row["ID"]: row["dot_product"] for row in canvas} == points and len(canvas) == 60
+    assert len({row["student"] for row in rows(tmp_path / "grades/gradebook.csv")}) == 60
     # one has handed in a scan
     assert len([*(tmp_path / "grades/feedback").iterdir()]) == 59
     assert "not in the roster" not in done.output and "nobody" not in done.output
@@ -384,10 +384,10 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
         "Rick Roe;prefix_mask;1;\nnoira;prefix_mask;1;\n4711;prefix_mask;8;\n"
     )
     done = graded(folder, "--roster", str(folder / "roster.csv"))
-    book = [one for one in rows(folder / "grades/gradebook.csv") if one["chapter"]]
-    points = {one["student"]: (one["points"], one["of"]) for one in book}
+    book = [row for row in rows(folder / "grades/gradebook.csv") if row["chapter"]]
+    points = {row["student"]: (row["points"], row["of"]) for row in book}
     assert points["4711"] == ("8", "115") and points["Participant 99"] == ("102", "115")
-    canvas = {one["Student"]: one["dot_product"] for one in rows(folder / "grades/canvas.csv")}
+    canvas = {row["Student"]: row["dot_product"] for row in rows(folder / "grades/canvas.csv")}
     assert canvas["Jane Doe"] == "8" and canvas["Nora None"] == "102"
     (page,) = (folder / "grades/feedback").glob("Participant_99*.html")
     assert "The instructor set the points: was ill" in page.read_text("utf-8")
@@ -399,7 +399,7 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
     }.items():
         assert f"overrides.csv, line {line}: {says}" in done.output
     assert not NAMED.search(done.output)
-    (own,) = (one for one in book if one["student"] == "4711")
+    (own,) = (row for row in book if row["student"] == "4711")
     assert own["remarks"] == "no notebook was read"
 
 
@@ -408,7 +408,7 @@ def test_who_handed_in_no_notebook_has_a_line(folder):
     (folder / "class/Nora None_99_assignsubmission_file_/work.pdf").write_text("a scan")
     (folder / "class/README.md").write_text("of the instructor")
     done = graded(folder, "--roster", str(folder / "roster.csv"))
-    book = {one["name"]: one["remarks"] for one in rows(folder / "grades/gradebook.csv")}
+    book = {row["name"]: row["remarks"] for row in rows(folder / "grades/gradebook.csv")}
     assert book["Nora None"] == "no notebook was handed in"
     assert "1 students are not in the roster" in done.output
 
@@ -421,7 +421,7 @@ def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
         f"{column},sis login id,name\n77,bob,Bob Jones\n78,n,Nora\n"
     )
     graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
-    known = [(one["ID"], one["SIS Login ID"]) for one in rows(tmp_path / "grades/canvas.csv")]
+    known = [(row["ID"], row["SIS Login ID"]) for row in rows(tmp_path / "grades/canvas.csv")]
     assert known == [("", ""), ("77", "bob"), ("78", "n")]
 
 
@@ -446,12 +446,12 @@ def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, 
     (tmp_path / "roster.csv").write_text("\n".join(["login", *names, "feng", "nora"]))
     done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
     book = rows(tmp_path / "grades/gradebook.csv")
-    assert {one["student"]: one["points"] or one["remarks"] for one in book} == {
+    assert {row["student"]: row["points"] or row["remarks"] for row in book} == {
         **dict.fromkeys(names, str(MAX_POINTS)),
         "feng": "no notebook was handed in",
         "nora": "nothing was handed in",
     }, done.output
-    found = {one["file"]: one["what it is"] for one in rows(tmp_path / "grades/files.csv")}
+    found = {row["file"]: row["what it is"] for row in rows(tmp_path / "grades/files.csv")}
     assert found["feng.txt"] == "a text: only notebooks are graded"
     assert found["wu.zip (1)/a.txt"] == found["feng.txt"]
 
@@ -469,12 +469,12 @@ def test_points_by_hand_for_a_user_name_go_to_no_stranger_who_has_it(tmp_path, a
     (tmp_path / "grades/overrides.csv").write_text(f"{head}bsmith,prefix_mask,8,\n")
     roster = ["--roster", str(tmp_path / "roster.csv")]
     done = graded(tmp_path, *roster)
-    points = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
+    points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
     assert points == {"77": "0", "bsmith": "0", "Beth": ""}, done.output
     assert "overrides.csv, line 2: one student of the roster and one who is not" in done.output
     (tmp_path / "grades/overrides.csv").write_text(f"{head}Bob Smith,prefix_mask,8,\n")
     graded(tmp_path, *roster)
-    points = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
+    points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
     assert points == {"77": "8", "bsmith": "0", "Beth": ""}
 
 

@@ -61,7 +61,11 @@ def graded(folder: Path, scheduler: str, *options: str) -> Result:
 
 
 def files_in(folder: Path) -> list[Submission]:
-    return [one for one in handed_in([folder / "class"]) if isinstance(one, Submission)]
+    return [
+        submission
+        for submission in handed_in([folder / "class"])
+        if isinstance(submission, Submission)
+    ]
 
 
 def timeless(reports: Iterator[Report]) -> dict[str, dict]:
@@ -75,9 +79,9 @@ def timeless(reports: Iterator[Report]) -> dict[str, dict]:
 def killed(process: subprocess.Popen) -> None:
     """Lose a worker with all that it has started, as when its machine goes down."""
     with contextlib.suppress(psutil.Error):
-        for one in psutil.Process(process.pid).children(recursive=True):
+        for child in psutil.Process(process.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                one.kill()
+                child.kill()
     process.kill()
     process.wait()
 
@@ -111,8 +115,8 @@ def workers(number: int, log: Path, *options: str) -> Iterator[tuple[str, list[s
             made.wait_for_workers(number)
             yield made.scheduler.address, started
         finally:
-            for one in started:
-                killed(one)
+            for process in started:
+                killed(process)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +140,7 @@ def test_killed_workers_lose_nothing_and_reports_are_those_of_one_machine(
 
     def kill_some():
         for _ in range(kills):
-            while not (busy := [one for one in started if judges(one.pid)]):
+            while not (busy := [process for process in started if judges(process.pid)]):
                 time.sleep(0.05)
             killed(busy[0])
 
@@ -269,7 +273,8 @@ class Perishing:
 
     def run(self, proof, told, workers, on_error):
         return {
-            one: cluster.versions(told) | {"sandbox": "bubblewrap", "why": ""} for one in workers
+            worker: cluster.versions(told) | {"sandbox": "bubblewrap", "why": ""}
+            for worker in workers
         }
 
     def submit(self, task, *given, workers, pure):

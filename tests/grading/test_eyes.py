@@ -29,7 +29,7 @@ SHARED = "known = {'soft': lambda s: torch.softmax(s, dim=-1)}"
 
 def result_of(tmp_path, notebook, name="prefix_mask", **settings):
     report = grade(written(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings})
-    return next(one for one in report.exercises if one.name == name), report
+    return next(result for result in report.exercises if result.name == name), report
 
 
 def checked_by(*cells):
@@ -118,7 +118,9 @@ def test_no_cell_holds_up_the_class_for_longer_than_the_answers_may(tmp_path, wa
     notebook = with_cells(HOLDING[way], IMPORT)
     notebook.cells[found(notebook, "answer-prefix_mask")].source = MASK
     _, report = result_of(tmp_path, notebook, timeout=2)
-    begun = {name: one for name, one in statuses(report).items() if one != "not attempted"}
+    begun = {
+        name: statuse for name, statuse in statuses(report).items() if statuse != "not attempted"
+    }
     assert begun == {NAME: "passed", "prefix_mask": "passed"}, report
     # what holds up a copy of the kernel is met once, what holds up one answer costs only that
     assert report.notes == [STOPPED] * (way != "a table of checks without end")

@@ -67,7 +67,7 @@ def test_an_odd_notebook_is_graded_as_far_as_it_goes(what, tmp_path, all_pass):
     path.write_bytes(data())
     report = grade(path, seed=1)
     assert statuses(report) == dict.fromkeys(NAMES, "passed"), report.problem
-    assert note in {one.name: one.note for one in report.exercises}["prefix_mask"]
+    assert note in {result.name: result.note for result in report.exercises}["prefix_mask"]
     report.write(tmp_path / "report.json")
 
 
@@ -86,8 +86,8 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
     out = tmp_path / "out.json"
     done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
     assert done.exit_code == 2, done.output
-    rows = {one["file"]: one for one in json.loads(out.read_text())}
-    assert set(rows) == {one.name for one in folder.iterdir() if one.name != ".git"}
+    rows = {report["file"]: report for report in json.loads(out.read_text())}
+    assert set(rows) == {path.name for path in folder.iterdir() if path.name != ".git"}
     for name, says in {
         "broken.ipynb": "not complete JSON",
         "notes.md": "a Markdown text: only notebooks are graded",
@@ -106,7 +106,7 @@ def test_weights_lie_beside_a_notebook_whatever_was_added_to_its_name(tmp_path):
     for name in ("a.ipynb", "b.ipynb.json", "c.IPYNB (1)", "d"):
         (tmp_path / name).write_bytes(only_json())
         (tmp_path / f"{name[0]}.safetensors").write_text(name)
-    found = {one.name: one for one in submissions.handed_in([tmp_path])}
+    found = {submission.name: submission for submission in submissions.handed_in([tmp_path])}
     graded = [one for one in found.values() if isinstance(one, submissions.Submission)]
     assert [one.handed_in()[1].decode() for one in graded] == [one.name for one in graded]
     assert len(graded) == 4
@@ -159,8 +159,8 @@ def test_a_zip_of_notebooks_is_opened_and_nothing_is_written_where_it_says(tmp_p
         archive.writestr("two.ipynb", notebook)
     before = sorted(tmp_path.rglob("*"))
     done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(tmp_path / "o.json")])
-    rows = {one["file"]: one for one in json.loads((tmp_path / "o.json").read_text())}
-    graded = {name for name, one in rows.items() if one.get("points")}
+    rows = {report["file"]: report for report in json.loads((tmp_path / "o.json").read_text())}
+    graded = {name for name, row in rows.items() if row.get("points")}
     assert graded == {
         "mine.zip/a/one.ipynb",
         "mine.zip/../../escaped.ipynb",
@@ -212,7 +212,7 @@ def test_a_name_that_is_not_utf8_is_spelt_out_on_a_strict_terminal(tmp_path):
         )  # fmt: skip
         assert done.returncode == 2 and b"Traceback" not in done.stderr, done.stderr
         assert b"m\\xfcller.ipynb" in done.stdout and b"two.ipynb" in done.stdout
-    names = [one["file"] for one in json.loads((tmp_path / "out.json").read_text())]
+    names = [report["file"] for report in json.loads((tmp_path / "out.json").read_text())]
     assert "m\\xfcller.ipynb" in names
 
 

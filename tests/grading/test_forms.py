@@ -28,7 +28,7 @@ from tests.grading.forms import (
 from tests.grading.machines import TIERS
 from tests.grading.submissions import SECONDS, SLUG, SOLVED, notebook_with, statuses, written
 
-EVERY = [pytest.param(one, marks=[pytest.mark.slow] * (one not in USUAL)) for one in FORMS]
+EVERY = [pytest.param(form, marks=[pytest.mark.slow] * (form not in USUAL)) for form in FORMS]
 # what is set on torch's own classes is torch's from then on; what exec runs is not read
 UNPROVEN = (
     "a method set on a class", "a method set by setattr", "a helper from exec",
@@ -42,7 +42,7 @@ def graded(tmp_path, notebook, **settings) -> Report:
 
 
 def result(report: Report, name: str = NAME):
-    return next(one for one in report.exercises if one.name == name)
+    return next(result for result in report.exercises if result.name == name)
 
 
 @pytest.mark.sandbox
@@ -50,7 +50,7 @@ def result(report: Report, name: str = NAME):
 def test_what_is_ok_in_the_notebook_is_ok_when_graded(tmp_path, form):
     report = graded(tmp_path, FORMS[form]())
     assert result(report).status == "passed", (result(report), report.notes)
-    assert {one.status for one in report.exercises} <= {"passed", "not attempted"}
+    assert {result.status for result in report.exercises} <= {"passed", "not attempted"}
     assert bool(result(report).unproven) == (form in UNPROVEN), result(report).unproven
 
 
@@ -66,7 +66,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.ipynb")):
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-@pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one] and one != "root"])
+@pytest.mark.parametrize("machine", [tier for tier in TIERS if TIERS[tier] and tier != "root"])
 def test_they_are_ok_in_each_sandbox(tmp_path, machine):
     if why := machines.problem(machine):
         pytest.skip(why)
@@ -74,7 +74,7 @@ def test_they_are_ok_in_each_sandbox(tmp_path, machine):
         written(tmp_path, FORMS[form](), f"{number}.ipynb")
     machines.opened_to_others(tmp_path)
     said = machines.python(machine, "-c", GRADED, str(tmp_path))
-    rows = {int(one[0]): one[1:] for one in map(json.loads, said.stdout.splitlines())}
+    rows = {int(report[0]): report[1:] for report in map(json.loads, said.stdout.splitlines())}
     assert len(rows) == len(FORMS), said.stderr
     assert {tier for tier, *_ in rows.values()} == {TIERS[machine]}
     lost = [form for number, form in enumerate(FORMS) if "passed" not in rows[number]]
@@ -95,8 +95,8 @@ def test_where_no_cell_may_be_run_its_text_tells_what_an_answer_needs(form):
 def test_a_number_of_a_chapter_s_own_cells_is_not_run_again_below_them():
     """The given cells of the notebook are those that run, in their places."""
     grafted = graft(nbformat.writes(notebook_with(SOLVED)).encode())
-    texts = [one.source.strip() for one in grafted.cells]
-    assert set(texts) >= {one.strip() for one in chapters()[SLUG].texts if "check(" in one}
+    texts = [cell.source.strip() for cell in grafted.cells]
+    assert set(texts) >= {text.strip() for text in chapters()[SLUG].texts if "check(" in text}
 
 
 @pytest.mark.sandbox
@@ -131,7 +131,7 @@ def test_without_a_sandbox_no_cell_runs_but_the_answers(tmp_path, grading):
     )
     report = graded(tmp_path, notebook, sandboxed=False)
     assert result(report).status == "passed" and not mark.exists()
-    assert any("not the cells 5, 6, 7" in one for one in report.notes), report.notes
+    assert any("not the cells 5, 6, 7" in note for note in report.notes), report.notes
 
 
 LEAKS = """

@@ -79,10 +79,10 @@ def try_out(data: bytes, folder: Path) -> None:
     out = folder.parent / "out.json"
     done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
     assert done.exit_code in (0, 1, 2) and "Traceback" not in done.output, done.output
-    rows = {one["file"]: one for one in json.loads(out.read_text("utf-8"))}
+    rows = {report["file"]: report for report in json.loads(out.read_text("utf-8"))}
     assert rows["good.ipynb"]["points"] == rows["good.ipynb"]["max_points"] > 0
     odd = rows["mutated.ipynb"]
-    assert odd["problem"] or all(one["status"] for one in odd["exercises"])
+    assert odd["problem"] or all(exercise["status"] for exercise in odd["exercises"])
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_mutated_notebooks_are_graded_end_to_end(folder):
         (folder / "mutated.ipynb").write_bytes(data)
         report = grade(folder / "mutated.ipynb", seed=1, timeout=SECONDS)
         assert "the grader failed" not in report.problem, report.problem
-        assert all(one.status != "not graded" for one in report.exercises)
+        assert all(result.status != "not graded" for result in report.exercises)
 
     graded()
 

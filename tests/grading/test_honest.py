@@ -108,7 +108,7 @@ def test_bent_work_passes_in_a_kernel(tmp_path, grading):
     report = grade(written(tmp_path, notebook), seed=1, timeout=SECONDS)
     passed = {name for name, status in statuses(report).items() if status == "passed"}
     assert passed == {FIRST, SECOND, bent, "attention_pool"}, report.exercises
-    assert all(one.note for one in report.exercises if one.status == "passed")
+    assert all(result.note for result in report.exercises if result.status == "passed")
 
 
 REPAIRED = {

@@ -43,7 +43,7 @@ def test_what_was_not_touched_is_judged_without_a_kernel(tmp_path):
     answers = {ONE: f"# exercise: {ONE}\n# my answer\n\n"}
     report = grade(written(tmp_path, notebook_with(answers)), seed=7)
     assert not report.problem and set(statuses(report).values()) == {"not attempted"}
-    hints = {one.name: one.hint for one in report.exercises}
+    hints = {result.name: result.hint for result in report.exercises}
     assert hints.pop(ONE) == "its cell is empty" and set(hints.values()) == {AS_GIVEN}
     # only one of the two says for which machine it was built
     assert report.torch.partition("+")[0] == torch.__version__.partition("+")[0]
@@ -112,8 +112,8 @@ def test_one_judge_and_what_starts_its_kernels_serve_many_notebooks(judge, tmp_p
     for answers in ({ONE: LEAVES_A_NAME}, {"decoder_mask": LOOKS}):
         report = grade(written(tmp_path, notebook_with(answers)), seed=7)
         assert [one.process for one in idle] == [judge]
-        servers.append([one.pid for one in psutil.Process(judge.pid).children()])
-    looked = next(one for one in report.exercises if one.name == "decoder_mask")
+        servers.append([child.pid for child in psutil.Process(judge.pid).children()])
+    looked = next(result for result in report.exercises if result.name == "decoder_mask")
     assert looked.status == "error" and "left_by_another" in looked.hint
     # where a sandbox is a user, each notebook has its own
     assert all(servers) == (sandbox.strongest()[0] != sandbox.OWN_USER)
@@ -129,7 +129,7 @@ def test_an_answer_that_is_run_twice_has_no_longer_for_it(tmp_path):
     makes = f"{SOLVED[ONE]}\nof_another_answer = None"
     notebook = notebook_with({ONE: makes, "decoder_mask": answer})
     report = grade(written(tmp_path, notebook), seed=7, timeout=3)
-    judged = {one.name: one for one in report.exercises}
+    judged = {result.name: result for result in report.exercises}
     assert judged[ONE].status == "passed"
     assert judged["decoder_mask"].status == "too slow", judged["decoder_mask"]
     assert "worked for 3 seconds" in judged["decoder_mask"].hint
@@ -151,7 +151,7 @@ ENDS_ITS_JUDGE = (
 def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(tmp_path):
     answers = SOLVED | {ONE: f"{SOLVED[ONE]}\n{ENDS_ITS_JUDGE}"}
     report = grade(written(tmp_path, notebook_with(answers)), seed=7, sandboxed=False)
-    found = {one.name: one for one in report.exercises}
+    found = {result.name: result for result in report.exercises}
     broken = found.pop(ONE)
     assert broken.status == "error", broken
     assert "breaks the grader, also when it is judged once more" in broken.hint

@@ -47,7 +47,7 @@ def needed(text: str, module: str) -> str:
 def written_out(imported: re.Match) -> str:
     """What is imported of a module of the bank; the import itself where that is a whole module."""
     module, names = imported.groups()
-    is_module = any(f"{module}.{one}" in sys.modules for one in re.findall(r"\w+", names))
+    is_module = any(f"{module}.{element}" in sys.modules for element in re.findall(r"\w+", names))
     return imported[0] if is_module else needed(names, module)
 
 
@@ -76,14 +76,14 @@ LAYOUTS = (in_its_cell, with_its_helpers_above, in_a_cell_of_its_own)
 def notebooks(chapter: str, layout: Callable):
     """Notebooks that together hold each right answer of the chapter once, and whose each holds."""
     waiting = {
-        name: [own_text(one) for one in exercise.valid_answers if not rebound(one)]
+        name: [own_text(answer) for answer in exercise.valid_answers if not rebound(answer)]
         for name, exercise in exercises(chapter).items()
         if not isinstance(exercise, JudgesItself)
     }
     # what the chapter itself has made is not there, nor are the bank's modules
     hidden = f"attncourse.{chapter}", "attncourse.course"
     waiting = {
-        name: [one for one in texts if not any(x in "".join(one) for x in hidden)]
+        name: [text for text in texts if not any(x in "".join(text) for x in hidden)]
         for name, texts in waiting.items()
     }
     while any(waiting.values()):
@@ -110,7 +110,7 @@ def test_a_right_answer_passes_in_each_layout(tmp_path, chapter, layout):
     judged, refused = 0, []
     for number, (notebook, held) in enumerate(notebooks(chapter, layout)):
         report = grade(written(tmp_path, notebook, f"{number}.ipynb"), seed=7)
-        results = [one for one in report.exercises if one.name in held]
+        results = [result for result in report.exercises if result.name in held]
         judged += len(results)
-        refused += [(one, held[one.name]) for one in results if one.status != "passed"]
+        refused += [(result, held[result.name]) for result in results if result.status != "passed"]
     assert judged and not refused

@@ -91,12 +91,12 @@ def strict(tmp_path_factory) -> dict[Any, list[Said]]:
 @pytest.mark.parametrize("slug", exercise_files())
 def test_each_check_fails_on_the_stub_and_passes_on_the_solution(slug, lax):
     checks = ["check" in cell.metadata.get("tags", []) for cell in code_cells(read(slug))]
-    assert any(checks) and passed(lax[slug, "stub"]) == [not one for one in checks]
+    assert any(checks) and passed(lax[slug, "stub"]) == [not check for check in checks]
     assert passed(lax[slug, "solved"]) == [True] * len(checks)
 
 
 def passed(cells: list[Said]) -> list[bool]:
-    return [one.passed for one in cells]
+    return [cell.passed for cell in cells]
 
 
 SAVED = {

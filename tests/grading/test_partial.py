@@ -52,7 +52,7 @@ def graded(tmp_path_factory, grading):
 
 
 def result(report: Report, name: str):
-    return next(one for one in report.exercises if one.name == name)
+    return next(result for result in report.exercises if result.name == name)
 
 
 def test_what_is_right_earns_its_share_and_the_verdict_stays(graded):
@@ -62,7 +62,7 @@ def test_what_is_right_earns_its_share_and_the_verdict_stays(graded):
     }
     off, on = graded(answers, partial=False), graded(answers, partial=True)
     assert statuses(off) == statuses(on) and off.points == 0
-    assert [one.hint for one in off.exercises] == [one.hint for one in on.exercises]
+    assert [result.hint for result in off.exercises] == [result.hint for result in on.exercises]
     assert result(on, "prefix_mask").points == 9 and result(on, "softmax_with_sink").points == 7
     assert on.points == 16 and not on.passed
     said = result(on, "softmax_with_sink").note
@@ -122,8 +122,8 @@ def test_gradescope_s_zip_may_ask_for_it(tmp_path):
 def folder(tmp_path, monkeypatch, grading) -> Path:
     def judged(report, *args):
         report = classes.judged(report, *args)
-        for one in report.exercises:
-            one.share = 0.75 if report.partial and one.status == "wrong" else 0.0
+        for result in report.exercises:
+            result.share = 0.75 if report.partial and result.status == "wrong" else 0.0
         return report
 
     monkeypatch.setattr("judge.grading.grade.judged", judged)
@@ -136,7 +136,7 @@ def class_of(folder: Path, *options: str) -> dict[str, str]:
     command = ["grade", str(folder / "class"), "--out", str(folder / "out"), *options]
     CliRunner().invoke(app, command, catch_exceptions=False)
     with (folder / "out/gradebook.csv").open(newline="") as file:
-        return {one["student"]: one["points"] for one in csv.DictReader(file)}
+        return {row["student"]: row["points"] for row in csv.DictReader(file)}
 
 
 def test_a_class_gets_parts_of_points_everywhere_or_nowhere(folder):
@@ -147,7 +147,7 @@ def test_a_class_gets_parts_of_points_everywhere_or_nowhere(folder):
     page = (folder / "out/feedback/12.html").read_text()
     assert "112.5 of 115 points" in page and "7.5/10" in page
     tests = json.loads((folder / "out.json").read_text())["tests"]
-    assert sorted({one["score"] for one in tests})[0] == 7.5
+    assert sorted({test["score"] for test in tests})[0] == 7.5
     assert class_of(folder)["12"] == "105"
 
 

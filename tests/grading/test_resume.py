@@ -204,7 +204,7 @@ def test_a_class_of_sixty_killed_five_times_has_the_grades_of_one_run(tmp_path, 
         [*command, *options], cwd=ROOT, capture_output=True, text=True, check=True
     )
     *kills, end = [json.loads(line) for line in done.stdout.splitlines()]
-    assert all(one["killed"] for one in kills) and len({one["kept"] for one in kills}) == 5
+    assert all(kill["killed"] for kill in kills) and len({kill["kept"] for kill in kills}) == 5
     # one file is broken, and so the exit code is 2
     assert end["codes"] == [2, 2] and end["same"]
     # nothing is graded twice, but for what was at work when it was killed

@@ -117,7 +117,7 @@ def test_a_weaker_sandbox_is_not_proved(how, monkeypatch):
         bound = os.path.normpath(path.format(folder=folders[0]))
         whole = command(root, chapter)
         parents = [str(one) for one in reversed(Path(bound).parents)][1:]
-        opened = [part for one in parents for part in ("--perms", "755", "--dir", one)]
+        opened = [part for parent in parents for part in ("--perms", "755", "--dir", parent)]
         # before the last, which closes the root
         return [*whole[:-4], *opened, option, bound, bound, *whole[-4:]]
 
@@ -190,7 +190,11 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
     "machine",
-    [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in TIERS if TIERS[one]],
+    [
+        pytest.param(tier, marks=[pytest.mark.slow] * (tier in SLOW))
+        for tier in TIERS
+        if TIERS[tier]
+    ],
 )
 def test_no_attempt_from_inside_succeeds(machine):
     said = python(needed(machine), inside.__file__)
@@ -220,7 +224,7 @@ one.close()
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one]])
+@pytest.mark.parametrize("machine", [tier for tier in TIERS if TIERS[tier]])
 def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine, tmp_path):
     packages = tmp_path / "site-packages"
     install(packages)
@@ -234,7 +238,7 @@ def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine,
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one]])
+@pytest.mark.parametrize("machine", [tier for tier in TIERS if TIERS[tier]])
 def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path):
     places = [tmp_path / "checkout", tmp_path / "site-packages", tmp_path / "another checkout"]
     for place in places:

@@ -93,10 +93,12 @@ def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
             super().__init__(*args, **kwargs)
 
     monkeypatch.setattr(submissions.zipfile, "ZipFile", Opened)
-    notebooks = [one for one in handed_in([path]) if isinstance(one, Submission)]
+    notebooks = [
+        submission for submission in handed_in([path]) if isinstance(submission, Submission)
+    ]
     assert len(notebooks) == 5 and len(opened) == 1
     # where there are weights, they are a second file
-    assert [one.handed_in()[1] for one in notebooks] == [b"", b"weights", b"", b"", b""]
+    assert [notebook.handed_in()[1] for notebook in notebooks] == [b"", b"weights", b"", b"", b""]
     assert len(opened) == 1 + 5 + 1
 
 
@@ -130,7 +132,7 @@ def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
     )
     turns = ["adam.zip/0", "zoe/1", "adam.zip/1", "zoe/2", "adam.zip/2"]
     assert seen == [f"{name}.ipynb" for name in turns], done.output
-    rows = {one["file"]: one for one in json.loads((tmp_path / "out.json").read_text())}
+    rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
     assert done.exit_code == 2 and len(rows) == 7
     for name in ("adam.zip/3.ipynb", "adam.zip/4.ipynb"):
         assert "the first 3 notebooks of a student" in rows[name]["problem"]
@@ -149,7 +151,7 @@ def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass)
     long = SOLVED | {name: f"{SOLVED[name]}\n# {'x' * LONGEST}"}
     report = grade(written(tmp_path, notebook_with(long)), seed=1)
     assert statuses(report) == dict.fromkeys(NAMES, "passed") | {name: "error"}
-    (one,) = (one for one in report.exercises if one.name == name)
+    (one,) = (result for result in report.exercises if result.name == name)
     assert "characters, more than 100,000" in one.hint and report.graded
     assert len(report.as_text()) < LONGEST
 

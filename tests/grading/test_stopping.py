@@ -24,9 +24,9 @@ def working(pid: int) -> int:
     """How many judges below a process have started what runs an answer."""
     parents = {}
     with contextlib.suppress(psutil.Error):
-        for one in psutil.Process(pid).children(recursive=True):
-            if "bootstrap" in " ".join(one.cmdline()):
-                parents[one.pid] = one.ppid()
+        for child in psutil.Process(pid).children(recursive=True):
+            if "bootstrap" in " ".join(child.cmdline()):
+                parents[child.pid] = child.ppid()
     return len({*parents.values()} - parents.keys())
 
 
@@ -71,7 +71,7 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
         finally:
             process.kill()
     assert process.returncode == 130 and b"stopped: 1 of 5" in said, said
-    assert [one["file"] for one in json.loads(out.read_text())] == ["0.ipynb"]
+    assert [report["file"] for report in json.loads(out.read_text())] == ["0.ipynb"]
     assert outlive(below) == []
 
 

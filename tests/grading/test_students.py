@@ -159,7 +159,10 @@ def test_a_name_means_those_with_that_key_then_that_name_then_that_cell():
             Student("8", "jane", row={"email": "j@x.edu"}),
         ]
     )
-    called = {name: [one.key for one in people.called(name)] for name in ("12", " JANE", "J@x.edu")}
+    called = {
+        name: [student.key for student in people.called(name)]
+        for name in ("12", " JANE", "J@x.edu")
+    }
     assert called == {"12": ["12"], " JANE": ["7", "8"], "J@x.edu": ["8"]}
     assert people.called("") == [] == people.called("nobody")
 
@@ -269,7 +272,7 @@ def test_two_accounts_of_a_platform_are_two_students_of_one_name(platform):
         assert [*found.values()] == [True, False]
     else:
         assert not any(found.values())
-        jane = next(one for one in room.missing if one.key == "Jane Doe")
+        jane = next(student for student in room.missing if student.key == "Jane Doe")
         assert room.unsure() == {
             jane: "perhaps nothing was handed in: is it theirs, what 1 or 2 has?"
         }
@@ -334,7 +337,7 @@ def test_a_class_a_folder_higher_is_known_by_the_roster_and_else_it_is_said(what
     roster = [{"login": "alice"}, {"login": "bob"}, {"login": "nora"}]
     room = met([*files, "README.md"], roster)
     assert {("alice", True), ("bob", True)} <= {*rows_of(room)}
-    assert [one.key for one in room.missing] == ["nora"]
+    assert [student.key for student in room.missing] == ["nora"]
     if what != "two levels":
         assert "1 folders or zips are taken for one student's each" in lines(files)
     # beside another student's, it is one's own
@@ -373,7 +376,7 @@ NAMES = ["li.wang", "li.wang.ipynb", "li.wang (1).ipynb", "li.wang.ipynb.json", 
 def test_the_roster_knows_a_student_by_a_name_with_what_was_added(name):
     room = met([name, "other.ipynb"], [{"login": "li.wang"}, {"login": "li"}])
     assert room.owners[name].row == {"login": "li.wang"}
-    assert [one.key for one in room.missing] == ["li"]
+    assert [student.key for student in room.missing] == ["li"]
 
 
 def test_a_file_without_an_ending_or_with_a_rare_one_is_nobody_else_s():

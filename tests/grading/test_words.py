@@ -59,7 +59,7 @@ def test_no_character_breaks_the_junit_of_a_class(character):
     one = Result("x", "X", 1, "wrong", f"a{character}b", f"c{character}d")
     broken = Report("y", problem=f"e{character}f")
     root = ElementTree.fromstring(junit([("k", Report("a", exercises=[one])), ("l", broken)]))
-    faults = [(one.get("message"), one.text) for one in root.findall(".//testcase/*")]
+    faults = [(element.get("message"), element.text) for element in root.findall(".//testcase/*")]
     assert faults == [("ab", "cd"), ("ef", None)]
 
 
@@ -112,7 +112,7 @@ def spoken(tmp_path_factory, grading):
     }
     notebook = written(tmp_path_factory.mktemp("spoken"), notebook_with(answers))
     report = grade(notebook, seed=7, timeout=SECONDS)
-    return {placed[one.name]: one for one in report.exercises if one.name in placed}
+    return {placed[result.name]: result for result in report.exercises if result.name in placed}
 
 
 @pytest.mark.parametrize("who", SPEAKERS)
@@ -169,7 +169,7 @@ def test_what_is_said_and_every_cell_has_an_end(tmp_path, all_pass):
         assert all(len(cell) <= most for row in rows(path) for cell in row.values()), path
     (page,) = (tmp_path / "grades/feedback").iterdir()
     (report,) = (Report.read(path) for path in (tmp_path / "grades/reports").iterdir())
-    (one,) = (one for one in report.exercises if one.name == "prefix_mask")
+    (one,) = (result for result in report.exercises if result.name == "prefix_mask")
     assert one.note.startswith("taken from other cells") and len(one.note) <= LONGEST
     assert MOST_CODE < len(one.answer)
     assert f"it has {len(one.answer):,} characters" in page.read_text("utf-8")
@@ -185,9 +185,9 @@ def doubted(tmp_path, all_pass, monkeypatch) -> Path:
 
     def judged(report, *rest):
         classes.judged(report, *rest)
-        for one in report.exercises:
-            if "# a thread" in one.answer:
-                one.unproven = WHY
+        for result in report.exercises:
+            if "# a thread" in result.answer:
+                result.unproven = WHY
         return report
 
     monkeypatch.setattr("judge.grading.grade.judged", judged)
@@ -202,13 +202,13 @@ def test_what_is_not_proven_stands_wherever_a_teacher_looks(doubted):
     out, first = doubted / "grades", NAMES[0]
     said = graded(doubted, "--out", str(out)).output
     assert "not proven: 3 of the answers that passed: see overview.html" in said
-    book = {one["student"]: one["remarks"] for one in rows(out / "gradebook.csv")}
+    book = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
     assert book == {
         "4711": f"1 not proven: {first}",
         "12": f"2 not proven: {first}, {NAMES[1]}",
         "13": "",
     }
-    matrix = {one["exercise"]: one for one in rows(out / "matrix.csv")}
+    matrix = {row["exercise"]: row for row in rows(out / "matrix.csv")}
     assert [matrix[first][who] for who in ("4711", "12", "13")] == [
         "passed, not proven", "passed, not proven", "passed",
     ]  # fmt: skip
@@ -218,7 +218,7 @@ def test_what_is_not_proven_stands_wherever_a_teacher_looks(doubted):
         page, _, place = str(link["href"]).partition("#")
         answer = BeautifulSoup((out / page).read_text("utf-8"), "html.parser").find(id=place)
         assert answer and "passed, not proven" in answer.get_text()
-    (rick,) = (one for one in rows(out / "moodle-dot_product.csv") if "2 not" in str(one.values()))
+    (rick,) = (row for row in rows(out / "moodle-dot_product.csv") if "2 not" in str(row.values()))
     assert rick["Feedback comments"].count(WHY) == 2
 
 
@@ -229,7 +229,7 @@ def test_points_by_hand_settle_what_is_not_proven(doubted):
     (out / "overrides.csv").write_text("\n".join(["student,exercise,points,comment", *lines]))
     said = graded(doubted, "--out", str(out)).output
     assert "not proven: 1 of the answers" in said
-    book = {one["student"]: one["remarks"] for one in rows(out / "gradebook.csv")}
+    book = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
     assert book["12"] == "" and book["4711"] == f"1 not proven: {NAMES[0]}"
 
 

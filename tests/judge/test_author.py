@@ -430,4 +430,4 @@ def test_the_page_for_authors_has_a_row_for_all_that_may_be_said(kind):
     cells = {line.split("|")[1] for line in table.partition("\n\n")[0].splitlines()[1:]}
     named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     of_the_text = {*CARD, "aims", "task", "module"} if kind is Exercise else set()
-    assert named == {one.name for one in fields(kind) if one.init} - FILLED - of_the_text
+    assert named == {field.name for field in fields(kind) if field.init} - FILLED - of_the_text

@@ -156,10 +156,10 @@ def test_weights_are_found_beside_a_notebook_in_a_folder_and_in_a_zip(tmp_path):
     (tmp_path / "carl.safetensors").write_text("own")
     (tmp_path / "dora.ipynb").write_text("{}")
     found = {
-        one.name: weights and weights.read()
-        for one in handed_in([tmp_path])
-        if isinstance(one, Submission)
-        for weights in [one.weights()]
+        submission.name: weights and weights.read()
+        for submission in handed_in([tmp_path])
+        if isinstance(submission, Submission)
+        for weights in [submission.weights()]
     }
     assert found == {
         "carl.ipynb": b"own",
@@ -174,7 +174,7 @@ def test_the_model_as_it_was_given_is_an_attempt_if_it_comes_trained(weights, st
     given = graft(exercise_files()["tasks"].read_bytes())
     given.weights = weights
     prepare(begun := Report("tasks.ipynb"), given)
-    statuses = {one.name: one.status for one in begun.exercises}
+    statuses = {result.name: result.status for result in begun.exercises}
     assert statuses.pop(ONE.name) == status
     assert set(statuses.values()) == {"not attempted"}
 
@@ -195,6 +195,6 @@ def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path, grad
     save_file(own(), tmp_path / "anna.safetensors")
     for name, wanted in {"anna": "passed", "bert": "not attempted"}.items():
         report = grade(tmp_path / f"{name}.ipynb", seed=1)
-        (result,) = (one for one in report.exercises if one.name == ONE.name)
+        (result,) = (result for result in report.exercises if result.name == ONE.name)
         assert result.status == wanted
         assert ("of 300 names are right" in result.evidence) == (wanted == "passed")

@@ -145,7 +145,7 @@ WARM_UPS = [one for slug in chapters() for one in exercises(slug).values() if on
 
 
 def test_what_the_package_answers_under_another_name_is_called_a_warm_up():
-    unnamed = copied().keys() - {one.name for one in WARM_UPS}
+    unnamed = copied().keys() - {exercise.name for exercise in WARM_UPS}
     assert not unnamed, f"ask for what is not shown, or call it a warm-up: {copied()}"
 
 

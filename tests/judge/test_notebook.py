@@ -292,7 +292,7 @@ def test_status_names_what_is_solved_in_one_line(capsys, monkeypatch):
 
 
 def sum_of_points():
-    return sum(one.points for one in exercises("dot_product").values())
+    return sum(exercise.points for exercise in exercises("dot_product").values())
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_status_shows_the_path(capsys, monkeypatch):
     status("tasks")
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line[0] != " "][:3] == [
-        f"{name}: {sum(one.minutes for one in members)} minutes"
+        f"{name}: {sum(member.minutes for member in members)} minutes"
         for name, members in groups("tasks").items()
     ]
     names = [line.split()[1] for line in lines if line[0] == " "]
@@ -82,7 +82,7 @@ def test_status_shows_the_path(capsys, monkeypatch):
 
 
 def test_the_table_of_a_chapter_says_how_many_carry_it(monkeypatch):
-    minutes = sum(one.minutes for one in groups("efficient")[CARRY])
+    minutes = sum(group.minutes for group in groups("efficient")[CARRY])
     said = f"{Cards('efficient')}".split("\n")[-1]
     assert said == f"The first two carry the chapter, in about {minutes} minutes."
     monkeypatch.setattr("attncourse.course.cards.groups", lambda _: {"": []})

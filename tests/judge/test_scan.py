@@ -199,10 +199,10 @@ def test_another_way_to_open_or_to_look_may_hide_something(code):
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_no_right_answer_names_what_may_hide_a_call(chapter):
-    for one in exercises(chapter).values():
-        for answer in one.valid_answers:
+    for exercise in exercises(chapter).values():
+        for answer in exercise.valid_answers:
             # it may call the page's own function, which a bank's answer imports
             source = source_of(answer).replace("attncourse.", "")
             reached = Reached([source], answer.__name__)
             said = around(reached), forbidden_in(reached, COURSE.solved_by)
-            assert said == ("", ""), f"{one.name}: {source}"
+            assert said == ("", ""), f"{exercise.name}: {source}"

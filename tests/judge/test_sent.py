@@ -18,11 +18,11 @@ def imports(text: str) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {one.name for one in node.names}
+            found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add("." * node.level + node.module)
         elif isinstance(node, ast.ImportFrom):
-            found |= {f".{one.name}" for one in node.names}
+            found |= {f".{name.name}" for name in node.names}
     return found
 
 
@@ -40,7 +40,7 @@ def test_each_thing_that_is_compared_has_two_halves_of_one_name():
 
 
 def test_the_lines_of_what_is_sent_are_not_the_learner_s():
-    assert {one.rpartition(".")[2] for one in OURS} == DRIVER.keys()
+    assert {our.rpartition(".")[2] for our in OURS} == DRIVER.keys()
 
 
 def test_nothing_that_decides_is_sent():

@@ -70,7 +70,7 @@ LOOPS = {
 def seen(function, *args, forbidden=(SDPA,)):
     """What the driver says of one call, in which all is counted."""
     request = {
-        "name": "answer", "args": [encode(one) for one in args], "kwargs": {}, "weights": {},
+        "name": "answer", "args": [*map(encode, args)], "kwargs": {}, "weights": {},
         "build": None, "before": None, "training": False, "by_columns": False, "cotangents": None,
         "watch": "everything", "counted": True, "forbidden": list(forbidden), "max_steps": 1_000,
         "device": "cpu",

@@ -35,7 +35,7 @@ def read_notebook(folder: str, slug: str):
 
 def cell_text(cell) -> str:
     """The text outputs of a cell."""
-    return "".join(one.get("text") or one.data["text/plain"] for one in cell.outputs)
+    return "".join(output.get("text") or output.data["text/plain"] for output in cell.outputs)
 
 
 def outputs(notebook) -> list:
@@ -46,7 +46,7 @@ def outputs(notebook) -> list:
 def run_notebook(lab, notebook):
     """Run a notebook, assert no errors and visible pictures, and return it."""
     ran = lab.run(notebook)
-    assert [one for one in outputs(ran) if one.output_type == "error"] == []
+    assert [output for output in outputs(ran) if output.output_type == "error"] == []
     drawings = sum(cell.source.startswith("<img ") for cell in notebook.cells)
     assert lab.page.evaluate(PICTURES) == [True] * drawings
     return ran
@@ -89,7 +89,7 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
 def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(slug, lab):
     ran = run_notebook(lab, read_notebook("chapters", slug))
     chosen, written = (lab.page.locator(kind).all() for kind in (CHOOSES, WRITES))
-    html = ["".join(one.get("data", {}).get("text/html", "")) for one in outputs(ran)]
+    html = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs(ran)]
     assert len(chosen + written) == sum("attncourse-figure" in one for one in html)
     assert all(map(responds_to_key, chosen)) and all(map(responds_to_text, written))
 

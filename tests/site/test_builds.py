@@ -163,7 +163,7 @@ def test_displayed_formulas_have_names_the_focus_and_one_number(fork_pages):
 
 def test_brackets_and_commas_stay_with_their_formula(fork_pages):
     page = fork_pages["chapters/one.html"]
-    assert [one.text for one in page.select(".joined")] == ["(n,", "dk),"]
+    assert [element.text for element in page.select(".joined")] == ["(n,", "dk),"]
     paragraph = page.find("span", class_="joined").parent
     assert paragraph.text == "In a sentence (n, dk), and m words."
 
@@ -171,7 +171,7 @@ def test_brackets_and_commas_stay_with_their_formula(fork_pages):
 @pytest.mark.parametrize(("name", "block"), FAULTS)
 def test_a_fault_stops_the_build_at_its_line(name, block, build_errors):
     line = TEXTS[name][: TEXTS[name].index(block)].count("\n") + 1
-    named = [one for one in build_errors.splitlines() if FAULTY[name][block] in one]
+    named = [line for line in build_errors.splitlines() if FAULTY[name][block] in line]
     assert any(re.search(rf"{name}:{line}: (WARNING|ERROR)", one) for one in named), (
         named or build_errors
     )

@@ -16,7 +16,7 @@ from fontTools.ttLib import TTFont
 from attncourse.course import exercises
 from attncourse.course.claim import claims
 from attncourse.course.question import questions
-from attncourse.course.quiz import asked
+from attncourse.course.quiz import chosen_questions
 from tests import ROOT
 from tests.test_layout import slugs
 from tools.extensions.page_head import duration
@@ -113,7 +113,7 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
     titles, told = set(), set()
     for name, page in pages.items():
         assert page.html["lang"] == "en", name
-        (heading,) = (one.text.removesuffix("#") for one in page.select("h1"))
+        (heading,) = (element.text.removesuffix("#") for element in page.select("h1"))
         course = "Self-attention, measured"
         ours = course if name == "index.html" else f"{heading} — {course}"
         assert page.title.text == ours and ours not in titles, name
@@ -123,10 +123,10 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
         assert page.select_one("#pst-skip-link a[href='#main-content']"), name
         assert page.select_one("main#main-content"), name
         assert "BSD-3-Clause" in page.select_one("footer .copyright").text, name
-        ids = [one["id"] for one in page.select("[id]")]
+        ids = [element["id"] for element in page.select("[id]")]
         assert len(set(ids)) == len(ids), f"{name}: {[one for one in ids if ids.count(one) > 1]}"
-        boxes = [" ".join(one.text.split()) for one in page.select("article summary")]
-        assert [one for one in boxes if VAGUE_LABEL.fullmatch(one)] == [], name
+        boxes = [" ".join(element.text.split()) for element in page.select("article summary")]
+        assert [box for box in boxes if VAGUE_LABEL.fullmatch(box)] == [], name
         if name == "404.html":
             assert page.select_one("meta[name=robots]")["content"] == "noindex"
             # it is shown at any depth
@@ -163,7 +163,7 @@ def test_every_page_has_one_link_that_reports_an_error_with_its_address_and_the_
 
 def test_the_site_map_has_every_page_with_a_text(site, names):
     places = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
-    mapped = {one.text.removeprefix(HOME) or "index.html" for one in places}
+    mapped = {place.text.removeprefix(HOME) or "index.html" for place in places}
     assert mapped == {*names} - GENERATED
 
 
@@ -182,7 +182,9 @@ def test_a_function_and_its_section_lead_to_each_other(pages):
 
 
 def test_a_claim_holds_its_box_has_no_code_its_entry_leads_to_its_section_and_back(pages):
-    entries = {one["id"]: one for one in pages["reference/claims.html"].select(".listed-claim")}
+    entries = {
+        element["id"]: element for element in pages["reference/claims.html"].select(".listed-claim")
+    }
     assert list(entries) == [one.id for slug in CHAPTERS for one in claims(slug)]
     for name, entry in entries.items():
         assert entry.strong.text == "Holds.", entry.text
@@ -244,8 +246,8 @@ def test_apostrophes_in_the_text_are_curly(pages):
     for name, page in pages.items():
         article = BeautifulSoup(str(page.select_one("article")), "html.parser")
         # the model of a figure writes as its texts do, and VS Code calls a command so
-        for one in article.select("pre, code, math, svg, .attncourse-figure, .sig, .to-run em"):
-            one.decompose()
+        for element in article.select("pre, code, math, svg, .attncourse-figure, .sig, .to-run em"):
+            element.decompose()
         assert re.findall(r".*[a-z]{2}'[ a-z].*", article.get_text()) == [], name
 
 
@@ -253,7 +255,7 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
     page, names = pages[EXERCISES], list(exercises("dot_product"))
     boxes = [" ".join(box.text.split()) for box in page.select(".exercise .admonition-title")]
     assert boxes == [f"Exercise 1.{number} ({name})" for number, name in enumerate(names, 1)]
-    folded = [one.text for one in page.select("summary")]
+    folded = [element.text for element in page.select("summary")]
     for name in names:
         starts = [f"Hint {level} for {name}: " for level in (1, 2, 3)]
         for start in [*starts, f"Worked solution of {name}"]:
@@ -313,15 +315,17 @@ def test_code_in_a_hint_is_shown_as_code(pages):
         if one.text.startswith("Hint ")
     ]
     assert len(hints) == 3 * sum(len(exercises(slug)) for slug in CHAPTERS)
-    assert not [one.text for one in hints if "`" in one.text]
-    assert sum(bool(one.select("p code")) for one in hints) > 20
+    assert not [hint.text for hint in hints if "`" in hint.text]
+    assert sum(bool(hint.select("p code")) for hint in hints) > 20
 
 
 def test_a_week_s_commands_are_of_what_it_sets_and_reads(pages):
     weeks = pages["reference/schedules.html"].select("article ol > li")
     for week in weeks:
-        grade, *quiz = (one.text for one in week.select("details pre"))
-        solve, *_ = (one for one in week.select("ul > li") if one.text.startswith("Solve"))
+        grade, *quiz = (element.text for element in week.select("details pre"))
+        solve, *_ = (
+            element for element in week.select("ul > li") if element.text.startswith("Solve")
+        )
         counted = re.findall(r"--exercise (\S+)", grade)
         assert counted == [link.text for link in solve.select("a")]
         parse_pages = [
@@ -330,12 +334,12 @@ def test_a_week_s_commands_are_of_what_it_sets_and_reads(pages):
         for command in quiz:
             names = re.findall(r"--questions (\S+)", command)
             assert {f"{name.split('.')[0]}.html" for name in names} == {
-                one for one in parse_pages if "#" not in one
+                page for page in parse_pages if "#" not in page
             }
-            assert {one.id for one in asked([], names)} == {*names}
+            assert {question.id for question in chosen_questions([], names)} == {*names}
         assert bool(quiz) == bool(parse_pages)
     # in a chapter that is read as far as its path, what comes later is not asked
-    (path,) = (one for one in weeks if "A language model of English to the end" in one.text)
+    (path,) = (week for week in weeks if "A language model of English to the end" in week.text)
     assert "language_model.perplexity_of_a_text" in path.text and len(weeks) == 16
     assert path.text.count("--questions") < len(questions("language_model"))
 
@@ -358,7 +362,7 @@ def test_a_notebook_has_the_numbers_and_the_links_of_its_page(pages, slug):
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     text = "\n".join(cells)
     for shown, written in NUMBERED.items():
-        on_page = [one.get_text().strip(" ()#") for one in page.select(shown)]
+        on_page = [element.get_text().strip(" ()#") for element in page.select(shown)]
         assert sorted(on_page) == sorted(re.findall(written, text, re.MULTILINE)), shown
     for reference in page.select(".std-numref, a[href*='#equation-']:not(.headerlink)"):
         assert reference.get_text() in text

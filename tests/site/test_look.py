@@ -83,7 +83,7 @@ def test_headings_and_names_of_claims_step_down_and_no_icon_is_larger_than_anoth
     assert len({css_number(tab, f"article {one}", "fontWeight") for one in ("h1", "h2", "h3")}) == 1
     assert css_number(tab, ".claim a code") < css_number(tab, "article p")
     icons = tab.locator(".bd-header-article .btn > :is(i, span)").filter(visible=True)
-    assert len({one.evaluate(STYLE, "fontSize") for one in icons.all()}) == 1
+    assert len({icon.evaluate(STYLE, "fontSize") for icon in icons.all()}) == 1
 
 
 def test_above_a_box_is_as_much_room_as_below(tab, address):
@@ -218,7 +218,7 @@ def test_a_chapter_begins_with_its_question_and_its_imports_are_folded(tab, addr
     expect(tab.locator("article section > *").nth(1)).to_contain_text("?")
     box = ".admonition-in-this-chapter"
     parts = ("article h1", box, f"{box} p:not([class])")
-    heading, frame, words = (tab.locator(one).first.bounding_box()["x"] for one in parts)
+    heading, frame, words = (tab.locator(part).first.bounding_box()["x"] for part in parts)
     assert heading == frame and words - frame < 50
     expect(tab.get_by_text("Show the imports", exact=True)).to_be_visible()
     first = tab.locator("article section section h2").first

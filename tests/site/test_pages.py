@@ -115,7 +115,9 @@ def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
         for size in OTHER_PHONES:
             tab.set_viewport_size(size)
             # the theme lets keys reach what scrolls now, but not at once
-            faults[page] += [one for one in width_faults(tab) if one.rule != "scrolls-out-of-reach"]
+            faults[page] += [
+                fault for fault in width_faults(tab) if fault.rule != "scrolls-out-of-reach"
+            ]
         tab.set_viewport_size(DESK)
         faults[page] += [
             *weight_faults(tab, page, site, home),
@@ -153,7 +155,7 @@ BROKEN = '<p style="width: {}em; overflow-wrap: anywhere">hundred and twenty-sev
 def test_a_fault_of_a_figure_is_found(drawing, rule, tab):
     other = FIGURE.format(style=".attncourse-figure i { color: red }", drawing="")
     tab.set_content(FIGURE.format(style="", drawing=drawing) + other + CAPTION)
-    assert {one.rule for one in figure_faults(tab)} == ({rule} if rule else set())
+    assert {fault.rule for fault in figure_faults(tab)} == ({rule} if rule else set())
 
 
 @pytest.mark.slow

@@ -37,9 +37,9 @@ def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, addr
     assert answer(box, str(mistakes[0][0])) == "mistake"
     assert said.inner_html() == known["says"][0] and not steps.first.is_visible()
     assert answer(box, "77") == "unknown" and said.inner_html() == known["check"]
-    assert [one.is_visible() for one in steps.all()] == [True, False, False]
+    assert [step.is_visible() for step in steps.all()] == [True, False, False]
     box.get_by_role("button", name="Next step").click()
-    assert [one.is_visible() for one in steps.all()] == [True, True, False]
+    assert [step.is_visible() for step in steps.all()] == [True, True, False]
     # what helped stays while another answer is typed, and "Right." does not
     box.get_by_role("textbox").fill("8")
     assert said.inner_html() == known["check"]

@@ -50,8 +50,8 @@ def test_each_field_that_the_link_fills_in_is_one_of_the_form():
     fields = {one["id"]: one for one in form["body"]}
     assert ["address", "section", "version", "error"] == list(fields)
     # GitHub fills in a text, and no list
-    assert {one["type"] for one in fields.values()} == {"input", "textarea"}
-    needed = [name for name, one in fields.items() if one.get("validations")]
+    assert {field["type"] for field in fields.values()} == {"input", "textarea"}
+    needed = [name for name, field in fields.items() if field.get("validations")]
     assert needed == ["address", "error"]
 
 

@@ -126,7 +126,9 @@ def cell_texts(cells) -> dict[str, str]:
     A claim measures the package.
     """
     texts = {
-        cell.source: "".join(one.get("text") or one.data["text/plain"] for one in cell.outputs)
+        cell.source: "".join(
+            output.get("text") or output.data["text/plain"] for output in cell.outputs
+        )
         for cell in cells
         if ".measure()" not in cell.source
     }

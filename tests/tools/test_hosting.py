@@ -72,7 +72,7 @@ def test_only_the_job_that_publishes_a_release_may_write_and_it_runs_nothing_of_
 @pytest.mark.parametrize("tag", ["v" + attncourse.__version__, attncourse.__version__, "v9.9"])
 def test_a_tag_that_is_not_the_version_ends_the_release_and_both_are_named(tag):
     (step,) = (
-        one for one in RELEASE["build"]["steps"] if one.get("name") == "the tag is the version"
+        step for step in RELEASE["build"]["steps"] if step.get("name") == "the tag is the version"
     )
     # as GitHub runs it
     command = ["bash", "-e", "-c", step["run"]]

@@ -103,6 +103,6 @@ def test_a_bare_machine_has_every_program_but_the_sandbox_and_the_browsers(tmp_p
     path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
     assert run_make(tmp_path, "bare", PATH=path).returncode == 0
     bare = tmp_path / ".venv/bare"
-    assert {"git", "first", "second", "sh"} <= {one.name for one in bare.iterdir()}
+    assert {"git", "first", "second", "sh"} <= {path.name for path in bare.iterdir()}
     assert (bare / "git").readlink() == folders[0] / "git"
     assert not any((bare / name).is_symlink() for name in lacking)

@@ -65,7 +65,9 @@ def test_a_drawing_is_a_picture_within_a_cell_of_its_own_with_its_words_and_capt
 
 def test_no_notebook_shows_a_picture_that_lies_elsewhere():
     for path in [*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")]:
-        texts = [one.source for one in nbformat.read(path, 4).cells if one.cell_type == "markdown"]
+        texts = [
+            cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"
+        ]
         assert not re.search(r"!\[|<img(?![^>]* src=\"data:)", "\n".join(texts)), path
 
 

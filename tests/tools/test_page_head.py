@@ -35,7 +35,7 @@ def section(name: str, *paragraphs: str) -> nodes.section:
     return nodes.section(
         "",
         nodes.title("", name),
-        *(nodes.paragraph("", one) for one in paragraphs),
+        *(nodes.paragraph("", paragraph) for paragraph in paragraphs),
         ids=[name.lower()],
     )
 

@@ -118,14 +118,14 @@ def bound(book) -> BeautifulSoup:
 
 def require_links_and_ids(page: BeautifulSoup) -> None:
     """Assert that ids are unique and that all references resolve."""
-    ids = [one["id"] for one in page.select("[id]")]
+    ids = [element["id"] for element in page.select("[id]")]
     assert len(ids) == len({*ids})
     used = [one[name] for name in ("href", "xlink:href") for one in page.find_all(**{name: True})]
     inner = [href.removeprefix("#") for href in used if href.startswith("#")]
-    clips = [one["clip-path"][5:-1] for one in page.select("[clip-path]")]
+    clips = [element["clip-path"][5:-1] for element in page.select("[clip-path]")]
     assert inner and {*inner, *clips} <= {*ids}
     # what is not in the book is on the web
-    links = [one["href"] for one in page.select("a") if not one["href"].startswith("#")]
+    links = [element["href"] for element in page.select("a") if not element["href"].startswith("#")]
     assert links and all(href.startswith("https://") for href in links)
 
 
@@ -177,11 +177,11 @@ def test_a_question_shows_what_is_chosen_from_and_its_answer_stands_at_the_end(b
     answers = bound.select_one("#answers")
     shown = [one.b.text for one in (add, order, choice)]
     assert shown == ["Question 1.1", "Question 1.2", "Question 1.3"]
-    assert [one.text for one in answers.select("h3")] == shown
+    assert [element.text for element in answers.select("h3")] == shown
     assert add.select_one(".space") and not add.select("form, details")
     assert order.select_one(".program").text == "def f(x):"
-    assert [one.text.strip() for one in order.select("li")] == ["return y", "y = x"]
-    assert [one.text.strip() for one in choice.select("ol.choice > li")] == ["x", "y"]
+    assert [element.text.strip() for element in order.select("li")] == ["return y", "y = x"]
+    assert [element.text.strip() for element in choice.select("ol.choice > li")] == ["x", "y"]
     assert "So the answer is 2." in answers.text and "So the answer is 2." not in add.text
     assert choice.select_one("a")["href"] == "#answers/chapters/one/question-choice"
     assert answers.h3.a["href"] == "#chapters/one/question-add"
@@ -230,7 +230,7 @@ def require_numbers(pdf: PdfReader, page: BeautifulSoup, count: int) -> None:
     begin = next(
         n for n, one in enumerate(pdf.pages) if re.search(entries[0], text_of_size(one, 11))
     )
-    listed = "".join(text_of_size(one, 9) for one in pdf.pages[1:begin])
+    listed = "".join(text_of_size(page, 9) for page in pdf.pages[1:begin])
     here, places = 0, []
     for entry in entries:
         found = re.compile(entry).search(listed, here)
@@ -250,7 +250,7 @@ def require_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
     """Assert that every link of the bound page is in the PDF and leads to a page or the web."""
     hrefs = {link["href"] for link in page.select("a")}
     known = {name[1:] for name in pdf.named_destinations}
-    notes = [note.get_object() for one in pdf.pages for note in one.get("/Annots", ())]
+    notes = [note.get_object() for page in pdf.pages for note in page.get("/Annots", ())]
     links = [note for note in notes if note["/Subtype"] == "/Link"]
     inner = {str(link["/Dest"])[1:] for link in links if "/Dest" in link}
     assert inner == {href[1:] for href in hrefs if href.startswith("#")} <= known
@@ -291,12 +291,12 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     page = BeautifulSoup(book_html(tmp_path, bind(tmp_path, HOME)), "html.parser")
     require_links_and_ids(page)
     named = {*re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())}
-    assert {one["id"] for one in page.select("article")} == named - {*EXCLUDED_PAGES} | {
+    assert {element["id"] for element in page.select("article")} == named - {*EXCLUDED_PAGES} | {
         *HELP_TITLES
     }
     # each figure that moves says so, and has what it shows without a script
     figures = page.select(".attncourse-figure")
-    assert len(figures) > 20 and all(one.select_one(".state") for one in figures)
+    assert len(figures) > 20 and all(figure.select_one(".state") for figure in figures)
     # each exercise has its sheet and its help, each question its answer
     exercises, questions = page.select(".exercise"), page.select(".question")
     assert len(exercises) == len(page.select(".exercise ~ div > .space")) > 90

@@ -105,7 +105,9 @@ def chapter_facts(app, slug: str, page: str) -> dict:
     """Title, times, questions and exercises of a chapter, with links relative to `page`."""
     exercises = app.env.metadata.get(f"exercises/{slug}", {}).get("exercises", {})
     doctree, link = app.env.get_doctree(f"chapters/{slug}"), app.builder.get_relative_uri
-    drawings = (one["drawing"] for one in doctree.findall(nodes.figure) if "drawing" in one)
+    drawings = (
+        element["drawing"] for element in doctree.findall(nodes.figure) if "drawing" in element
+    )
     return {
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
@@ -118,7 +120,7 @@ def chapter_facts(app, slug: str, page: str) -> dict:
         "questions": question_names(doctree),
         "exercises": exercises,
         "exercises_link": link(page, f"exercises/{slug}"),
-        "exercises_minutes": sum(one["minutes"] for one in exercises.values()),
+        "exercises_minutes": sum(exercise["minutes"] for exercise in exercises.values()),
     }
 
 

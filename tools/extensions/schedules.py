@@ -87,13 +87,13 @@ class WeekFacts:
     def untested_aims(self, reads: list[dict], names: list[str]) -> Iterator[str]:
         """The aims of the readings that no exercise of the week tests, as HTML."""
         tested = {aim for name in names for aim in aims_of(exercise(name))}
-        for one in reads:
-            slug = one["chapter"]["slug"]
+        for read in reads:
+            slug = read["chapter"]["slug"]
             page = page_of(slug)
-            questioned = {page.known[name]["aim"] for name in one["questions"]}
+            questioned = {page.known[name]["aim"] for name in read["questions"]}
             for aim, text in AIMS[slug].items():
                 # of a path, only the aims of its questions
-                if f"{slug}.{aim}" not in tested and (aim in questioned or not one["end"]):
+                if f"{slug}.{aim}" not in tested and (aim in questioned or not read["end"]):
                     yield page.line(ROLE.sub(role_text, text))
 
 

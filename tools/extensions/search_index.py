@@ -44,7 +44,7 @@ def page_parts(doctree: nodes.document) -> Iterator[tuple[str, list[str], str]]:
     for section in doctree.findall(nodes.section):
         anchor = "" if section.parent is doctree else section["ids"][0]
         # a heading right above another takes the prose below that
-        texts = (prose(*one[1:]) for one in section.findall(nodes.section))
+        texts = (prose(*element[1:]) for element in section.findall(nodes.section))
         yield anchor, [prose(section[0])], next(filter(None, texts), "")
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):

@@ -52,7 +52,7 @@ def one_word_waits_for_another(g):
     model, read = english.model("english", g.device), english.tokens(device=g.device)
     kept = english.costs_of_hiding(model, read)[:, english.token_index(english.TARGET)]
     words = english.CUE, english.CONTROL
-    promise, control = (kept[english.token_index(one)].item() for one in words)
+    promise, control = (kept[english.token_index(word)].item() for word in words)
     return Measured(
         {
             f"bits more for “{english.TARGET}”, without “{english.CUE}”": (promise, at_least(1)),
@@ -271,7 +271,7 @@ def gradients(g: torch.Generator, d: int, scaled: bool) -> Tensor:
     """The norm of the derivative of each row of weights with respect to its query, 1024 rows."""
     by_query = vmap(jacrev(lambda q, k: attention_weights(q[None], k)[0]), (0, None))
     rows = [by_query(q, k) for q, k in zip(*sample(g, d, scaled), strict=True)]
-    norms = torch.stack([torch.linalg.matrix_norm(one) for one in rows])
+    norms = torch.stack([torch.linalg.matrix_norm(row) for row in rows])
     # the unscaled query was multiplied by √d, and by the chain rule so is its derivative
     return norms if scaled else norms * d**0.5
 

@@ -48,8 +48,8 @@ def bits(
     device: torch.device | None = None,
 ) -> float:
     """Bits a character of these texts, which the model reads in the windows."""
-    batches = (one.to(device) for one in windows.batches(texts, 64))
-    return bits_per_character(model, batches, sum(len(one.text) for one in texts))
+    batches = (batch.to(device) for batch in windows.batches(texts, 64))
+    return bits_per_character(model, batches, sum(len(text.text) for text in texts))
 
 
 def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
@@ -62,7 +62,7 @@ def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
 def counted(order: int, texts: Sequence[Address], windows: Windower) -> BackOff:
     """An n-gram model of these texts."""
     model = BackOff(order, windows.vocabulary)
-    model.learn((row for one in texts for row in windows.rows(one)), first=2)
+    model.learn((row for text in texts for row in windows.rows(text)), first=2)
     return model
 
 
@@ -78,7 +78,7 @@ def whole_numbers(g: torch.Generator, count: int, *shape: int) -> Tensor:
 def tokens_come_back(g):
     points = [*range(0x20, 0xD800), *range(0xE000, 0x110000)]
     drawn = "".join(chr(points[i]) for i in whole_numbers(g, len(points), 2000).tolist())
-    texts, pairs = [*(one.text for one in excerpts()), drawn], stored_pairs()
+    texts, pairs = [*(excerpt.text for excerpt in excerpts()), drawn], stored_pairs()
     changed = sum(pairs.decode(pairs.encode(text)) != text for text in texts)
     characters = sum(map(len, texts[:-1])) / sum(len(pairs.encode(text)) for text in texts[:-1])
     return Measured(
@@ -193,8 +193,8 @@ def after(
 def the_decade_is_worth_bits(g):
     model = ours(g.device)
     moved = [
-        Address(one.year + (CENTURY if one.year < 1900 else -CENTURY), one.text)
-        for one in excerpts()
+        Address(excerpt.year + (CENTURY if excerpt.year < 1900 else -CENTURY), excerpt.text)
+        for excerpt in excerpts()
     ]
     right, wrong = (bits(model, texts, windower(), g.device) for texts in (excerpts(), moved))
     return Measured(

@@ -49,7 +49,8 @@ def next_tokens(device: torch.device | None = None) -> Tensor:
     return torch.stack(
         [
             torch.stack(
-                [english.next_probabilities(one, text, FOLLOWING, device) for one in models], dim=-1
+                [english.next_probabilities(model, text, FOLLOWING, device) for model in models],
+                dim=-1,
             )
             for text in ORDERS
         ]

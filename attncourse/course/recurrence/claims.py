@@ -61,7 +61,9 @@ def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
     other[:, 2] = read[:, 2].roll(1)
     changed = read[:, 2] != other[:, 2]
     models = (english.model_or_lstm(name, g.device) for name in names)
-    return [english.total_variation(one, read[changed], other[changed]).mean(0) for one in models]
+    return [
+        english.total_variation(model, read[changed], other[changed]).mean(0) for model in models
+    ]
 
 
 @claim(
@@ -88,7 +90,7 @@ def first_weights(g: torch.Generator, gates: int, d: int) -> Weights:
     rows = gates * d
     drawn = {"generator": g, "device": g.device, "dtype": torch.float64}
     shapes = (rows, d), (rows, d), (rows,), (rows,)
-    w_ih, w_hh, b_ih, b_hh = ((2 * torch.rand(one, **drawn) - 1) / d**0.5 for one in shapes)
+    w_ih, w_hh, b_ih, b_hh = ((2 * torch.rand(shape, **drawn) - 1) / d**0.5 for shape in shapes)
     return w_ih, w_hh, b_ih, b_hh
 
 
@@ -127,7 +129,7 @@ def both_equal_torch(g):
     measured = {}
     for name, make, gates in (("RNN", nn.RNN, 1), ("LSTM", nn.LSTM, 4)):
         weights = first_weights(g, gates, 6)
-        wanted = [x, *(one.requires_grad_() for one in weights)]
+        wanted = [x, *(weight.requires_grad_() for weight in weights)]
         with torch.device("meta"):
             layer = make(6, 6, batch_first=True)
         layer = layer.double().to_empty(device=g.device)
@@ -373,7 +375,7 @@ def clipping_keeps_the_direction(g):
     matrix, zero = 1.2 * torch.linalg.qr(normal64(g, d, d))[0], normal64(g, d) * 0
     weights = [one.clone().requires_grad_() for one in (normal64(g, d, d), matrix, zero, zero)]
     gradients = torch.autograd.grad(rnn(x, *weights)[-1] @ normal64(g, d), weights)
-    whole = torch.cat([one.flatten() for one in gradients])
+    whole = torch.cat([gradient.flatten() for gradient in gradients])
     measured = {"norm before": (whole.norm().item(), above(1000))}
     by_norm = "norm", clip_grad_norm_, at_most(1), about(1, 1e-9)
     by_entry = "entry", clip_grad_value_, above(1), below(0.99)
@@ -381,7 +383,7 @@ def clipping_keeps_the_direction(g):
         for one, gradient in zip(weights, gradients, strict=True):
             one.grad = gradient.clone()
         clip(weights, 1.0)
-        clipped = torch.cat([torch.as_tensor(one.grad).flatten() for one in weights])
+        clipped = torch.cat([torch.as_tensor(weight.grad).flatten() for weight in weights])
         measured[f"norm after, by {name}"] = (clipped.norm().item(), norm)
         measured[f"cosine, by {name}"] = (cosine_similarity(clipped, whole, 0).item(), cosine)
     return Measured(measured)

@@ -298,7 +298,7 @@ def same_as(times: int) -> str:
 
 
 def turned_by(x, times: int) -> tuple[int, ...]:
-    return tuple(round(one) for one in quarter_turns(x, times).tolist())
+    return tuple(round(turn) for turn in quarter_turns(x, times).tolist())
 
 
 def to_the_right(query, key, i, j):

@@ -144,7 +144,7 @@ def labels_may_need_a_neighbour(g):
     learned, tested = after_the_word_before(g, 400), after_the_word_before(g, 200)
     pairs = zip((learned.inputs[0], tested.inputs[0]), (learned.labels, tested.labels), strict=True)
     (words, labels), (asked, right) = ((x[:, 1:], y[:, 1:]) for x, y in pairs)
-    commonest = torch.stack([labels[words == one].mode().values for one in range(WORDS)])
+    commonest = torch.stack([labels[words == i].mode().values for i in range(WORDS)])
     found = {"each word's commonest label": (commonest[asked] == right).double().mean().item()}
     for name, attend in (("no positions", attention), ("relative positions", relative())):
         model = trained(

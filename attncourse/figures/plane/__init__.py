@@ -134,8 +134,8 @@ def queries_keys_svg(
         for (cx, cy), share in zip(map(svg_point, rows), weight.tolist(), strict=True)
     )
     keys = "".join(
-        f'<path data-show="key" class="key" d="{path_between(arrow, (0, 0), one)}"/>'
-        for one in rows
+        f'<path data-show="key" class="key" d="{path_between(arrow, (0, 0), row)}"/>'
+        for row in rows
     )
     projection_lines = '<path data-show="made" class="made" d=""/>' * (len(rows) + 1)
     handles = "".join(word_handle(word, axes, one) for word, one in zip(words, rows, strict=True))

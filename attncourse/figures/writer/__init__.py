@@ -194,11 +194,11 @@ def heads_html(script: Mapping, side: Choice) -> str:
         f'hidden><span data-show="reads">{one}</span></label>'
         for i, one in enumerate(side.options)
     )
-    roles = {tuple(one["head"]): one["role"] for one in script["roles"]}
+    roles = {tuple(role["head"]): role["role"] for role in script["roles"]}
     count = script["heads"]
     all_heads = [divmod(i, count) for i in range(len(script["opening"]["sides"][0]["looks"]) - 1)]
     count_others = len(all_heads) - len(roles)
-    ordered = [*roles, *(one for one in all_heads if one not in roles)]
+    ordered = [*roles, *(head for head in all_heads if head not in roles)]
     html_by_head = {
         one: head_row(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, ""))
         for one in ordered
@@ -207,7 +207,7 @@ def heads_html(script: Mapping, side: Choice) -> str:
     return (
         f'<div data-show="looked" aria-live="polite">{attention_summary(script["opening"])}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
-        f"</label>{''.join(html_by_head[one] for one in roles)}"
+        f"</label>{''.join(html_by_head[role] for role in roles)}"
         f"{details(f'{count_others} heads whose weights have no one target', others)}"
         f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "

@@ -22,7 +22,7 @@ def untrained(device: torch.device):
 
 def undated(model, texts, windows, device):
     """Every text as one of the same decade."""
-    return BITS(model, [page.Address(1900, one.text) for one in texts], windows, device)
+    return BITS(model, [page.Address(1900, text.text) for text in texts], windows, device)
 
 
 # each claim with a wrong part, or a wrong helper of the page, that it must notice

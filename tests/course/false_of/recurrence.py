@@ -24,7 +24,7 @@ def from_the_start(x, *weights):
 
 def gates_swapped(x, weights, state):
     """The reset gate decides what is kept."""
-    parts = (one.chunk(3) for one in weights)
+    parts = (weight.chunk(3) for weight in weights)
     return gru(x, [torch.cat([z, r, new]) for r, z, new in parts], state)
 
 

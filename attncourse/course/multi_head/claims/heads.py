@@ -161,7 +161,7 @@ def equals_torch(g):
         both = ours(x, context, hidden), as_torch(ours, x, context, hidden)
         # y is no part of self-attention
         each = [torch.autograd.grad(out, given, grad, materialize_grads=True) for out in both]
-        grads = [torch.cat([one.flatten() for one in parts]) for parts in each]
+        grads = [torch.cat([part.flatten() for part in parts]) for parts in each]
         outputs.append(relative_error(*both))
         gradients.append(relative_error(*grads))
     return Measured(

@@ -278,8 +278,8 @@ def feed_forward_holds_most_parameters(g):
     for kind, heads in [(kind, heads) for kind in shares for heads in (1, 8)]:
         with torch.device("meta"):
             block = kind(512, heads, 2048)
-        own = sum(one.numel() for one in block.feed_forward.part.parameters())
-        shares[kind].append(own / sum(one.numel() for one in block.parameters()))
+        own = sum(parameter.numel() for parameter in block.feed_forward.part.parameters())
+        shares[kind].append(own / sum(parameter.numel() for parameter in block.parameters()))
     return Measured(
         {
             "encoder block": (shares[EncoderBlock], about(2 / 3, 1e-3, "two thirds")),

@@ -220,7 +220,7 @@ def temperature_and_top_k(g):
     ways = {"sharp": {"temperature": 0.5}, "top 2": {"top_k": 2}, "plain": {}}
     for name, options in ways.items():
         shares[name] = sample(scores, g, **options).bincount(minlength=3) / len(scores)
-    odds = {name: (one[0] / one[1]).item() for name, one in shares.items()}
+    odds = {name: (share[0] / share[1]).item() for name, share in shares.items()}
     return Measured(
         {
             "odds, temperature 1": (odds["plain"], about(5 / 3, 0.1)),
