@@ -20,9 +20,9 @@ ADDED_BY = {
 }
 
 
-def lacks(what: str) -> str:
+def lacks(thing: str) -> str:
     """The reason to skip a test, with a hint how to add the missing thing."""
-    return f"needs {what}: {ADDED_BY[what]}"
+    return f"needs {thing}: {ADDED_BY[thing]}"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -17,7 +17,7 @@ from tests import ROOT
 SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")
 PAPER = (ROOT / "paper/paper.md").read_text("utf-8")
 TUTOR = (ROOT / "exercises/AGENTS.md").read_text("utf-8")
-EXERCISES = {name: one for slug in chapters() for name, one in exercises(slug).items()}
+EXERCISES = {name: exercise for slug in chapters() for name, exercise in exercises(slug).items()}
 # what the paper says there is, and how it is counted
 COUNTED = {
     r"(\d+) chapters": lambda: len(chapters()),
@@ -56,17 +56,19 @@ def test_what_a_page_needs_is_read_from_its_box():
 
 @pytest.mark.parametrize("plan", PLANS, ids=len)
 def test_a_schedule_reads_first_what_a_chapter_needs_and_sets_what_has_been_read(plan):
-    read, solved = [], []
+    reading, solved = [], []
     for week in plan:
-        read += week["reads"]
+        reading += week["reads"]
         for slug in week["reads"]:
-            assert {*required_chapters(slug)} <= {*read}, f"{week['title']} reads {slug} too early"
+            assert {*required_chapters(slug)} <= {*reading}, (
+                f"{week['title']} reads {slug} too early"
+            )
         for name in week["solve"]:
-            assert EXERCISES[name].chapter in read, f"{week['title']} sets {name} too early"
+            assert EXERCISES[name].chapter in reading, f"{week['title']} sets {name} too early"
         carrying = {name for slug in week.get("whole", []) for name in COURSE.listed(slug)[CARRY]}
         assert carrying <= {*week["solve"]}, f"{week['title']} leaves out what carries a chapter"
         solved += week["solve"]
-    assert len({*read}) == len(read) and len({*solved}) == len(solved)
+    assert len({*reading}) == len(reading) and len({*solved}) == len(solved)
 
 
 def test_the_schedules_are_of_six_weeks_and_of_ten_with_all_chapters_and_the_capstone():
@@ -77,41 +79,41 @@ def test_the_schedules_are_of_six_weeks_and_of_ten_with_all_chapters_and_the_cap
 
 
 def test_a_mistake_that_a_check_is_said_to_know_is_one_that_it_knows():
-    said = re.findall(r"^`(\w+)`\n: (.+)$", SCHEDULES, re.MULTILINE)
+    definitions = re.findall(r"^`(\w+)`\n: (.+)$", SCHEDULES, re.MULTILINE)
     unknown = [
         f"{name}: {hint}"
-        for name, hint in said
+        for name, hint in definitions
         if hint not in {mutant.hint for mutant in EXERCISES[name].own_mutants}
     ]
-    assert len({name for name, _ in said}) > 20 and unknown == []
+    assert len({name for name, _ in definitions}) > 20 and unknown == []
 
 
 @pytest.mark.parametrize("words", COUNTED)
 def test_a_number_in_the_paper_is_that_of_the_course(words):
-    (said,) = re.findall(words, PAPER)
-    number, counted = int(said.replace(",", "")), COUNTED[words]()
+    (printed,) = re.findall(words, PAPER)
+    number, count = int(printed.replace(",", "")), COUNTED[words]()
     if words.startswith("more"):
         # so that it still says something
-        assert number < counted <= 1.25 * number
+        assert number < count <= 1.25 * number
     else:
-        assert number == counted
+        assert number == count
 
 
 def test_the_paper_has_the_form_that_the_journal_asks_for():
     _, head, body = PAPER.split("---\n", 2)
-    said = yaml.safe_load(head)
+    metadata_ = yaml.safe_load(head)
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert [author["name"] for author in said["authors"]] == [
+    assert [author["name"] for author in metadata_["authors"]] == [
         author["name"] for author in cited["authors"]
     ]
-    assert said["title"] == cited["title"]
-    places = {affiliation["index"] for affiliation in said["affiliations"]}
-    assert {author["affiliation"] for author in said["authors"]} == places
+    assert metadata_["title"] == cited["title"]
+    places = {affiliation["index"] for affiliation in metadata_["affiliations"]}
+    assert {author["affiliation"] for author in metadata_["authors"]} == places
     headings = re.findall(r"^# (.+)$", body, re.MULTILINE)
     assert {"Summary", "Statement of need", "Experience of use"} < {*headings}
     assert headings[-1] == "References"
     assert len(body.split()) < 1_200
-    sources = parse_file(ROOT / "paper" / said["bibliography"]).entries
+    sources = parse_file(ROOT / "paper" / metadata_["bibliography"]).entries
     assert {*re.findall(r"\[@(\w+)\]", body)} == {*sources}
     assert all("doi" in source.fields for source in sources.values())
 

@@ -20,9 +20,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_every_drawing_has_a_picture_of_what_it_is_now_on_a_ground_of_its_own():
     assert pictures.stale() == {}, "`make release`"
-    taken = sorted((ROOT / pictures.PICTURES).iterdir())
-    assert [path.stem for path in taken] == [*MADE]
-    for path in taken:
+    pictures_there = sorted((ROOT / pictures.PICTURES).iterdir())
+    assert [path.stem for path in pictures_there] == [*MADE]
+    for path in pictures_there:
         with Image.open(path) as picture:
             # where a notebook is dark, black letters on nothing could not be read
             assert picture.convert("RGBA").getextrema()[3] == (255, 255), path
@@ -41,9 +41,11 @@ def test_a_picture_is_taken_anew_where_its_drawing_has_changed(tmp_path, monkeyp
 
 def test_every_drawing_is_shown_by_one_page_with_a_caption_and_a_name():
     pages = [path.read_text("utf-8") for path in sorted(ROOT.glob("*/*.md"))]
-    shown = [block for page in pages for block in parse(page, 1) if block.kind == "drawing"]
-    assert sorted(block.argument for block in shown) == [*MADE]
-    assert all(block.text and block.options["name"].startswith("fig-") for block in shown)
+    drawing_blocks = [
+        block for page in pages for block in parse(page, 1) if block.kind == "drawing"
+    ]
+    assert sorted(block.argument for block in drawing_blocks) == [*MADE]
+    assert all(block.text and block.options["name"].startswith("fig-") for block in drawing_blocks)
 
 
 def test_every_chapter_has_a_card_that_stays_on_its_sheet_and_a_new_one_needs_none():

@@ -76,8 +76,8 @@ def every_chapter_is_whole(root: Path) -> Iterator[str]:
             package = (root / path).with_suffix("") / "__init__.py"
             if not (root / path).is_file() and not package.is_file():
                 yield f"chapters/{slug} is in _toc.yml but {path} is missing: {remedy}"
-        for page, (shown, name) in LISTED.items():
-            if shown.format(slug) not in (root / page).read_text("utf-8"):
+        for page, (listed, name) in LISTED.items():
+            if listed.format(slug) not in (root / page).read_text("utf-8"):
                 yield f"{page} does not show chapter {slug}: add its {name} there"
 
 
@@ -117,21 +117,23 @@ def import_objection(path: tuple[str, ...], name: str, chapters: list[str]) -> s
             may = ", ".join(COMPUTING + DECORATORS)
             return f"a mechanism needs only {may}, its fast form and earlier mechanisms"
         case ("kernels", slug) if slug in chapters:
-            known = chapters[: chapters.index(slug)]
+            allowed = chapters[: chapters.index(slug)]
             why = "a fast form is compared with what its chapter teaches: it may not call that"
         case ("course", slug, "exercises", *_) if slug in chapters:
-            known = chapters[: chapters.index(slug)]
+            allowed = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
         case ("course", slug, *_) if slug in chapters:
-            known = chapters[: chapters.index(slug) + 1]
+            allowed = chapters[: chapters.index(slug) + 1]
             why = "a chapter has what it and earlier ones teach: move it to the later one"
         case ("judge", "grading", module) if module != "notebook" and is_within(name, "torch"):
             return "only the notebook's judge computes: move this to judge/grading/notebook.py"
         case _:
-            known = chapters if path in (KNOWS_ALL, ("__init__",)) else []
+            allowed = chapters if path in (KNOWS_ALL, ("__init__",)) else []
             why = "what helps every chapter knows no mechanism: take it as an argument"
-    later = [slug for slug in chapters if slug not in known]
-    modules = [f"attncourse.{one}" for slug in later for one in (slug, f"course.{slug}.claims")]
+    later = [slug for slug in chapters if slug not in allowed]
+    modules = [
+        f"attncourse.{module}" for slug in later for module in (slug, f"course.{slug}.claims")
+    ]
     return why if is_within(name, *modules) else ""
 
 
@@ -170,9 +172,9 @@ def the_course_stands_alone(root: Path) -> Iterator[str]:
         if b"\0" in content:
             continue
         for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
-            for pattern, what in FORBIDDEN_PATTERNS.items():
-                if found := re.search(pattern, line):
-                    yield f"{name}:{number} names {what}, {found[0]!r}: say it without"
+            for pattern, fault in FORBIDDEN_PATTERNS.items():
+                if match := re.search(pattern, line):
+                    yield f"{name}:{number} names {fault}, {match[0]!r}: say it without"
 
 
 RULES = [
@@ -219,5 +221,5 @@ def test_the_course_keeps_the_rule(rule):
     ],
 )
 def test_an_import_is_forbidden_for_a_reason(place, imported, why):
-    said = import_objection(tuple(place.split("/")), imported, ["first", "second"])
-    assert why in said and bool(why) == bool(said)
+    objection = import_objection(tuple(place.split("/")), imported, ["first", "second"])
+    assert why in objection and bool(why) == bool(objection)

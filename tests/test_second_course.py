@@ -79,7 +79,7 @@ class Machine:
         venv.create(folder / "own", symlinks=True)
         self.python = folder / "own/bin/python"
         (packages,) = (folder / "own/lib").glob("python*/site-packages")
-        libraries = [one for one in sys.path if one.endswith("site-packages")]
+        libraries = [folder for folder in sys.path if folder.endswith("site-packages")]
         (packages / "libraries.pth").write_text("\n".join(libraries))
         (packages / "sitecustomize.py").write_text(SITE)
         self.run("write_notebooks.py")
@@ -87,22 +87,22 @@ class Machine:
     def start(self, *command: str, **env: str) -> subprocess.Popen:
         """Start Python in the course's folder."""
         hidden = {"PYTHONPATH", "JUDGE_COURSE", "PYTEST_ADDOPTS"}
-        kept = {name: value for name, value in os.environ.items() if name not in hidden}
+        environment = {name: value for name, value in os.environ.items() if name not in hidden}
         return subprocess.Popen(
             [self.python, *command],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=kept | env | {"NOTED": str(self.noted), "COLUMNS": "200"},
+            env=environment | env | {"NOTED": str(self.noted), "COLUMNS": "200"},
         )
 
     def run(self, *command: str, code: int = 0, **env: str) -> str:
         """Run Python in the course's folder, assert its exit code, and return its output."""
-        one = self.start(*command, **env)
-        said, _ = one.communicate()
-        assert one.returncode == code, said
-        return said
+        process = self.start(*command, **env)
+        output, _ = process.communicate()
+        assert process.returncode == code, output
+        return output
 
     def roles(self) -> set[str]:
         """The programs that have run, none of which may have imported anything of ours."""
@@ -128,20 +128,20 @@ def machine(tmp_path_factory) -> Machine:
 def test_its_checkout_is_out_of_reach(machine):
     path = json.loads(machine.run("-c", "import json, sys; print(json.dumps(sys.path))"))
     assert not (machine.folder / "attncourse").exists()
-    assert ROOT not in [Path(one).resolve() for one in path[1:]]
+    assert ROOT not in [Path(folder).resolve() for folder in path[1:]]
 
 
 @pytest.mark.parametrize("chapter", RIGHT)
 def test_a_notebook_of_it_checks_its_answers(machine, chapter, tmp_path):
     machine.write_answers({chapter: RIGHT[chapter]}, tmp_path / "solved")
     untouched = machine.folder / f"notebooks/{chapter}.ipynb"
-    for page, code, said in (
+    for page, code, sentence in (
         (tmp_path / "solved" / untouched.name, 0, "3 passed"),
         (untouched, 1, "not attempted"),
     ):
         command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", str(page))
         # its kernel begins in the notebook's folder
-        assert said in machine.run(*command, code=code, PYTHONPATH=str(machine.folder))
+        assert sentence in machine.run(*command, code=code, PYTHONPATH=str(machine.folder))
 
 
 def test_nbgrader_s_cells_check_its_answers(machine, tmp_path):
@@ -160,16 +160,16 @@ def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
     for who, answer in (("ann", LOOKING), ("bob", WRONG), ("cleo", IN_PART)):
         answers = {"averages": answer, "layers": RIGHT["layers"]}
         machine.write_answers(answers, tmp_path / "class" / who)
-    given = ("grade", str(tmp_path / "class"), "--out", str(tmp_path / "grades"), *grading)
-    machine.run("-m", "signals", *given, "--partial", "--seed", "3", code=1)
+    command = ("grade", str(tmp_path / "class"), "--out", str(tmp_path / "grades"), *grading)
+    machine.run("-m", "signals", *command, "--partial", "--seed", "3", code=1)
     with open(tmp_path / "grades/gradebook.csv", newline="") as file:
         points = {(row["student"], row["chapter"]): row["points"] for row in csv.DictReader(file)}
     assert {points[who, "layers"] for who in ("ann", "bob", "cleo")} == {"10"}
     assert [points[who, "averages"] for who in ("ann", "bob", "cleo")] == ["10", "0", "9"]
     (page,) = (tmp_path / "grades/feedback").glob("*bob*")
     assert "the windows are summed: divide by their width" in page.read_text()
-    again = machine.run("-m", "signals", *given, "--partial", "--seed", "3", code=1)
-    assert "6 notebooks, 6 of them graded before" in again, again
+    second_output = machine.run("-m", "signals", *command, "--partial", "--seed", "3", code=1)
+    assert "6 notebooks, 6 of them graded before" in second_output, second_output
     assert "judge.grading.judge_process" in machine.roles()
 
 
@@ -179,8 +179,8 @@ def test_what_lies_beside_the_course_cannot_be_read(machine, path, tmp_path):
     first, *others = RIGHT["averages"].splitlines(keepends=True)
     reading = f"open({str(machine.folder / path)!r})\n"
     machine.write_answers({"averages": "".join([first, reading, *others])}, tmp_path / "class")
-    said = machine.run("-m", "signals", "grade", str(tmp_path / "class"), code=1)
-    assert "FileNotFoundError" in said or "PermissionError" in said
+    output = machine.run("-m", "signals", "grade", str(tmp_path / "class"), code=1)
+    assert "FileNotFoundError" in output or "PermissionError" in output
 
 
 @pytest.mark.sandbox
@@ -195,8 +195,10 @@ def test_a_cluster_grades_it(machine, tmp_path):
         for name, options in programs.items():
             command = ("-m", f"distributed.cli.dask_{name}", *options)
             # beside the course it needs nothing to find it by
-            one = stack.enter_context(machine.start(*command, PYTHONPATH=str(machine.folder)))
-            stack.callback(one.terminate)
-        said = machine.run("-m", "signals", "grade", str(tmp_path / "class"), "--scheduler", place)
-    assert "passed" in said
+            scheduler = stack.enter_context(machine.start(*command, PYTHONPATH=str(machine.folder)))
+            stack.callback(scheduler.terminate)
+        output = machine.run(
+            "-m", "signals", "grade", str(tmp_path / "class"), "--scheduler", place
+        )
+    assert "passed" in output
     assert "distributed.cli.dask_worker" in machine.roles()

@@ -35,23 +35,23 @@ class RecordingMode(TorchDispatchMode):
 
 def operation_of(call):
     x = torch.ones(2, 3)
-    with RecordingMode() as seen:
+    with RecordingMode() as operations:
         call(x)
-    (operation,) = seen.operations
+    (operation,) = operations.operations
     return operation
 
 
 def test_a_mode_sees_each_operation_and_is_counted_while_it_is_on():
     before = modes_on()
-    with RecordingMode() as seen:
+    with RecordingMode() as operations:
         assert modes_on() == before + 1
         torch.ones(2, 3).softmax(-1).sum()
     assert modes_on() == before
-    assert [*map(name_of, seen.operations)] == ["ones", "_softmax", "sum"]
+    assert [*map(name_of, operations.operations)] == ["ones", "_softmax", "sum"]
 
 
 @pytest.mark.parametrize(
-    "call, view, written",
+    "call, view, writes",
     [
         (torch.exp, False, False),
         (lambda x: x.permute(1, 0), True, False),
@@ -59,15 +59,15 @@ def test_a_mode_sees_each_operation_and_is_counted_while_it_is_on():
         (torch.Tensor.exp_, True, True),
     ],
 )
-def test_an_operation_says_whether_it_makes_a_tensor_and_whether_it_writes(call, view, written):
+def test_an_operation_says_whether_it_makes_a_tensor_and_whether_it_writes(call, view, writes):
     operation = operation_of(call)
-    assert (is_view(operation), in_place(operation)) == (view, written)
+    assert (is_view(operation), in_place(operation)) == (view, writes)
 
 
 class Wrapper(torch.Tensor):
     @staticmethod
-    def __new__(cls, held):
-        return wrapping(cls, held, "meta")
+    def __new__(cls, tensor):
+        return wrapping(cls, tensor, "meta")
 
     @classmethod
     def __torch_dispatch__(cls, operation, types, args=(), kwargs=None):
@@ -75,16 +75,16 @@ class Wrapper(torch.Tensor):
 
 
 def test_a_tensor_that_wraps_another_has_its_sizes_on_the_other_device():
-    held = torch.ones(4, 6, dtype=torch.float64)[1:, ::2].mT
-    made = Wrapper(held)
-    assert (made.shape, made.stride(), made.storage_offset()) == ((3, 3), (2, 6), 6)
-    assert (made.dtype, made.device.type) == (torch.float64, "meta")
+    tensor = torch.ones(4, 6, dtype=torch.float64)[1:, ::2].mT
+    wrapper = Wrapper(tensor)
+    assert (wrapper.shape, wrapper.stride(), wrapper.storage_offset()) == ((3, 3), (2, 6), 6)
+    assert (wrapper.dtype, wrapper.device.type) == (torch.float64, "meta")
 
 
 def test_a_wrapper_takes_the_sizes_that_an_operation_leaves():
-    made = Wrapper(torch.ones(4, 1, 6))
-    on_wrappers(torch.ops.aten.squeeze_.dim, (made, 1), {})
-    assert made.shape == (4, 6)
+    wrapper = Wrapper(torch.ones(4, 1, 6))
+    on_wrappers(torch.ops.aten.squeeze_.dim, (wrapper, 1), {})
+    assert wrapper.shape == (4, 6)
 
 
 def test_the_compiler_is_loaded_once_something_is_compiled():

@@ -33,23 +33,23 @@ CHAPTERS, CLAIM = ROOT / "attncourse" / "course", "attncourse.course.claim"
 PAGES = sorted(ROOT.glob("chapters/*.md"))
 
 
-def ids(one):
-    return one.id
+def ids(claim):
+    return claim.id
 
 
 # of seed 0 the site's list is made, and tests/site/test_html.py reads there whether each holds
 @pytest.mark.parametrize("seed", range(1, int(os.environ.get("ATTNCOURSE_SEEDS", 2))))
-@pytest.mark.parametrize("one", EVERY, ids=ids)
-def test_every_claim_holds(one, seed):
-    finding = one.measure(seed)
+@pytest.mark.parametrize("claim", EVERY, ids=ids)
+def test_every_claim_holds(claim, seed):
+    finding = claim.measure(seed)
     assert finding.measured.holds, finding
 
 
-@pytest.mark.parametrize("one", EVERY, ids=ids)
-def test_every_claim_is_stated_in_its_chapter(one):
-    chapter, _, name = one.id.partition(".")
+@pytest.mark.parametrize("claim", EVERY, ids=ids)
+def test_every_claim_is_stated_in_its_chapter(claim):
+    chapter, _, name = claim.id.partition(".")
     page = (ROOT / "chapters" / f"{chapter}.md").read_text()
-    link = rf"\{{claim\}}`([^`]*<)?{re.escape(one.id)}>?`"
+    link = rf"\{{claim\}}`([^`]*<)?{re.escape(claim.id)}>?`"
     assert f"\nclaims.{name}.measure()\n" in page or re.search(link, page)
 
 
@@ -59,20 +59,20 @@ def test_a_chapter_has_at_most_eight_boxes(page):
 
 
 def test_every_chapter_has_at_least_eight_claims():
-    chapters = {one.id.partition(".")[0] for one in EVERY}
+    chapters = {claim.id.partition(".")[0] for claim in EVERY}
     assert chapters
     assert all(len(claims(chapter)) >= 8 for chapter in chapters)
 
 
-@pytest.mark.parametrize("one", EVERY, ids=ids)
-def test_every_claim_says_what_and_where_from(one):
-    assert one.statement.endswith(".") and one.source
+@pytest.mark.parametrize("claim", EVERY, ids=ids)
+def test_every_claim_says_what_and_where_from(claim):
+    assert claim.statement.endswith(".") and claim.source
 
 
 def test_the_same_seed_draws_the_same_numbers():
-    one = next(one for one in EVERY if one.id == "dot_product.variance_is_d_k")
-    assert one.measure(3) == one.measure(3)
-    assert one.measure(3) != one.measure(4)
+    claim = next(claim for claim in EVERY if claim.id == "dot_product.variance_is_d_k")
+    assert claim.measure(3) == claim.measure(3)
+    assert claim.measure(3) != claim.measure(4)
 
 
 def test_the_machinery_imports_no_mechanism():
@@ -93,7 +93,7 @@ def test_the_machinery_imports_no_mechanism():
         (between(0.75, 4 / 3), "0.75 to 1.33", [0.75, 1], [1.4]),
         (about(1, 0.1), "1 ± 0.1", [0.95, 1.05], [0.85, 1.15]),
     ],
-    ids=lambda one: one.text if isinstance(one, Expected) else "",
+    ids=lambda claim: claim.text if isinstance(claim, Expected) else "",
 )
 def test_an_expectation_says_what_it_allows(expected, text, inside, outside):
     assert expected.text == text
@@ -103,11 +103,11 @@ def test_an_expectation_says_what_it_allows(expected, text, inside, outside):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "text"),
     [(32768.0, "32768"), (3.2e4 + 0.3, "32000"), (0.10423, "0.104"), (2e-7, "2 · 10⁻⁷")],
 )
-def test_a_number_is_written_as_people_do(value, shown):
-    assert number(value) == shown
+def test_a_number_is_written_as_people_do(value, text):
+    assert number(value) == text
 
 
 def test_a_number_has_the_digits_that_tell_on_which_side_it_lies():
@@ -133,11 +133,11 @@ def test_a_claim_that_fails_is_shown_as_failing(false_claim):
     finding = false_claim.measure()
     assert finding.verdict == "does not hold here"
     assert repr(finding).endswith("zero: 0 (< 1 ✓). It does not hold here.")
-    shown = finding._repr_markdown_()
-    assert "✗ It **does not hold here**. Source: nowhere." in shown
+    markdown = finding._repr_markdown_()
+    assert "✗ It **does not hold here**. Source: nowhere." in markdown
     # a bar would end the cell of a table
-    assert "| some $\\vert x\\vert $ \\| others | 0.5 to 1 | < 1 ✗ |" in shown
-    assert "**Claim.** That $|x|$ is below 1." in shown and "| zero | 0 | < 1 ✓ |" in shown
+    assert "| some $\\vert x\\vert $ \\| others | 0.5 to 1 | < 1 ✗ |" in markdown
+    assert "**Claim.** That $|x|$ is below 1." in markdown and "| zero | 0 | < 1 ✓ |" in markdown
 
 
 def test_a_claim_is_named_after_its_module_and_function(false_claim):
@@ -146,9 +146,9 @@ def test_a_claim_is_named_after_its_module_and_function(false_claim):
 
 
 def test_a_box_shows_how_the_claim_was_measured(false_claim):
-    shown = false_claim.measure()._repr_markdown_()
-    assert "<summary>How it was measured</summary>" in shown
-    assert "def one_is_below_one(g):" in shown
+    markdown = false_claim.measure()._repr_markdown_()
+    assert "<summary>How it was measured</summary>" in markdown
+    assert "def one_is_below_one(g):" in markdown
 
 
 def test_the_ledger_holds_every_claim():
@@ -161,10 +161,10 @@ def test_the_ledger_holds_every_claim():
 
 def test_the_ledger_shows_what_was_measured_and_what_does_not_hold(false_claim):
     finding = false_claim.measure()
-    shown = Ledger([finding])._repr_markdown_()
-    assert '<div class="listed-claim" id="test_claims.one_is_below_one">' in shown
-    assert f"**Does not hold here.** {false_claim.statement}" in shown
-    assert str(finding.measured) in shown
+    markdown = Ledger([finding])._repr_markdown_()
+    assert '<div class="listed-claim" id="test_claims.one_is_below_one">' in markdown
+    assert f"**Does not hold here.** {false_claim.statement}" in markdown
+    assert str(finding.measured) in markdown
 
 
 def test_an_unknown_chapter_is_answered_with_the_known_ones():
@@ -176,7 +176,7 @@ def test_an_unknown_chapter_is_answered_with_the_known_ones():
 def test_a_chapter_in_several_files_lists_each_of_its_claims_once(folder):
     chapter = folder.parent.name
     names = [f"attncourse.course.{chapter}.claims.{path.stem}" for path in folder.glob("[a-z]*.py")]
-    defined = [one for name in names for one in vars(import_module(name)).values()]
-    written = {one.id for one in defined if isinstance(one, Claim)}
+    defined = [value for name in names for value in vars(import_module(name)).values()]
+    ids = {value.id for value in defined if isinstance(value, Claim)}
     listed = [claim.id for claim in claims(chapter)]
-    assert len(listed) == len(set(listed)) and written <= {*listed}
+    assert len(listed) == len(set(listed)) and ids <= {*listed}

@@ -14,8 +14,8 @@ TABLES = {
 WRONG = [
     pytest.param(chapter, name, replaced, wrong, id=f"{chapter}.{name}-{replaced}")
     for chapter, table in TABLES.items()
-    for name, ways in table.items()
-    for replaced, wrong in (ways if isinstance(ways, list) else [ways])
+    for name, patches in table.items()
+    for replaced, wrong in (patches if isinstance(patches, list) else [patches])
 ]
 
 

@@ -40,8 +40,10 @@ def test_a_stream_that_changes_nothing_knows_all_its_tokens(g):
 
 def test_the_longest_chain_counts_products_that_wait_and_no_others():
     x = torch.ones(3, 3, requires_grad=True)
-    one = x @ x
-    chains = [recurrence.longest_chain(y) for y in (one, one.tanh() + x, one @ x + x @ x)]
+    product = x @ x
+    chains = [
+        recurrence.longest_chain(y) for y in (product, product.tanh() + x, product @ x + x @ x)
+    ]
     assert chains == [1, 1, 2]
     assert recurrence.longest_chain(attention(x, x, x)) == 2
 

@@ -39,11 +39,11 @@ def judge():
         assert node.stdin and node.stdout
         there, back = node.stdin, node.stdout
 
-        def asked(**what):
-            print(json.dumps(what), file=there, flush=True)
+        def judge(**request):
+            print(json.dumps(request), file=there, flush=True)
             return json.loads(back.readline())
 
-        yield asked
+        yield judge
         there.close()
 
 
@@ -53,13 +53,13 @@ def typed(answer) -> object:
 
 
 def test_what_a_page_shows_is_drawn_once_for_a_state_of_the_course(monkeypatch, tmp_path):
-    drawn = []
+    numbers = []
     monkeypatch.setattr(pages, "CACHE", tmp_path / "questions")
-    monkeypatch.setattr(pages, "page_data", lambda chapter: drawn.append(chapter) or {"one": {}})
+    monkeypatch.setattr(pages, "page_data", lambda chapter: numbers.append(chapter) or {"one": {}})
     load = pages.load.__wrapped__
-    assert load("linear") == load("linear") == {"one": {}} and drawn == ["linear"]
+    assert load("linear") == load("linear") == {"one": {}} and numbers == ["linear"]
     monkeypatch.setattr(pages, "package_digest", lambda: "edited")
-    assert load("linear") == {"one": {}} and drawn == ["linear"] * 2
+    assert load("linear") == {"one": {}} and numbers == ["linear"] * 2
     assert load("cooking") == {}
 
 
@@ -78,10 +78,12 @@ def test_every_variant_accepts_what_is_right_and_knows_each_mistake(chapter, jud
             if one["kind"] == "order":
                 continue
             for place, answer in enumerate([variant["right"], *variant["mistakes"]]):
-                said = judge(question=one, variant=variant, answer=typed(answer))
-                wanted = {"status": "mistake", "place": place - 1} if place else {"status": "right"}
-                if said != wanted:
-                    misjudged.append(f"{name}, variant {number}: {answer} gets {said}")
+                verdict = judge(question=one, variant=variant, answer=typed(answer))
+                expected = (
+                    {"status": "mistake", "place": place - 1} if place else {"status": "right"}
+                )
+                if verdict != expected:
+                    misjudged.append(f"{name}, variant {number}: {answer} gets {verdict}")
     assert not misjudged, "\n".join(misjudged)
 
 
@@ -92,25 +94,29 @@ def test_an_order_of_lines_gets_the_verdict_of_what_it_computes(chapter, judge):
             continue
         lines = len(one["variants"][0]["lines"])
         orders = [*permutations(range(lines), lines - 1)]
-        said = [judge(question=one, variant=one["variants"][0], answer=o) for o in orders]
-        right = [order for order, it in zip(orders, said, strict=True) if it["status"] == "right"]
+        verdicts = [judge(question=one, variant=one["variants"][0], answer=o) for o in orders]
+        right = [
+            order
+            for order, verdict in zip(orders, verdicts, strict=True)
+            if verdict["status"] == "right"
+        ]
         assert orders[0] in right and len(right) < 10, f"{name}: {right}"
-        heard = {it["place"] for it in said if it["status"] == "mistake"}
-        assert heard == {*range(len(one["says"]))}, f"{name}: a sentence that no order hears"
+        named = {verdict["place"] for verdict in verdicts if verdict["status"] == "mistake"}
+        assert named == {*range(len(one["says"]))}, f"{name}: a sentence that no order hears"
         assert len(one["table"]) == len(orders) <= MOST_TABLE
 
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_a_chapter_asks_enough_of_each_kind_where_it_belongs(chapter):
-    known = questions(chapter)
+    by_name = questions(chapter)
     page = (ROOT / "chapters" / f"{chapter}.md").read_text("utf-8")
-    assert sections(page).keys() == {*known}
-    for name, one in known.items():
-        assert one.aim in AIMS[chapter], f"{name}: {one.aim} is no aim of {chapter}"
-        assert 1 <= one.minutes <= 3
-    kinds = Counter(one.kind for one in known.values())
-    assert len(known) >= FEWEST and kinds["line"] + kinds["order"] >= 1 and kinds["maps"] >= 1
-    opening = [one.kind for one in known.values() if one.placement]
+    assert sections(page).keys() == {*by_name}
+    for name, question in by_name.items():
+        assert question.aim in AIMS[chapter], f"{name}: {question.aim} is no aim of {chapter}"
+        assert 1 <= question.minutes <= 3
+    kinds = Counter(question.kind for question in by_name.values())
+    assert len(by_name) >= FEWEST and kinds["line"] + kinds["order"] >= 1 and kinds["maps"] >= 1
+    opening = [question.kind for question in by_name.values() if question.placement]
     assert len(opening) == 2 and not {"choice", "maps", "line"} & {*opening}
 
 
@@ -122,17 +128,18 @@ def test_no_stem_serves_two_questions():
 
 
 def test_no_sentence_tells_the_answer():
-    told = [
+    texts = [
         f"{chapter}.{name}: {answer}"
         for chapter in chapters()
-        for name, one in load(chapter).items()
-        for variant in one["variants"]
-        for answer in texts_of(one["kind"], variant)
+        for name, question in load(chapter).items()
+        for variant in question["variants"]
+        for answer in texts_of(question["kind"], variant)
         if re.search(
-            rf"(?<![\w.]){re.escape(answer)}(?![\w.])", " ".join([*one["says"], one["check"]])
+            rf"(?<![\w.]){re.escape(answer)}(?![\w.])",
+            " ".join([*question["says"], question["check"]]),
         )
     ]
-    assert not told, told
+    assert not texts, texts
 
 
 def texts_of(kind, variant):
@@ -166,8 +173,8 @@ def test_questions_are_light(chapter):
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(text, numbers, judge):
-    read = judge(text=text)
-    assert read == pytest.approx(numbers)
+    parsed = judge(text=text)
+    assert parsed == pytest.approx(numbers)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +191,7 @@ def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "verdict"),
     [
         # what is cut off is not rounded, but nearly right
         ("0.18", {"status": "cut"}), ("0.19", {"status": "digits"}),
@@ -194,14 +201,14 @@ def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, 
         ("13.5", {"status": "mistake", "place": 0}), ("7", {"status": "unknown"}),
     ],
 )  # fmt: skip
-def test_a_number_may_be_rounded_but_not_cut_off(text, said, judge):
+def test_a_number_may_be_rounded_but_not_cut_off(text, verdict, judge):
     question = {"kind": "number", "tolerance": 0.002, "table": ""}
     variant = {"right": [0.1875], "mistakes": [[13.5]]}
-    assert judge(question=question, variant=variant, answer=[text]) == said
+    assert judge(question=question, variant=variant, answer=[text]) == verdict
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "verdict"),
     [
         ("20", {"status": "mistake", "place": 0}), ("20,0", {"status": "mistake", "place": 0}),
         ("20,000", {"status": "comma"}), ("7,500", {"status": "comma"}),
@@ -209,16 +216,16 @@ def test_a_number_may_be_rounded_but_not_cut_off(text, said, judge):
         ("3,250", {"status": "right"}),
     ],
 )  # fmt: skip
-def test_a_comma_before_three_digits_is_asked_about_where_it_matters(text, said, judge):
+def test_a_comma_before_three_digits_is_asked_about_where_it_matters(text, verdict, judge):
     question = {"kind": "number", "tolerance": 0.002, "table": ""}
     variant = {"right": [2.5], "mistakes": [[20], [2000]]}
     if text.startswith("3"):
         variant["right"] = [3250]
-    assert judge(question=question, variant=variant, answer=[text]) == said
+    assert judge(question=question, variant=variant, answer=[text]) == verdict
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "verdict"),
     [
         (["1/4", "1"], {"status": "unknown"}),
         (["-4.4", "0"], {"status": "mistake", "place": 0}),
@@ -227,25 +234,29 @@ def test_a_comma_before_three_digits_is_asked_about_where_it_matters(text, said,
         (["576", "1"], {"status": "unknown"}),
     ],
 )
-def test_a_known_mistake_may_be_rounded_too(texts, said, judge):
+def test_a_known_mistake_may_be_rounded_too(texts, verdict, judge):
     question = {"kind": "row", "tolerance": 0.005, "table": ""}
     variant = {"right": [1 / 8, 1], "mistakes": [[-4.394, 0]]}
-    assert judge(question=question, variant=variant, answer=texts) == said
+    assert judge(question=question, variant=variant, answer=texts) == verdict
 
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_another_one_is_another_example_and_no_placeholder_is_an_answer(chapter):
-    for name, one in load(chapter).items():
-        variants = one["variants"]
-        some = [(each["asks"], sorted(map(str, each["options"]))) for each in variants]
-        known = some[: one["examples"]]
-        assert all(example not in known[:i] for i, example in enumerate(known)), name
-        assert all(example in known for example in some), name
-        if one["kind"] == "number":
+    for name, question in load(chapter).items():
+        variants = question["variants"]
+        shown_variants = [
+            (variant["asks"], sorted(map(str, variant["options"]))) for variant in variants
+        ]
+        first_variants = shown_variants[: question["examples"]]
+        assert all(example not in first_variants[:i] for i, example in enumerate(first_variants)), (
+            name
+        )
+        assert all(example in first_variants for example in shown_variants), name
+        if question["kind"] == "number":
             box = page_of(chapter).box(name)
-            (shown,) = re.findall(r'placeholder="such as ([\d/]+)"', box)
-            answers = [number for each in variants for number in each["right"]]
-            assert all(abs(Fraction(shown) - number) > 1e-3 for number in answers), name
+            (placeholder,) = re.findall(r'placeholder="such as ([\d/]+)"', box)
+            answers = [number for variant in variants for number in variant["right"]]
+            assert all(abs(Fraction(placeholder) - number) > 1e-3 for number in answers), name
 
 
 @pytest.mark.parametrize(

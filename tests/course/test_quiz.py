@@ -20,17 +20,17 @@ def test_a_quiz_has_the_same_numbers_for_a_seed_and_others_for_another(tmp_path)
     texts = {}
     for folder, seed in (("a", 7), ("b", 7), ("c", 8)):
         out = tmp_path / folder
-        told = run("quiz", "--aims", "dot_product.scale", "--seed", seed, "--out", out)
-        assert told.exit_code == 0, told.output
+        output = run("quiz", "--aims", "dot_product.scale", "--seed", seed, "--out", out)
+        assert output.exit_code == 0, output.output
         texts[folder] = (out / "sheet.html").read_text("utf-8")
     assert texts["a"] == texts["b"] != texts["c"]
 
 
 def test_the_key_has_the_answer_and_each_mistake_and_the_sheet_neither(tmp_path):
     run("quiz", "--aims", "dot_product", "--seed", 7, "--out", tmp_path)
-    sheet, key = ((tmp_path / f"{one}.html").read_text("utf-8") for one in ("sheet", "key"))
-    for one in questions("dot_product").values():
-        for says in one.says:
+    sheet, key = ((tmp_path / f"{name}.html").read_text("utf-8") for name in ("sheet", "key"))
+    for question in questions("dot_product").values():
+        for says in question.says:
             # what stands before a formula or a word in code
             words = says.partition("$")[0].partition("`")[0].partition('"')[0][:40]
             assert words in key and (words not in sheet or not words)
@@ -44,15 +44,15 @@ def test_the_key_has_the_answer_and_each_mistake_and_the_sheet_neither(tmp_path)
     [("cooking", "'cooking' has no questions"), ("dot_product.cooking", "'cooking' is no aim of")],
 )
 def test_an_aim_that_is_none_is_named(aims, why, tmp_path):
-    told = run("quiz", "--aims", aims, "--seed", 1, "--out", tmp_path)
-    assert told.exit_code == 2 and why in told.output and not [*tmp_path.iterdir()]
+    output = run("quiz", "--aims", aims, "--seed", 1, "--out", tmp_path)
+    assert output.exit_code == 2 and why in output.output and not [*tmp_path.iterdir()]
 
 
 def test_questions_are_asked_by_name_too_in_the_order_of_the_course(tmp_path):
     last, first = [*questions("linear").values()][-1], QUESTION
     names = "--questions", last.id, "--questions", first.id
-    told = run("quiz", *names, "--seed", 7, "--out", tmp_path)
-    assert told.exit_code == 0, told.output
+    output = run("quiz", *names, "--seed", 7, "--out", tmp_path)
+    assert output.exit_code == 0, output.output
     sheet = (tmp_path / "sheet.html").read_text("utf-8")
     assert sheet.count('class="space"') == 2
 
@@ -65,28 +65,28 @@ def test_questions_are_asked_by_name_too_in_the_order_of_the_course(tmp_path):
     ],
 )
 def test_a_question_that_is_none_is_named(asked, why, tmp_path):
-    told = run("quiz", *asked, "--seed", 1, "--out", tmp_path)
-    assert told.exit_code == 2 and why in told.output and not [*tmp_path.iterdir()]
+    output = run("quiz", *asked, "--seed", 1, "--out", tmp_path)
+    assert output.exit_code == 2 and why in output.output and not [*tmp_path.iterdir()]
 
 
 def test_a_seed_is_asked_for_once_the_questions_are_known(tmp_path):
-    told = run("quiz", "--aims", "cooking", "--out", tmp_path)
-    assert told.exit_code == 2 and "'cooking' has no questions" in told.output
-    told = run("quiz", "--aims", "linear", "--out", tmp_path)
-    assert told.exit_code == 2 and "Say --seed" in told.output and not [*tmp_path.iterdir()]
+    output = run("quiz", "--aims", "cooking", "--out", tmp_path)
+    assert output.exit_code == 2 and "'cooking' has no questions" in output.output
+    output = run("quiz", "--aims", "linear", "--out", tmp_path)
+    assert output.exit_code == 2 and "Say --seed" in output.output and not [*tmp_path.iterdir()]
 
 
 def marks(path, mistakes):
-    kept = {"course": "attncourse", "read": [], "solved": [], "questions": []}
-    path.write_text(json.dumps(kept | {"mistakes": mistakes}), "utf-8")
+    saved = {"course": "attncourse", "read": [], "solved": [], "questions": []}
+    path.write_text(json.dumps(saved | {"mistakes": mistakes}), "utf-8")
     return path
 
 
 def test_a_mistake_counts_once_for_each_student_who_made_it(tmp_path):
-    one = marks(tmp_path / "one.json", {QUESTION.id: [0, 2], "dot_product.gone": [1]})
+    first_marks = marks(tmp_path / "one.json", {QUESTION.id: [0, 2], "dot_product.gone": [1]})
     two = marks(tmp_path / "two.json", {QUESTION.id: [0]})
     out = tmp_path / "class.csv"
-    assert run("marks", one, two, "--out", out).exit_code == 0
+    assert run("marks", first_marks, two, "--out", out).exit_code == 0
     with out.open(encoding="utf-8-sig", newline="") as file:
         rows = [*csv.DictReader(file)]
     assert [(row["aim"], row["mistake"], row["students"]) for row in rows] == [
@@ -100,6 +100,6 @@ def test_a_mistake_counts_once_for_each_student_who_made_it(tmp_path):
 )
 def test_a_file_that_holds_no_marks_is_named_and_nothing_is_written(text, tmp_path):
     (tmp_path / "bad.json").write_text(text, "utf-8")
-    told = run("marks", tmp_path / "bad.json", "--out", tmp_path / "class.csv")
-    assert told.exit_code == 2 and "bad.json holds no marks" in told.output
+    output = run("marks", tmp_path / "bad.json", "--out", tmp_path / "class.csv")
+    assert output.exit_code == 2 and "bad.json holds no marks" in output.output
     assert not (tmp_path / "class.csv").exists()

@@ -141,7 +141,7 @@ WAVE_WIDTHS = [8, 6, 64, 256]
 WAVES = figures.waves(N, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")
 
 PLACES = torch.tensor([[0.5, -0.5], [2.0, 0.0], [1.0, 1.0]])
-SEPARATE = tuple(torch.tensor(one) for one in ([[0.0, 0.0], [1.0, 0.0]],
+SEPARATE = tuple(torch.tensor(matrix) for matrix in ([[0.0, 0.0], [1.0, 0.0]],
                                                [[1.0, 0.0], [0.0, 0.0]],
                                                [[0.5, 0.0], [0.0, 1.5]]))  # fmt: skip
 PLANE = figures.plane(

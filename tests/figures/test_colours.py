@@ -49,6 +49,6 @@ def test_symbols_in_equations_have_the_colours_of_drawings():
 @pytest.mark.parametrize("weight", [i / 100 for i in range(101)])
 def test_a_weight_can_be_read_on_its_cell(weight):
     for colour, page, ink in zip(COLOURS["weight"], PAGES, inks(weight), strict=True):
-        both = zip(channels(colour), channels(page), strict=True)
-        cell = [weight * a + (1 - weight) * b for a, b in both]
+        pairs = zip(channels(colour), channels(page), strict=True)
+        cell = [weight * a + (1 - weight) * b for a, b in pairs]
         assert contrast(cell, channels(INKS[ink])) >= LEGIBLE

@@ -39,9 +39,11 @@ def test_the_figure_begins_with_shares_of_the_gradient_at_distance_one():
 
 def test_a_curve_ends_with_the_gradient_and_falls_with_its_power_of_ten():
     html = figures.distances(NEAR, PATHS, alt="left")._repr_html_()
-    drawn = [one["points"] for tag, one in Elements(html).found if tag == "polyline"]
-    assert points(drawn[0]) == [(0, 0), (1, pytest.approx(-math.log10(0.5) / 32, abs=0.001))]
-    assert [y for _, y in points(drawn[1])] == pytest.approx([0, 7 / 32, 29.4 / 32], abs=0.001)
+    polylines = [
+        attributes["points"] for tag, attributes in Elements(html).found if tag == "polyline"
+    ]
+    assert points(polylines[0]) == [(0, 0), (1, pytest.approx(-math.log10(0.5) / 32, abs=0.001))]
+    assert [y for _, y in points(polylines[1])] == pytest.approx([0, 7 / 32, 29.4 / 32], abs=0.001)
 
 
 def test_every_state_draws_the_numbers_that_stand_below(tab):

@@ -47,7 +47,7 @@ def regex_of(x) -> str:
     return re.escape(format_number(float(x)))
 
 
-def many(count: int, word: str) -> str:
+def counted(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
@@ -78,12 +78,12 @@ def explorer(query, mask, d_k, scale, temperature):
 def heads(head, query):
     top, key = in_page.WEIGHTS[head, query].max(dim=-1)
     most = rf"most weight, {regex_of(top)}, on {in_page.KEYS[key]}\."
-    said = rf"Head {head}, query {re.escape(in_page.QUERIES[query])}: {most}"
+    sentence = rf"Head {head}, query {re.escape(in_page.QUERIES[query])}: {most}"
     return {
         "weight": in_page.WEIGHTS[head],
         "arc": (in_page.WEIGHTS[head], [""] * in_page.WEIGHTS[head].numel()),
         "found": in_page.WEIGHTS[head, query],
-        "said": said,
+        "said": sentence,
     }
 
 
@@ -119,11 +119,11 @@ def receptive(layers, width, output):
     for layer in (2, 1, 0):
         paths.append(paths[-1] @ connected(layer))
     shares = torch.cat([row / row.max() for row in paths])
-    seen = (paths[-1] > 0).nonzero().flatten().tolist()
-    ends = f", from {seen[0]} to {seen[-1]}" if len(seen) > 1 else ""
+    positions = (paths[-1] > 0).nonzero().flatten().tolist()
+    ends = f", from {positions[0]} to {positions[-1]}" if len(positions) > 1 else ""
     return {
         "path": (shares, ["•" if x else "·" for x in shares]),
-        "said": rf"Output {output} sees {len(seen)} of 9 inputs{ends}\.( .*)?",
+        "said": rf"Output {output} sees {len(positions)} of 9 inputs{ends}\.( .*)?",
     }
 
 
@@ -159,43 +159,48 @@ def patterns(pattern, n, width):
 def running(**state):
     step = state["after block"]
     end, before = min(2 * step + 2, 7), in_page.SCORES[: 2 * step].double()
-    seen, values = in_page.SCORES[:end].double(), in_page.VALUES[:end].double()
-    parts, rest = (seen - seen.max()).exp(), [""] * (7 - end)
-    weights, top = parts / parts.sum(), regex_of(seen.max())
-    said = rf"The largest score is {top}\. "
+    scores, values = in_page.SCORES[:end].double(), in_page.VALUES[:end].double()
+    parts, rest = (scores - scores.max()).exp(), [""] * (7 - end)
+    weights, top = parts / parts.sum(), regex_of(scores.max())
+    sentences = rf"The largest score is {top}\. "
     if step:
-        factor = regex_of((before.max() - seen.max()).exp())
+        factor = regex_of((before.max() - scores.max()).exp())
         rises = rf"rises from {regex_of(before.max())} to {top}, so .* is multiplied by {factor}\. "
         same = rf"is still {top}, so what was summed before stays\. "
-        said = f"The largest score {rises if seen.max() > before.max() else same}"
+        sentences = f"The largest score {rises if scores.max() > before.max() else same}"
     sums = map(regex_of, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
-    said += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(*sums)
+    sentences += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(
+        *sums
+    )
     return {
         "part": [*map(format_number, parts.tolist()), *rest],
         "weight": [*map(format_number, weights.tolist()), *rest],
-        "said": said + (".*no key is left.*" if end == 7 else f"{7 - end} keys are still to come."),
+        "said": sentences
+        + (".*no key is left.*" if end == 7 else f"{7 - end} keys are still to come."),
     }
 
 
 @expects(in_page.GROWING, chunk=5, token=5)
 def growing(chunk, token):
     n, (q, k, v) = len(in_page.TOKENS), in_page.LINEAR
-    seen, start = token + 1, token // (chunk + 1) * (chunk + 1)
-    S, z = linear_attention_state(k[:seen], v[:seen])
-    weights = (feature_map(q) @ feature_map(k).mT)[token] * (torch.arange(n) < seen)
-    words = [format_number(x) if j < seen else "" for j, x in enumerate(weights.tolist())]
+    visible, start = token + 1, token // (chunk + 1) * (chunk + 1)
+    S, z = linear_attention_state(k[:visible], v[:visible])
+    weights = (feature_map(q) @ feature_map(k).mT)[token] * (torch.arange(n) < visible)
+    words = [format_number(x) if j < visible else "" for j, x in enumerate(weights.tolist())]
     keys = feature_map(k)
     key_words = [
-        format_number(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row
+        format_number(x) if j < visible else "" for j, row in enumerate(keys.tolist()) for x in row
     ]
     output = linear_attention_parallel(q, k, v)[token]
-    ways = rf"Masked: {many(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
-    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\. "
+    sentence = rf"Masked: {counted(visible, 'pair')}\. Recurrent: a state of 6 numbers\. "
+    chunks = (
+        rf"Chunks: {counted(start, 'token')} by the state, {counted(visible - start, 'pair')}\. "
+    )
     agree = f"All three give {', '.join(map(regex_of, output))}\\."
     matrix = (feature_map(q) @ keys.mT).tril()
     shares, place = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
     parts = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
-    parts = parts * (torch.arange(n) < seen)[:, None, None]
+    parts = parts * (torch.arange(n) < visible)[:, None, None]
     before = linear_attention_state(k[:start], v[:start])
     return {
         "cell": (shares, [""] * n * n),
@@ -210,8 +215,8 @@ def growing(chunk, token):
         "weight": (weights / weights.sum(), words),
         "key": (keys, key_words),
         "read": in_page.TOKENS,
-        "way": ["state"] * start + ["pair"] * (seen - start) + [""] * (n - seen),
-        "said": rf"Token {seen}, {in_page.TOKENS[token]}\. {ways}{chunks}{agree}",
+        "way": ["state"] * start + ["pair"] * (visible - start) + [""] * (n - visible),
+        "said": rf"Token {visible}, {in_page.TOKENS[token]}\. {sentence}{chunks}{agree}",
     }
 
 
@@ -238,14 +243,14 @@ def distances(layer, distance, show):
     shares = torch.stack([far / far[1] for far in in_page.GRADIENTS.values()])
     counts = torch.stack([*in_page.STEPS.values()])
     steps = counts[layer, t].item()
-    path = rf"the path has {many(steps, 'step')}, and the gradient is (.*) times .*"
+    path = rf"the path has {counted(steps, 'step')}, and the gradient is (.*) times .*"
     ticks = ["8", "6", "4", "2", "0"] if show else ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸"]
     return {
         "left": (shares[:, t], [format_share(x) for x in shares[:, t].tolist()]),
         "path": (counts[:, t], [f"{x}" if x >= 0 else "none" for x in counts[:, t].tolist()]),
         "tick": ticks,
         "at": [f"{t}"],
-        "said": f"{names[layer]}, {many(t, 'token')} back: "
+        "said": f"{names[layer]}, {counted(t, 'token')} back: "
         + (path if steps >= 0 else r".*no path leads from there, so there is no gradient\."),
     }
 
@@ -280,8 +285,10 @@ def sampling(temperature, k):
 @expects(in_page.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
 def plane(query, temperature, **switch):
     x, warm = in_page.PLACES.double(), TEMPERATURES[temperature]
-    made = [one.double() if switch[SEPARATELY] else torch.eye(2).double() for one in SEPARATE]
-    q, k, v = (x @ one for one in made)
+    matrices = [
+        matrix.double() if switch[SEPARATELY] else torch.eye(2).double() for matrix in SEPARATE
+    ]
+    q, k, v = (x @ matrix for matrix in matrices)
     weight, output = attention_weights(q / warm, k)[query], attention(q / warm, k, v)[query]
     a, b = map(regex_of, output)
     word = ("the", "river", "bank")[query]
@@ -302,19 +309,19 @@ def plane(query, temperature, **switch):
     **{"query at": 6, "key at": 6, "both further by": 6, "degrees a position": len(DEGREES)},
 )
 def turning(**at):
-    i, j, both, degrees = at.values()
+    i, j, both_heads, degrees = at.values()
     turn = math.radians(DEGREES[degrees])
     # as complex numbers: rope takes whole positions, each a turn of 1
     q, k = (
         torch.view_as_real(
-            torch.tensor([x], dtype=torch.complex128) * cmath.rect(1, (t + both) * turn)
+            torch.tensor([x], dtype=torch.complex128) * cmath.rect(1, (t + both_heads) * turn)
         )
         for x, t in ((1 + 2j, i), (3 - 0.5j, j))
     )
     return {
         "turned": torch.cat([q, k]),
         "score": q @ k.mT,
-        "said": f"Query at {i + both}, key at {j + both}: the offset is "
+        "said": f"Query at {i + both_heads}, key at {j + both_heads}: the offset is "
         f"{str(j - i).replace('-', '−')}, and the score {regex_of(q @ k.mT)}\\.",
     }
 
@@ -357,7 +364,7 @@ def clipping(n, k):
         rest = f"At its ends, {', and '.join(ends)}"
     return {
         "row": [*chain(*texts), *[""] * 6 * (6 - n)],
-        "said": f"The table has {many(2 * k + 1, 'row')}; {used} used. {rest}",
+        "said": f"The table has {counted(2 * k + 1, 'row')}; {used} used. {rest}",
     }
 
 
@@ -365,7 +372,7 @@ def clipping(n, k):
 def skewing(n, direction, step):
     width = [n if direction else 2 * n - 1] * 4 + [n]
     count = [width[0], width[0] + 1, 0, width[0], n][step]
-    said = [
+    sentences = [
         f"A row for each query, .*, from {'−' * (n > 1)}{n - 1} to {width[0] - n}\\.",
         "One more .*",
         f".* Its first {n} go\\.",
@@ -376,7 +383,7 @@ def skewing(n, direction, step):
         "column": [f"{c}" if c < count else "" for c in range(2 * n)],
         "line": [f"{'row' if step == 3 else 'query'} {i}" for i in range(n)],
         "corner": [["column", "column", "dropped", "column", "key"][step]],
-        "said": said[step],
+        "said": sentences[step],
     }
 
 
@@ -388,8 +395,10 @@ for n, figure in in_page.SKEWINGS.items():
 @expects(in_page.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
 def offsets(method, **at):
     i, j = at.values()
-    scores = {name: one - one[0, 0] for name, one in in_page.FAMILY.items()}
-    name, one = list(scores.items())[method]
+    scores = {
+        name: family_scores - family_scores[0, 0] for name, family_scores in in_page.FAMILY.items()
+    }
+    name, method_scores = list(scores.items())[method]
     offset = f"{j - i}".replace("-", "−")
     # Shaw's table has a maximum distance of 2
     far = name == "Shaw" and abs(j - i) >= 2
@@ -399,7 +408,7 @@ def offsets(method, **at):
         "score": torch.stack([score[i, j] for score in scores.values()]),
         "offset": [offset],
         "said": f"Query at {i}, key at {j}: the offset is {offset}, as for {pairs} of 36 pairs\\. "
-        f"{name}: {regex_of(one[i, j])}{same}\\.",
+        f"{name}: {regex_of(method_scores[i, j])}{same}\\.",
     }
 
 
@@ -417,14 +426,14 @@ def recorded_in(numbers, rows, names):
     """The bars of a case, and what they say: where two columns differ most, or the longest bar."""
     if len(names) == 2:
         at = (numbers[:, 0] - numbers[:, 1]).abs().argmax()
-        both = ", ".join(
+        two_words = ", ".join(
             f"{regex_of(x)} with {name}" for x, name in zip(numbers[at], names, strict=True)
         )
-        said = f"“{re.escape(rows[at])}” has the largest difference: {both}"
+        sentence = f"“{re.escape(rows[at])}” has the largest difference: {two_words}"
     else:
         top, at = numbers[:, 0].max(dim=0)
-        said = f"{names[0]}: most, {regex_of(top)}, at “{re.escape(rows[at])}”"
-    return {"bar": numbers, "said": rf"{said}\."}
+        sentence = f"{names[0]}: most, {regex_of(top)}, at “{re.escape(rows[at])}”"
+    return {"bar": numbers, "said": rf"{sentence}\."}
 
 
 @expects(in_page.WAVES, position=in_page.N, d=len(in_page.WAVE_WIDTHS))

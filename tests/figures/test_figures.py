@@ -74,10 +74,10 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
         page.set_content(bare_page(EXPECTED[name][0]))
     before, after = (page.locator("data").all_inner_texts() for page in (without, live))
     assert before == after and len(before) >= 5
-    (before, begun), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
+    (before, at_first), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
     assert before == after
-    sizes = [(one, other) for one, other in zip(begun, now, strict=True) if one is not None]
-    assert [size for size, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
+    sizes = [(old, new) for old, new in zip(at_first, now, strict=True) if old is not None]
+    assert [size for size, _ in sizes] == pytest.approx([new for _, new in sizes], abs=0.001)
     assert without.locator("data").first.is_visible()
     assert [element for element in without.locator("input").all() if element.is_visible()] == []
     words = repr(EXPECTED[name][0])
@@ -94,9 +94,9 @@ def test_the_keyboard_moves_every_control(name, tab):
     assert {name for name, _ in figure.evaluate(CONTROLS)} == {*options}
     for control in options:
         before = read_slots(figure)
-        one = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
-        one.focus()
-        assert one.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", control
+        control_element = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
+        control_element.focus()
+        assert control_element.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", control
         # Space for a switch; and what is at its end goes back
         for key in ("ArrowRight", "Home", "Space"):
             tab.keyboard.press(key)
@@ -108,10 +108,10 @@ def test_the_keyboard_moves_every_control(name, tab):
 def check_hand_computed(figure):
     """Check the example that the chapter computes by hand."""
     x = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
-    weights, begun = attention_weights(x, x)[2], read_slots(figure("steps"))
-    assert begun["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
-    assert begun["output"] == [f"{y:.2f}" for y in weights @ x]
-    assert begun["dot"] == ["0.00", "2.00", "2.00", "4.00"]
+    weights, slots = attention_weights(x, x)[2], read_slots(figure("steps"))
+    assert slots["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
+    assert slots["output"] == [f"{y:.2f}" for y in weights @ x]
+    assert slots["dot"] == ["0.00", "2.00", "2.00", "4.00"]
 
 
 def check_text_of_dot_product(figure):
@@ -122,12 +122,12 @@ def check_text_of_dot_product(figure):
 
     unmasked = weights(mask=1)
     assert max(unmasked) == unmasked[3]
-    one, eight = TEMPERATURES.index(1), TEMPERATURES.index(8)
+    at_1, at_8 = TEMPERATURES.index(1), TEMPERATURES.index(8)
     for query in range(4):
-        scaled = weights(mask=0, d_k=5, query=query, scale=True, temperature=one)
+        scaled = weights(mask=0, d_k=5, query=query, scale=True, temperature=at_1)
         assert max(scaled) < 0.7
         assert max(weights(scale=False)) > 0.9
-        assert weights(temperature=eight) == scaled
+        assert weights(temperature=at_8) == scaled
     assert weights(mask=2, query=0) == [1, 0, 0, 0]
     assert read_slots(figure("steps"), mask=3, query=3)["output"] == ["0.00", "0.00"]
 
@@ -154,9 +154,9 @@ def check_text_of_efficient(figure):
     full, causal, window, _, bigbird = range(5)
 
     def pairs(**state):
-        (said,) = read_slots(figure("patterns"), **state)["said"]
-        here, far = re.findall(r"(\d+) of \d+ pairs", said)
-        return int(here), int(far)
+        (sentence,) = read_slots(figure("patterns"), **state)["said"]
+        near_pairs, far = re.findall(r"(\d+) of \d+ pairs", sentence)
+        return int(near_pairs), int(far)
 
     counts = {pattern: pairs(pattern=pattern) for pattern in range(5)}
     assert min(counts, key=lambda one: counts[one]) == window
@@ -188,9 +188,9 @@ def check_text_of_recurrence(figure):
 
     def left(layer: str, distance: int) -> float:
         state = {"layer": names.index(layer), "distance": distance - 1}
-        said = read_slots(figure("distance"), **state)["said"][0]
-        told = said.split("gradient is ")[1].split(" times")[0]
-        digits, _, exponent = told.partition(" · ")
+        sentence = read_slots(figure("distance"), **state)["said"][0]
+        share = sentence.split("gradient is ")[1].split(" times")[0]
+        digits, _, exponent = share.partition(" · ")
         return float(digits) * powers.get(exponent, 1)
 
     # a millionth is left at about 20, and every three steps cost a factor of about ten

@@ -38,12 +38,12 @@ def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
     near = [0.005, 0.015, 0.045, 0.145, -0.145, 1e-9, 1e20, 1.5e21, -2.25e33, 2.675]
     odd = [torch.nan, torch.inf, -torch.inf]
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
-        drawn = torch.randn(300, generator=g).round(decimals=3).tolist()
-        x = torch.tensor([*ties, *near, *drawn, *odd], dtype=dtype)
-        table = "".join(row("", number("x", one)) for one in x)
+        numbers = torch.randn(300, generator=g).round(decimals=3).tolist()
+        x = torch.tensor([*ties, *near, *numbers, *odd], dtype=dtype)
+        table = "".join(row("", number("x", value)) for value in x)
         tab.set_content(bare_page(Interactive(view, {"x": x}, [], table, alt="the same")))
         texts, values = zip(*visit(figure_in(tab), [{}])[0]["x"], strict=True)
-        assert [*texts] == [format_number(float(one)) for one in x]
+        assert [*texts] == [format_number(float(value)) for value in x]
         assert [float(value) for value in values[:-3]] == x[:-3].double().tolist()
 
 
@@ -52,10 +52,10 @@ def test_equal_weights_are_said_together(tab):
     rows = torch.tensor([[1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]])
     weights = (rows / rows.sum(dim=-1, keepdim=True))[None]
     tab.set_content(bare_page(figures.heads(weights, ["x", "y", "z"], words, alt="equal")))
-    said = [
+    sentences = [
         read_slots(figure_in(tab), query=i)["said"][0].split("most weight, ")[1] for i in range(3)
     ]
-    assert said == ["0.50, on a and b.", "0.33, on a, b and c.", "0.17, on 6 of 6."]
+    assert sentences == ["0.50, on a and b.", "0.33, on a, b and c.", "0.17, on 6 of 6."]
 
 
 @pytest.mark.parametrize("n", [1, 50])
@@ -98,9 +98,9 @@ def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
     assert "Query ." in moved("Tab", "ArrowRight")["said"][0]
     assert "Query the" in moved("ArrowDown")["said"][0]
     assert "Query river" in moved("ArrowRight")["said"][0]
-    here = moved("Tab", "ArrowRight", "ArrowRight")
-    assert here["said"] == ["Query river: no key may be attended to. Output: 0.00, 0.00, 0.00."]
-    assert here["score"] == ["−∞"] * 5 and here["weight"] == ["0.00"] * 5
+    state = moved("Tab", "ArrowRight", "ArrowRight")
+    assert state["said"] == ["Query river: no key may be attended to. Output: 0.00, 0.00, 0.00."]
+    assert state["score"] == ["−∞"] * 5 and state["weight"] == ["0.00"] * 5
     assert moved("ArrowLeft")["score"].count("−∞") == 3
     assert moved("Tab", "ArrowRight", "ArrowRight")["divisor"] == ["√16"]
     assert tab.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "16"
@@ -135,8 +135,8 @@ def test_the_arcs_of_the_chosen_query_lead_from_it_to_the_keys(tab):
         (0.625, end) for end in (0.1, 0.3, 0.5, 0.7, 0.9)
     ]
     widths = "arcs => arcs.map(arc => parseFloat(getComputedStyle(arc).strokeWidth))"
-    drawn = tab.locator("path.on").evaluate_all(widths)
-    assert drawn == pytest.approx((14 * WEIGHTS[0, 2]).tolist(), abs=0.01)
+    widths_drawn = tab.locator("path.on").evaluate_all(widths)
+    assert widths_drawn == pytest.approx((14 * WEIGHTS[0, 2]).tolist(), abs=0.01)
 
 
 def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
@@ -150,7 +150,7 @@ def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
     assert "Query the" in read_slots(first)["said"][0]
     assert read_slots(third)["said"][0].startswith("Head 0")
     # two scripts have run, yet a reader that speaks is told once
-    assert [one.evaluate(TIMES) for one in (first, second)] == [1, 1]
+    assert [figure.evaluate(TIMES) for figure in (first, second)] == [1, 1]
     # the one who wrote the page finds no name of ours in it
     assert tab.evaluate("[typeof view, typeof data, typeof follow]") == ["undefined"] * 3
 
@@ -177,6 +177,8 @@ def test_a_figure_of_your_own_is_short(tab, tmp_path):
     view = tmp_path / "square.js"
     view.write_text("({ unit }, { x }) => ({ square: x * x, said: `${x * x} ${unit}` })")
     table = columns("x²") + row("all", number("square", 1.0))
-    own = Interactive(view, {"unit": "m²"}, [Slider("x", [1, 3, 5])], table, alt="x squared")
-    tab.set_content(bare_page(own))
+    interactive = Interactive(
+        view, {"unit": "m²"}, [Slider("x", [1, 3, 5])], table, alt="x squared"
+    )
+    tab.set_content(bare_page(interactive))
     assert read_slots(figure_in(tab), x=2) == {"square": ["25.00"], "said": ["25 m²"]}

@@ -30,8 +30,8 @@ def test_a_line_holds_all_pairs_and_its_dots_are_the_scores_of_the_query(tab):
     for state in all_states(**{"query at": 6, "key at": 6}):
         visit(figure_in(tab), [state])
         i, j = state.values()
-        drawn = zip(*plotted.evaluate(DRAWN), FAMILY.values(), strict=True)
-        for line, marks, dot, scores in drawn:
+        lines = zip(*plotted.evaluate(DRAWN), FAMILY.values(), strict=True)
+        for line, marks, dot, scores in lines:
             heights = ((high - scores + scores[0, 0]) / (high - low)).tolist()
             at = dict(points(line))
             assert sorted(at) == [*range(11)]
@@ -39,7 +39,7 @@ def test_a_line_holds_all_pairs_and_its_dots_are_the_scores_of_the_query(tab):
                 for key in range(6):
                     assert at[5 + key - query] == pytest.approx(heights[query][key], abs=0.001)
             want = [(5 + key - i, heights[i][key]) for key in range(6)]
-            assert points(marks) == [pytest.approx(one, abs=0.001) for one in want]
+            assert points(marks) == [pytest.approx(point, abs=0.001) for point in want]
             cursor = (10 * (5 + j - i), 100 * heights[i][j])
             assert points(dot) == [pytest.approx(cursor, abs=0.01)]
 

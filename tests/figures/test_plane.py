@@ -15,11 +15,11 @@ WORDS = ["the", "river", "bank"]
 
 def test_the_figure_begins_with_the_attention_of_the_words():
     texts, x = slot_texts(PLANE), PLACES.double()
-    assert texts["output"] == [format_number(float(one)) for one in attention(x, x, x)[2]]
+    assert texts["output"] == [format_number(float(value)) for value in attention(x, x, x)[2]]
 
 
 def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
-    drawn = [
+    arrows = [
         [
             attributes[name]
             for name in ("d", "cx", "cy", "r", "x", "y", "transform")
@@ -29,7 +29,7 @@ def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
         if "data-show" in attributes
     ]
     tab.set_content(bare_page(PLANE))
-    again = (
+    computed = (
         figure_in(tab)
         .locator("[data-show]")
         .evaluate_all(
@@ -37,7 +37,9 @@ def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
         .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
         )
     )
-    assert [[*map(plain, one)] for one in drawn] == [[*map(plain, one)] for one in again]
+    assert [[*map(plain, arrow)] for arrow in arrows] == [
+        [*map(plain, arrow)] for arrow in computed
+    ]
 
 
 def plain(text):
@@ -108,13 +110,13 @@ def test_a_word_is_moved_by_the_arrow_keys(tab):
 
 def test_the_words_are_put_back(tab):
     tab.set_content(bare_page(PLANE))
-    begun = output(tab)
+    first_output = output(tab)
     for name in ("river", "bank"):
         tab.get_by_role("slider", name=name).focus()
         tab.keyboard.press("ArrowUp")
-    assert output(tab) != begun
+    assert output(tab) != first_output
     tab.get_by_role("button", name="put the words back").click()
-    assert output(tab) == begun
+    assert output(tab) == first_output
 
 
 def test_a_phone_shows_both_planes_below_each_other(new_tab):

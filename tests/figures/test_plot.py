@@ -52,7 +52,7 @@ def test_every_figure_has_words_for_it():
 
 def test_numbers_and_labels_are_text_in_the_figure():
     words = " ".join(ElementTree.fromstring(heat(title="head 0").svg).itertext())
-    assert all(one in words for one in ("0.25", "0.75", "k0", "k1", "q", "head 0"))
+    assert all(label in words for label in ("0.25", "0.75", "k0", "k1", "q", "head 0"))
 
 
 def test_crossed_cells_show_a_hatch_instead_of_a_number():
@@ -63,15 +63,15 @@ def test_crossed_cells_show_a_hatch_instead_of_a_number():
 
 
 def test_two_figures_share_no_id():
-    first, second = (set(re.findall(r'id="([^"]+)"', one.svg)) for one in (heat(), line()))
+    first, second = (set(re.findall(r'id="([^"]+)"', figure.svg)) for figure in (heat(), line()))
     assert first and second and not first & second
 
 
 def test_every_reference_in_a_figure_leads_to_an_id_in_it():
     svg = heat(crossed=torch.tensor([[True, False]])).svg + line().svg
-    known = set(re.findall(r'id="([^"]+)"', svg))
+    ids = set(re.findall(r'id="([^"]+)"', svg))
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
-    assert used and used <= known
+    assert used and used <= ids
 
 
 def test_the_same_call_gives_the_same_bytes():
@@ -278,8 +278,8 @@ def test_every_figure_shows_a_tie_as_torch_prints_it():
     expected = [x.replace("-0.00", "0.00").replace("-", "−") for x in printed]
     assert expected[:6] == ["0.12", "0.38", "0.62", "0.88", "−0.12", "1.12"]
     names = [f"n{i}" for i in range(len(TIES))]
-    drawn = ElementTree.fromstring(figures.heatmap(values, ["r"], names, alt="ties").svg).itertext()
-    assert [text.strip() for text in drawn if "." in text] == expected
+    texts = ElementTree.fromstring(figures.heatmap(values, ["r"], names, alt="ties").svg).itertext()
+    assert [text.strip() for text in texts if "." in text] == expected
     table = figures.heads(values[None], ["r"], names, alt="ties")._repr_html_()
     assert Elements(table).texts["weight"] == expected
 
@@ -317,8 +317,8 @@ def test_sentences_of_any_length(n):
         widths=[1, n], masks={"none": mask}, alt="steps",
     )  # fmt: skip
     assert slot_texts(steps)["weight"] == [format_number(1 / n)] * n
-    every = figures.heads(square[None], words, words, alt="heads")._repr_html_()
-    assert len(Elements(every).texts["weight"]) == n * n
+    html = figures.heads(square[None], words, words, alt="heads")._repr_html_()
+    assert len(Elements(html).texts["weight"]) == n * n
 
 
 def test_a_view_that_is_missing_is_named():
@@ -334,8 +334,8 @@ def test_more_lines_than_can_be_told_apart_are_refused():
 
 def test_matrices_stand_side_by_side_at_their_size_and_else_below_each_other(tab):
     places = [str(i) for i in range(4)]
-    one = figures.heatmap(torch.eye(4), places, places, alt="one", xlabel="key", ylabel="query")
-    tab.set_content(bare_page(figures.beside(one, one, one)))
+    heatmap = figures.heatmap(torch.eye(4), places, places, alt="one", xlabel="key", ylabel="query")
+    tab.set_content(bare_page(figures.beside(heatmap, heatmap, heatmap)))
     tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
     for width, rows in ((760, 1), (600, 2), (PHONE["width"], 3)):
         tab.set_viewport_size({"width": width, "height": 700})
@@ -349,7 +349,7 @@ def test_names_below_a_plot_do_not_touch():
     def ticks(x) -> list[str]:
         picture = figures.lines(x, {"a": [1.0] * len(x)}, alt="ticks")
         words = [*ElementTree.fromstring(picture.svg).itertext()]
-        return [str(one) for one in x if str(one) in map(str.strip, words)]
+        return [str(value) for value in x if str(value) in map(str.strip, words)]
 
     assert ticks([16, 32, 64, 128]) == ["16", "32", "64", "128"]
     assert ticks([4**i for i in range(2, 8)]) == ["16", "64", "256", "1024", "4096", "16384"]

@@ -15,10 +15,13 @@ SCORES, VALUES = torch.tensor([0.5, 2.0, -1.0, 3.0, 0.0]), torch.tensor([1.0, 0.
 @pytest.mark.parametrize("block", [1, 2, 5])
 def test_the_figure_begins_with_the_softmax_of_the_first_block(block):
     texts = slot_texts(figures.running(SCORES, VALUES, block, alt="softmax"))
-    seen = SCORES[:block]
+    scores_seen = SCORES[:block]
     rest = [""] * (5 - block)
-    assert texts["part"] == [format_number(x) for x in (seen - seen.max()).exp().tolist()] + rest
-    assert texts["weight"] == [format_number(x) for x in seen.softmax(0).tolist()] + rest
+    assert (
+        texts["part"]
+        == [format_number(x) for x in (scores_seen - scores_seen.max()).exp().tolist()] + rest
+    )
+    assert texts["weight"] == [format_number(x) for x in scores_seen.softmax(0).tolist()] + rest
     assert texts["score"] == [format_number(x) for x in SCORES.tolist()]
 
 
@@ -39,19 +42,19 @@ def test_what_cannot_be_shown_is_refused_with_the_numbers(scores, values, block,
 def test_each_curve_is_named_and_too_many_are_refused():
     series = {f"line {i}": [(0.1, 1.0), (1.0, 0.1)] for i in range(7)}
     six = dict(list(series.items())[:6])
-    drawn = figures.curves(six, alt="Six falling lines.", title="error", xlabel="cost")
-    assert all(f">{name}</text>" in drawn.svg for name in (*six, "error", "cost"))
-    assert drawn.alt == "Six falling lines." and "currentColor" in drawn.svg
+    figure = figures.curves(six, alt="Six falling lines.", title="error", xlabel="cost")
+    assert all(f">{name}</text>" in figure.svg for name in (*six, "error", "cost"))
+    assert figure.alt == "Six falling lines." and "currentColor" in figure.svg
     with pytest.raises(ValueError, match="7 series, but only 6 curves"):
         figures.curves(series, alt="Seven.")
 
 
 def test_dots_stand_in_lines_from_the_least_mean_on_and_what_has_none_is_refused():
     groups = {"first": {"large": [3.0, 2.0], "small": [1.0]}, "second": {"other": [5.0]}}
-    drawn = figures.dots(groups, alt="Three lines of dots.", xlabel="bits")
-    names = re.findall(r">(large|small|other|first|second|bits)</text>", drawn.svg)
+    figure = figures.dots(groups, alt="Three lines of dots.", xlabel="bits")
+    names = re.findall(r">(large|small|other|first|second|bits)</text>", figure.svg)
     assert names == ["bits", "small", "large", "other", "first", "second"]
-    assert drawn.alt == "Three lines of dots." and "currentColor" in drawn.svg
+    assert figure.alt == "Three lines of dots." and "currentColor" in figure.svg
     with pytest.raises(ValueError, match="empty has no number"):
         figures.dots({"first": {"empty": []}}, alt="Nothing.")
     with pytest.raises(ValueError, match="4 groups, but only 3"):

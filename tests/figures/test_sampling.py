@@ -26,18 +26,18 @@ def press(tab, name: str, times: int = 1) -> dict[str, list[str]]:
 
 
 def test_a_token_is_drawn_told_and_marked_and_is_the_same_for_everybody(tab):
-    seen = []
+    tokens_seen = []
     for _ in range(2):
         tab.set_content(bare_page(SAMPLING))
         for draws in range(1, 8):
             now = press(tab, "draw")
             marked = tab.locator("tr:has(.now) [data-show=token]").all_inner_texts()
-            seen.append(marked)
+            tokens_seen.append(marked)
             (word,) = marked
             assert now["said"][0].startswith(f"Draw {draws}: “{word}”. ")
             assert sum(map(int, now["count"])) == draws
             assert now["count"][now["token"].index(word)] != "0"
-    assert seen[:7] == seen[7:] and len({word for (word,) in seen}) > 1
+    assert tokens_seen[:7] == tokens_seen[7:] and len({word for (word,) in tokens_seen}) > 1
 
 
 def test_the_tally_comes_to_the_probabilities(tab):

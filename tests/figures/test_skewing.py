@@ -46,7 +46,11 @@ def expected_boards(n: int, causal: int) -> list[list[list[Entry]]]:
 def test_the_figure_begins_with_a_row_of_offsets_for_each_query():
     figure = figures.skewing(3, alt="offsets")
     assert slot_texts(figure)["entry"][:15] == ["−2", "−1", "0", "1", "2"] * 3
-    (board,) = [one for _, one in Elements(figure._repr_html_()).found if "aria-label" in one]
+    (board,) = [
+        attributes
+        for _, attributes in Elements(figure._repr_html_()).found
+        if "aria-label" in attributes
+    ]
     assert board["aria-label"].endswith("Row 2: −2, −1, 0, 1, 2.")
 
 
@@ -60,15 +64,15 @@ def test_the_cells_of_every_step_lie_where_the_package_moves_them(n, new_tab):
         cells = board.evaluate(SEEN)
         names.append([cell[:2] for cell in cells])
         rows = [[] for _ in range(n)]
-        for text, share, y, x, seen, out in sorted(cells, key=lambda cell: cell[3]):
-            if seen and not out:
+        for text, share, y, x, visible, out in sorted(cells, key=lambda cell: cell[3]):
+            if visible and not out:
                 assert [x, y] == pytest.approx([round(x), round(y)], abs=0.02), state
                 rows[round(y)].append((text, round(share, 3)))
         step = expected_boards(n, state["direction"])[state["step"]]
         assert rows == step, state
         words = [", ".join(text.replace("•", "zero") for text, _ in row) for row in step]
-        told = " ".join(f"Row {i}: {row}." for i, row in enumerate(words))
-        assert board.get_attribute("aria-label") == told
+        description = " ".join(f"Row {i}: {row}." for i, row in enumerate(words))
+        assert board.get_attribute("aria-label") == description
     # a cell keeps its offset and its query
     assert all(name == names[0] for name in names)
 

@@ -49,14 +49,15 @@ def of_all_lengths(count: int, seed: int) -> list[int]:
 def test_the_page_names_numbers_and_reads_their_names():
     numbers = [*range(1, 1300), 10**12 - 1, *of_all_lengths(3000, seed=0)]
     numbers += [first * 10**zeros for first in (1, 2, 11, 21, 101) for zeros in range(10)]
-    read = "naming.english(n).join(' ')", "naming.english(n).join('-').toUpperCase()"
+    spellings = "naming.english(n).join(' ')", "naming.english(n).join('-').toUpperCase()"
     typed = ", ".join(
-        f"naming.read({one}).n" for one in ("`${n}`", "n.toLocaleString('en')", *read)
+        f"naming.read({argument}).n"
+        for argument in ("`${n}`", "n.toLocaleString('en')", *spellings)
     )
     got = run(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {typed}])")
-    for n, (english, german, *again) in zip(numbers, got, strict=True):
+    for n, (english, german, *numbers_read) in zip(numbers, got, strict=True):
         assert tuple(english) == name(n, "english") and tuple(german) == name(n, "german"), n
-        assert again == [n] * 4
+        assert numbers_read == [n] * 4
 
 
 WRONG = {
@@ -77,8 +78,8 @@ WRONG = {
 
 def test_what_is_no_number_is_refused_in_words():
     got = run(f"{json.dumps([*WRONG])}.map((typed) => naming.read(typed).wrong)")
-    for typed, said, why in zip(WRONG, got, WRONG.values(), strict=True):
-        assert why in said, typed
+    for typed, message, why in zip(WRONG, got, WRONG.values(), strict=True):
+        assert why in message, typed
     # what people write between digits and words
     typed = ["7 016", " 007016 ", "7,016", "seven thousand sixteen", "Seven thousand, and sixteen"]
     assert run(f"{json.dumps(typed)}.map((one) => naming.read(one).n)") == [7016] * 5
@@ -89,13 +90,13 @@ class Watched(nn.Module):
 
     def __init__(self, causal: Causal):
         super().__init__()
-        own = causal.attend
+        attend = causal.attend
         self.attend, self.seen = causal, torch.empty(0)
-        self.weights = Causal(partial(relative_attention, a_k=own.a_k, a_v=None))
+        self.weights = Causal(partial(relative_attention, a_k=attend.a_k, a_v=None))
 
     def forward(self, q, k, v, mask=None):
-        each = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
-        self.seen = self.weights(q, k, each, mask=mask)
+        eye = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
+        self.seen = self.weights(q, k, eye, mask=mask)
         return self.attend(q, k, v, mask=mask)
 
 
@@ -106,27 +107,28 @@ def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
     names = json.dumps([name(n, "english") for n in numbers])
     got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
     tokens = {word: i for i, word in enumerate(SPECIAL)} | words.target
-    written = [[tokens[step["part"]] for step in steps] for steps in got]
+    outputs = [[tokens[step["part"]] for step in steps] for steps in got]
     assert all(
-        END not in one[:-1] and (one[-1] == END or len(one) == MOST_PARTS) for one in written
+        END not in output[:-1] and (output[-1] == END or len(output) == MOST_PARTS)
+        for output in outputs
     )
     pairs = words.batch(numbers)
-    made, cross = translated(model, pairs)
+    translations, cross = translated(model, pairs)
     part = model.decoder.blocks[0].attention.part
     part.attend = watched = Watched(part.attend)
-    target = pad_rows([[START, *one[:-1]] for one in written], END)
-    every = model(pairs.source, target, pairs.lengths)
+    target = pad_rows([[START, *output[:-1]] for output in outputs], END)
+    logits = model(pairs.source, target, pairs.lengths)
     for b, steps in enumerate(got):
         n, m = len(steps), pairs.lengths[b]
         in_page = {key: [step[key] for step in steps] for key in ("scores", "cross", "self")}
-        scores, best = every[b, :n], every[b, :n].topk(2)
+        scores, best = logits[b, :n], logits[b, :n].topk(2)
         assert (scores - torch.tensor(in_page["scores"])).abs().max() <= 1e-3, numbers[b]
         clear = best.values[:, 0] - best.values[:, 1] > 2e-3
-        assert torch.equal(best.indices[clear, 0], torch.tensor(written[b])[clear]), numbers[b]
+        assert torch.equal(best.indices[clear, 0], torch.tensor(outputs[b])[clear]), numbers[b]
         for i in range(n):
             close(in_page["self"][i], watched.seen[b, :, i, : i + 1])
         if clear.all():
-            assert made[b, :n].tolist() == written[b]
+            assert translations[b, :n].tolist() == outputs[b]
             close(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
 
 
@@ -135,24 +137,24 @@ def close(got: list, want: torch.Tensor) -> None:
 
 
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
-    model, words, held = shipped()
-    assert [recorded(model, words, number) for number in RECORDED] == held["recorded"]
+    model, words, stored = shipped()
+    assert [recorded(model, words, number) for number in RECORDED] == stored["recorded"]
     assert sum(parameter.numel() for parameter in model.parameters()) == sum(
-        torch.Size(shape).numel() for shape in held["shapes"].values()
+        torch.Size(shape).numel() for shape in stored["shapes"].values()
     )
-    lengths = [len(one["english"]) for one in held["recorded"]]
-    assert lengths == sorted(lengths) and lengths[0] <= held["longest"] < lengths[1]
-    assert {one["right"] for one in held["recorded"]} == {True, False}
+    lengths = [len(example["english"]) for example in stored["recorded"]]
+    assert lengths == sorted(lengths) and lengths[0] <= stored["longest"] < lengths[1]
+    assert {example["right"] for example in stored["recorded"]} == {True, False}
     assert WEIGHTS.stat().st_size <= 600 * 1024
     # what a figure carries besides
     assert len(FIGURE._repr_html_()) - WEIGHTS.stat().st_size < 40 * 1024
 
 
 def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
-    made = WEIGHTS.read_text("utf-8").partition("\n")[0]
+    first_line = WEIGHTS.read_text("utf-8").partition("\n")[0]
     page = (ROOT / "chapters" / "tasks.md").read_text("utf-8")
-    longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", made)
-    longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", made))
+    longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", first_line)
+    longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", first_line))
     assert shipped()[2]["longest"] == int(longest)
     assert f"gets {longer:.2f} of 1,000 names of 11 to 14 words right" in page
     assert f"and {most:.2f} of the longest" in page
@@ -165,9 +167,9 @@ def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
 def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
     tab = new_tab(java_script_enabled=False)
     tab.set_content(bare_page(FIGURE))
-    said = tab.locator("main").inner_text()
-    assert f"{FIGURE!r}\n\nWith scripts" in said
-    assert tab.locator("table tr").count() == 4 and "123,456,789" in said
+    page_text = tab.locator("main").inner_text()
+    assert f"{FIGURE!r}\n\nWith scripts" in page_text
+    assert tab.locator("table tr").count() == 4 and "123,456,789" in page_text
     assert [element for element in tab.locator("input, button").all() if element.is_visible()] == []
     assert tab.locator("path.on").count() == 5
 
@@ -190,12 +192,12 @@ def test_a_script_changes_nothing_at_first(new_tab):
     for page in (without, live):
         page.set_content(bare_page(FIGURE))
     before, after = slots(without), slots(live)
-    rounded = [[*one[:3], f"{float(one[3]):.3f}" if one[3] else ""] for one in after]
+    rounded = [[*row[:3], f"{float(row[3]):.3f}" if row[3] else ""] for row in after]
     assert rounded == before
     assert live.evaluate("window.attncourseNumbers") is None
 
 
-def said(page):
+def sentence(page):
     return page.locator("[data-show=said]")
 
 
@@ -207,26 +209,28 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
       .observe(document.querySelector("[data-show=done]"), { childList: true })""")
     tab.get_by_label("number").fill("7,016")
     expect(form).to_have_attribute("aria-busy", "true")
-    expect(said(tab)).to_be_hidden()
+    expect(sentence(tab)).to_be_hidden()
     expect(form).not_to_have_attribute("aria-busy", "true")
-    expect(said(tab)).to_contain_text("7,016 in German: “siebentausendsechzehn”, which is right.")
+    expect(sentence(tab)).to_contain_text(
+        "7,016 in German: “siebentausendsechzehn”, which is right."
+    )
     assert tab.locator("[data-show=key]").all_inner_texts() == "seven thousand and sixteen".split()
     assert tab.locator("[data-show=part]").all_inner_texts() == [
         *name(7016, "german"),
         SPECIAL[END],
     ]
     assert tab.locator("[data-show=arc]").count() == 4 * 5
-    begun = ["sieben", "siebentausend", "siebentausendsech", "siebentausendsechzehn"]
+    prefixes = ["sieben", "siebentausend", "siebentausendsech", "siebentausendsechzehn"]
     # they may be heard of in another order
-    assert {*begun} <= {*done} <= {"siebenhundertvier", *begun}
+    assert {*prefixes} <= {*done} <= {"siebenhundertvier", *prefixes}
     # the arcs of a part are those of its weights
     tab.locator("[data-show=ask]").nth(1).hover()
     widths = "(all) => all.map((one) => parseFloat(getComputedStyle(one).strokeWidth))"
     shares = [float(text) for text in tab.locator("[data-show=found]").all_inner_texts()]
-    drawn = tab.locator("path.on").evaluate_all(widths)
-    assert drawn == pytest.approx([12 * share for share in shares], abs=0.07)
+    widths_drawn = tab.locator("path.on").evaluate_all(widths)
+    assert widths_drawn == pytest.approx([12 * share for share in shares], abs=0.07)
     assert tab.locator("[data-show=done]").inner_text() == "sieben\u00adtausend"
-    expect(said(tab)).to_contain_text("For “tausend”, head 1 has most weight")
+    expect(sentence(tab)).to_contain_text("For “tausend”, head 1 has most weight")
 
 
 def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
@@ -234,21 +238,23 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
     tab.set_content(bare_page(FIGURE))
     _, long, wrong = shipped()[2]["recorded"]
     field = tab.get_by_label("number")
-    for one, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
+    for text, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
         # as a name, too
-        for typed in (f"{one['number']}", " ".join(one["english"])):
+        for typed in (f"{text['number']}", " ".join(text["english"])):
             field.fill(typed)
             field.press("Enter")
-            expect(said(tab)).to_contain_text(f"{one['number']:,} in German: “")
-            expect(said(tab)).to_contain_text(verdict)
-            words = len(one["english"])
-            expect(said(tab)).to_contain_text(f"more than 10 English words; this one has {words}.")
-            parts = [*one["parts"], SPECIAL[END]]
+            expect(sentence(tab)).to_contain_text(f"{text['number']:,} in German: “")
+            expect(sentence(tab)).to_contain_text(verdict)
+            words = len(text["english"])
+            expect(sentence(tab)).to_contain_text(
+                f"more than 10 English words; this one has {words}."
+            )
+            parts = [*text["parts"], SPECIAL[END]]
             expect(tab.locator("[data-show=part]")).to_have_text(parts, use_inner_text=True)
             field.fill("12")
-            expect(said(tab)).to_contain_text("“zwölf”, which is right. For")
+            expect(sentence(tab)).to_contain_text("“zwölf”, which is right. For")
     field.fill("twelv")
-    expect(said(tab)).to_contain_text("“twelv” is not a word of the numbers’ names.")
+    expect(sentence(tab)).to_contain_text("“twelv” is not a word of the numbers’ names.")
     expect(tab.locator(".sides")).to_be_hidden()
     field.fill("twelve")
     expect(tab.locator(".sides")).to_be_visible()
@@ -257,12 +263,12 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
 def test_each_head_looks_at_words_or_at_the_parts_before(tab):
     tab.set_content(bare_page(FIGURE))
     tab.get_by_label("German so far").check()
-    expect(said(tab)).to_contain_text("For “vier”, head 1 has most weight")
+    expect(sentence(tab)).to_contain_text("For “vier”, head 1 has most weight")
     keys = ["(start)", *name(754, "german")]
     assert tab.locator("[data-show=key]").all_inner_texts() == keys
     for head in range(4):
         tab.get_by_label(f"{head}", exact=True).check()
-        expect(said(tab)).to_contain_text(f"head {head} has most weight")
+        expect(sentence(tab)).to_contain_text(f"head {head} has most weight")
         shares = [float(text) for text in tab.locator("[data-show=found]").all_inner_texts()]
         # none on what is not written yet
         assert sum(shares) == pytest.approx(1, abs=0.03) and shares[3:] == [0] * 4
@@ -278,14 +284,14 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
         return tab.evaluate("document.activeElement.name || document.activeElement.textContent")
 
     assert pressed("Tab", "Control+A", "4", "2", "Enter") == "number"
-    expect(said(tab)).to_contain_text("“zweiundvierzig”, which is right. For “(end)”")
+    expect(sentence(tab)).to_contain_text("“zweiundvierzig”, which is right. For “(end)”")
     assert pressed("Tab") == "write"
     assert pressed("Tab", "ArrowRight") == "looks at"
     expect(tab.locator("[data-show=from]")).to_have_text("German so far")
     assert pressed("ArrowLeft", "Tab", "ArrowRight") == "head"
-    expect(said(tab)).to_contain_text("head 2")
+    expect(sentence(tab)).to_contain_text("head 2")
     assert pressed("Tab", "ArrowUp", "ArrowUp") == "part"
-    expect(said(tab)).to_contain_text("For “vier”, head 2")
+    expect(sentence(tab)).to_contain_text("For “vier”, head 2")
     assert tab.locator("label:has(:focus-visible) [data-show=part]").inner_text() == "vier"
 
 
@@ -294,7 +300,7 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
     tab.set_content(bare_page(FIGURE))
     tab.get_by_label("number").fill(typed)
-    expect(said(tab)).to_contain_text("not a whole" if typed == "-1" else "For “(end)”")
+    expect(sentence(tab)).to_contain_text("not a whole" if typed == "-1" else "For “(end)”")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     fits = "(box) => box.scrollWidth <= box.clientWidth"
     assert tab.locator(".scroll").evaluate(fits)
@@ -316,7 +322,9 @@ def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, s
         figure = figure_in(tab).filter(has_text="German parts")
         assert not [url for url in asked if "weights.js" in url]
         figure.get_by_label("number").fill("1998")
-        expect(said(figure)).to_contain_text("tausendneunhundertachtundneunzig”, which is right.")
+        expect(sentence(figure)).to_contain_text(
+            "tausendneunhundertachtundneunzig”, which is right."
+        )
         assert len([url for url in asked if re.search(r"_static/weights\.js\?v=\w{8}$", url)]) == 1
 
 
@@ -327,5 +335,5 @@ def test_where_the_weights_are_missing_the_figure_says_so(browser):
         bare_page(re.sub(r'"weights.js">[^<]*', '"missing:weights.js">', FIGURE._repr_html_()))
     )
     page.get_by_label("number").fill("5")
-    expect(said(page)).to_have_text("The model could not be loaded.")
+    expect(sentence(page)).to_have_text("The model could not be loaded.")
     page.close()

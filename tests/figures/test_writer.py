@@ -45,16 +45,16 @@ def run(script: str, *parts: str):
 
 def shipped():
     """The model with the weights that the page loads, and what is said of them."""
-    weights, held = read_weights(WEIGHTS)
+    weights, stored = read_weights(WEIGHTS)
     model = language_model(len(weights["embedding.table.weight"])).eval()
     model.load_state_dict(weights)
-    return model, held
+    return model, stored
 
 
 def test_the_pairs_and_the_decades_of_the_page_are_those_of_the_course():
-    held = shipped()[1]
-    assert BytePairs([tuple(pair) for pair in held["pairs"]]).merges == stored_pairs().merges
-    assert held["decades"] == [*DECADES]
+    stored = shipped()[1]
+    assert BytePairs([tuple(pair) for pair in stored["pairs"]]).merges == stored_pairs().merges
+    assert stored["decades"] == [*DECADES]
 
 
 ODD = [
@@ -76,27 +76,27 @@ def test_the_page_cuts_texts_as_python_does_and_joins_them_again():
         ".map((text) => [encode(text), decode(encode(text))]);",
         "pieces",
     )
-    for text, (tokens, again) in zip(texts, got, strict=True):
+    for text, (tokens, decoded) in zip(texts, got, strict=True):
         assert tokens == pairs.encode(text), text
-        assert again == text
+        assert decoded == text
     # bytes that are no character
     broken = [[195], [226, 130], [240, 159, 72], [169, 169]]
     script = f"const {{ decode }} = pieces(held.pairs); return {broken}.map(decode);"
-    assert run(script, "pieces") == [pairs.decode(one) for one in broken]
+    assert run(script, "pieces") == [pairs.decode(tokens_) for tokens_ in broken]
 
 
 def test_the_words_of_the_page_are_the_pieces_of_python():
     # a text that Python cuts is one word a piece; tokens that were drawn need not be
     pairs = stored_pairs()
     line = "My fellow-citizens, in 1862 the Union's armies paid $5."
-    cut = f"words(encode({json.dumps(line)}))"
-    script = f"const {{ encode, words }} = pieces(held.pairs); return {cut};"
+    script_text = f"words(encode({json.dumps(line)}))"
+    script = f"const {{ encode, words }} = pieces(held.pairs); return {script_text};"
     tokens, starts = pairs.encode(line), run(script, "pieces")
-    found = [tokens[i:j] for i, j in zip(starts, [*starts[1:], None], strict=True)]
-    assert [pairs.decode(one) for one in found] == PIECE.findall(line)
+    word_tokens = [tokens[i:j] for i, j in zip(starts, [*starts[1:], None], strict=True)]
+    assert [pairs.decode(tokens_) for tokens_ in word_tokens] == PIECE.findall(line)
 
 
-def drawn(count: int, seed: int):
+def drawn_texts(count: int, seed: int):
     """Prompts of 1 to 128 tokens, each with keys that are hidden and heads that are off."""
     rng, windowed = random.Random(seed), Windower(stored_pairs())
     texts = [windowed.encode(text.partition("\n")[2]) for text in TEXTS]
@@ -125,7 +125,7 @@ def of_torch(model, tokens, hidden, off) -> torch.Tensor:
 @pytest.mark.parametrize("count", [48, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_in_the_page_are_those_of_torch(count):
-    model, prompts = shipped()[0], list(drawn(count, seed=count))
+    model, prompts = shipped()[0], list(drawn_texts(count, seed=count))
     # in one go, in two, or token by token, and from a copy of what was read
     script = f"""const {{ begin, fork, read, scores }} = model(held);
       return {json.dumps(prompts)}.map(([tokens, hidden, off], i) => {{
@@ -137,14 +137,14 @@ def test_scores_in_the_page_are_those_of_torch(count):
         else for (const token of tokens.slice(cut)) read(run, [token]);
         return [...scores(run)];
       }});"""
-    for one, got in zip(prompts, run(script, "model"), strict=True):
-        want = of_torch(model, *one)[-1]
-        assert (torch.tensor(got) - want).abs().max() <= 1e-3, one
+    for prompt, got in zip(prompts, run(script, "model"), strict=True):
+        want = of_torch(model, *prompt)[-1]
+        assert (torch.tensor(got) - want).abs().max() <= 1e-3, prompt
 
 
 @torch.no_grad()
 def test_weights_in_the_page_are_those_of_torch():
-    model, prompts = shipped()[0], [one for one, *_ in drawn(12, seed=3)]
+    model, prompts = shipped()[0], [prompt for prompt, *_ in drawn_texts(12, seed=3)]
     script = f"""const {{ begin, read }} = model(held);
       const weights = (tokens) => read(begin(), tokens).weights.map((of) => [...of]);
       return {json.dumps(prompts)}.map(weights);"""
@@ -158,7 +158,7 @@ def test_weights_in_the_page_are_those_of_torch():
 @pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_greedy_texts_are_those_of_torch_but_for_ties(count):
-    model, prompts = shipped()[0], [one[:40] for one, *_ in drawn(count, seed=count)]
+    model, prompts = shipped()[0], [prompt[:40] for prompt, *_ in drawn_texts(count, seed=count)]
     script = f"""const {{ begin, read, scores, longest }} = model(held);
       return {json.dumps(prompts)}.map((tokens) => {{
         const run = read(begin(), tokens);
@@ -172,15 +172,17 @@ def test_greedy_texts_are_those_of_torch_but_for_ties(count):
         assert len(got) == LONGEST and got[: len(tokens)] == tokens
         best = model(torch.tensor([got]))[0].topk(2)
         clear = best.values[:, 0] - best.values[:, 1] > 1e-3
-        written = torch.tensor(got[len(tokens) :])
-        own = slice(len(tokens) - 1, LONGEST - 1)
-        assert torch.equal(best.indices[own, 0][clear[own]], written[clear[own]])
+        continuation = torch.tensor(got[len(tokens) :])
+        predicted = slice(len(tokens) - 1, LONGEST - 1)
+        assert torch.equal(
+            best.indices[predicted, 0][clear[predicted]], continuation[clear[predicted]]
+        )
 
 
 def with_session(script: str):
     """What a script gives back that has what the page keeps of the model, as `own`."""
-    begun = f"const own = session(held, {json.dumps(UNSAID)}, model, pieces);"
-    return run(f"{begun} {script}", "model", "pieces", "session")
+    session = f"const own = session(held, {json.dumps(UNSAID)}, model, pieces);"
+    return run(f"{session} {script}", "model", "pieces", "session")
 
 
 LINE = "My fellow citizens, we must not fear the war"
@@ -248,7 +250,7 @@ def test_no_draw_ends_in_a_word_of_the_list_and_the_next_candidate_is_taken():
     assert len(UNSAID) == len({*UNSAID}) <= 60 and UNSAID == sorted(UNSAID)
     assert all(word == word.lower() for word in UNSAID)
     spelt = [pairs.encode(f"The {word}") for word in UNSAID]
-    assert {len(one) for one in spelt} > {3}
+    assert {len(word) for word in spelt} > {3}
     script = f"return {spelt}.map((one) => own.refused(one.slice(0, -1), one.at(-1)));"
     assert with_session(script) == [True] * len(spelt)
     # not within a word, and not where the reader wrote it
@@ -263,24 +265,26 @@ def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
     model, _ = shipped()
     pairs, windowed = stored_pairs(), Windower(stored_pairs())
     words = re.compile(rf"(?<![^\W\d_])({'|'.join(UNSAID)})(?![^\W\d_])")
-    rows, wanted = [], []
+    rows, expected = [], []
     for decade in DECADES:
         g = torch.Generator().manual_seed(decade)
         start = torch.tensor([windowed.prefix(decade)]).expand(300, 2)
         choose = partial(sample, generator=g)
         with torch.no_grad():
-            drawn = generate(model.decode(), start, 60, choose=choose)[:, -60:]
-        rows += [[token for token in row if token < len(pairs)] for row in drawn.tolist()]
+            samples = generate(model.decode(), start, 60, choose=choose)[:, -60:]
+        rows += [[token for token in row if token < len(pairs)] for row in samples.tolist()]
     for row in rows:
         texts = [pairs.decode(row[: i + 1]).lower() for i in range(len(row))]
         lengths = [0, *map(len, texts)]
-        ends = ({found.end() for found in words.finditer(text)} for text in texts)
-        wanted.append([i for i, some in enumerate(ends) if any(end > lengths[i] for end in some)])
+        ends = ({match.end() for match in words.finditer(text)} for text in texts)
+        expected.append(
+            [i for i, match_ends in enumerate(ends) if any(end > lengths[i] for end in match_ends)]
+        )
     # without the list the model does say such words
-    assert any(wanted)
+    assert any(expected)
     script = f"""return {json.dumps(rows)}.map((row) => row.map((token, i) => i)
       .filter((i) => own.refused(row.slice(0, i), row[i])));"""
-    assert with_session(script) == wanted
+    assert with_session(script) == expected
 
 
 def test_what_is_refused_is_neither_shown_nor_drawn():
@@ -295,8 +299,8 @@ def test_what_is_refused_is_neither_shown_nor_drawn():
       const aimed = () => (sum(p.slice(0, word)) + p[word] / 2) / sum(p);
       const drawn = [own, strict].map((some) => some.draw(some.runOf(of), aimed));
       return [word, best(own), best(strict), drawn];"""
-    word, best, seen, (free, other) = with_session(script)
-    assert word in best and seen[:5] == [one for one in best if one != word]
+    word, best, suggested, (free, other) = with_session(script)
+    assert word in best and suggested[:5] == [token for token in best if token != word]
     assert free == {"token": word, "passed": 0}
     assert other["token"] != word and other["passed"] == 1
 
@@ -328,17 +332,20 @@ def test_bits_of_a_guess_are_those_of_its_points_or_of_what_was_left():
 
 @torch.no_grad()
 def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
-    model, held = shipped()
-    again = recorded(WEIGHTS)
-    assert again["opening"] == held["opening"] and again["examples"] == held["examples"]
-    steps = [one["step"] for one in held["training"]]
-    assert steps == sorted({*steps}) and held["training"][-1]["next"] == again["next"]
-    pairs, windowed, opening = stored_pairs(), Windower(stored_pairs()), held["opening"]
+    model, stored = shipped()
+    recorded_anew = recorded(WEIGHTS)
+    assert (
+        recorded_anew["opening"] == stored["opening"]
+        and recorded_anew["examples"] == stored["examples"]
+    )
+    steps = [record["step"] for record in stored["training"]]
+    assert steps == sorted({*steps}) and stored["training"][-1]["next"] == recorded_anew["next"]
+    pairs, windowed, opening = stored_pairs(), Windower(stored_pairs()), stored["opening"]
     for decade, side in zip(opening["decades"], opening["sides"], strict=True):
         tokens = [*windowed.prefix(decade), *pairs.encode(opening["text"])]
         p = model(torch.tensor([tokens]))[0, -1].softmax(-1)
-        assert [one["tokens"][0] for one in side["next"]] == p.topk(6).indices.tolist()
-        assert [one["p"] for one in side["next"]] == pytest.approx(
+        assert [guess["tokens"][0] for guess in side["next"]] == p.topk(6).indices.tolist()
+        assert [guess["p"] for guess in side["next"]] == pytest.approx(
             p.topk(6).values.tolist(), abs=1e-3
         )
     assert WEIGHTS.stat().st_size <= 2.3 * 2**20
@@ -347,22 +354,22 @@ def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
 
 
 def test_what_the_file_of_the_weights_says_beside_them():
-    held = shipped()[1]
-    assert len(held["unigram"]) == len(stored_pairs()) and min(held["unigram"]) >= 0
-    heads = [tuple(role["head"]) for role in held["roles"]]
+    stored = shipped()[1]
+    assert len(stored["unigram"]) == len(stored_pairs()) and min(stored["unigram"]) >= 0
+    heads = [tuple(role["head"]) for role in stored["roles"]]
     assert len({*heads}) == len(heads) and {*heads} <= {divmod(i, 4) for i in range(16)}
-    assert all(role["role"] for role in held["roles"])
-    for excerpt in held["excerpts"]:
+    assert all(role["role"] for role in stored["roles"])
+    for excerpt in stored["excerpts"]:
         words = re.findall(r"\w+", excerpt["text"])
         assert excerpt["year"] // 10 * 10 in DECADES and len(words) >= 16
         assert len(stored_pairs().encode(excerpt["text"])) <= OF_TEXT
-    assert len(held["excerpts"]) >= 3 and len(held["training"]) == 5
+    assert len(stored["excerpts"]) >= 3 and len(stored["training"]) == 5
 
 
 # --- the figure
 
 
-def said(page):
+def sentence(page):
     return page.locator("p[data-show=said]")
 
 
@@ -383,7 +390,7 @@ def loaded(tab):
     return tab
 
 
-def written(tab, text: str):
+def with_text(tab, text: str):
     """The figure with this text, read by the model."""
     loaded(tab)
     field(tab).fill(text)
@@ -433,17 +440,17 @@ def test_a_script_changes_nothing_at_first(new_tab):
     for page in (without, live):
         opened_at(page)
     before, after = slots(without), slots(live)
-    for one, other in zip(before, after, strict=True):
-        assert one[:4] == other[:4] and one[4] == pytest.approx(other[4], abs=1e-3)
+    for old, new in zip(before, after, strict=True):
+        assert old[:4] == new[:4] and old[4] == pytest.approx(new[4], abs=1e-3)
     assert live.evaluate("window.attncourseEnglish") is None
-    assert said(live).inner_text() == f"{FIGURE!r}"
+    assert sentence(live).inner_text() == f"{FIGURE!r}"
     # and the model, when it comes, finds what was recorded
     field(live).focus()
     live.wait_for_function("window.attncourseEnglish")
     expect(live.locator(".legend b")).to_have_count(0)
     about(
         [text for side in shares(live) for text in side],
-        [one[1] for one in before if one[0] == "share"],
+        [old[1] for old in before if old[0] == "share"],
     )
 
 
@@ -452,29 +459,33 @@ def test_without_scripts_the_figure_shows_three_recorded_texts(new_tab):
     text = tab.locator("main").inner_text()
     assert f"{FIGURE!r}\n\nWith scripts" in text and "nobody said it" in text
     assert tab.locator("table tr").count() == 4
-    seen = tab.locator("input, button, select, textarea, summary").all()
-    assert [one for one in seen if one.is_visible()] == []
+    controls = tab.locator("input, button, select, textarea, summary").all()
+    assert [control for control in controls if control.is_visible()] == []
     assert tab.locator(".sheet .next").count() == 12
 
 
 def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
-    written(tab, "We must not")
+    with_text(tab, "We must not")
     about(shares(tab)[0], best(1860, "We must not"))
     about(shares(tab)[1], best(2010, "We must not"))
     tab.locator("select[name=beside]").select_option("1940")
     about(shares(tab)[1], best(1940, "We must not"))
     tab.locator("select[name=decade]").select_option("1790")
     about(shares(tab)[0], best(1790, "We must not"))
-    expect(said(tab)).to_contain_text("After “We must not”, most likely: “")
+    expect(sentence(tab)).to_contain_text("After “We must not”, most likely: “")
     # a blank at the end is left to the next word, and quotes are those of the training
-    for typed, read in (("We must not ", "We must not"), ("He said “We", 'He said "We'), ("", "")):
+    for typed, normalised in (
+        ("We must not ", "We must not"),
+        ("He said “We", 'He said "We'),
+        ("", ""),
+    ):
         field(tab).fill(typed)
-        about(shares(tab)[1], best(1940, read))
-    expect(said(tab)).to_contain_text("At the beginning")
+        about(shares(tab)[1], best(1940, normalised))
+    expect(sentence(tab)).to_contain_text("At the beginning")
 
 
 def test_a_bar_is_taken_with_the_end_of_its_word(tab):
-    written(tab, "We must not")
+    with_text(tab, "We must not")
     row = tab.locator(".side").nth(1).locator(".next").first
     word, rest = (row.locator(f"[data-show={name}]").inner_text() for name in ("word", "rest"))
     row.locator("button").click()
@@ -484,7 +495,7 @@ def test_a_bar_is_taken_with_the_end_of_its_word(tab):
 
 
 def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
-    written(tab, LINE)
+    with_text(tab, LINE)
     places = places_of(LINE)
     tab.get_by_label("cover fellow").check()
     tokens = stored_pairs().encode(LINE)
@@ -500,11 +511,11 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
             [format_number(p) for p in hidden.softmax(-1)[:2048].topk(6).values.tolist()],
         )
         apart.append(bits_apart(open_.double(), hidden.double()))
-    found = re.search(
+    match = re.search(
         r"Covering “fellow” changes what comes next by ([\d.]+) bits in the 1860s and ([\d.]+)",
-        said(tab).inner_text(),
+        sentence(tab).inner_text(),
     )
-    assert found and [float(group) for group in found.groups()] == pytest.approx(apart, abs=0.0101)
+    assert match and [float(group) for group in match.groups()] == pytest.approx(apart, abs=0.0101)
     legend = tab.locator("[data-show=legend]")
     expect(legend).to_contain_text("“fellow”: uncovering it changes what comes next by")
     # words that stay as they were stay covered, and others do not
@@ -515,7 +526,7 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
 
 
 def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
-    written(tab, LINE)
+    with_text(tab, LINE)
     legend = tab.locator("[data-show=legend]")
     bits = "(all) => all.map((one) => Number(one.style.getPropertyValue('--bits')))"
     expect(legend).to_contain_text("What matters most is “")
@@ -531,7 +542,7 @@ def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
 
 
 def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
-    written(tab, LINE)
+    with_text(tab, LINE)
     tab.get_by_text("Look into its heads").click()
     tab.get_by_text("no one target").click()
     tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
@@ -546,7 +557,7 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
         expect(tab.locator(".item.on")).to_have_text("must")
         row = (weights.mean(0) if head < 0 else weights[head])[places[6][-1]]
         want = [float(row[keys].sum()) for keys in places[:7]]
-        want = [one for one in want if one > 0.03]
+        want = [share for share in want if share > 0.03]
         tab.wait_for_timeout(60)
         look = "(all) => all.map((one) => Number(one.style.getPropertyValue('--share')))"
         got = tab.locator(".arc").evaluate_all(look)
@@ -556,10 +567,10 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
         who = "the heads together look" if head < 0 else f"head {head // 4}.{head % 4} looks"
         looked = tab.locator("[data-show=looked]").inner_text()
         assert looked.startswith(f"From “must”, {who} most at ")
-        (told,) = re.findall(r": (\d\.\d\d) of the weight\.$", looked)
-        assert float(told) == pytest.approx(most, abs=7e-3)
-        drawn = "(all) => all.map((one) => getComputedStyle(one).stroke)"
-        assert "none" not in tab.locator("path").evaluate_all(drawn)
+        (weight,) = re.findall(r": (\d\.\d\d) of the weight\.$", looked)
+        assert float(weight) == pytest.approx(most, abs=7e-3)
+        strokes = "(all) => all.map((one) => getComputedStyle(one).stroke)"
+        assert "none" not in tab.locator("path").evaluate_all(strokes)
 
 
 @torch.no_grad()
@@ -573,9 +584,9 @@ def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
         tab.locator(f"input[name=head][value='{4 * block + head}']").check()
         looked = tab.locator("[data-show=looked]")
         expect(looked).to_contain_text(f"From “fellow”, head {block}.{head} looks most at itself: ")
-        found = re.search(r"\. Its pieces: “fe” ([\d.]+), “llow” ([\d.]+)\.$", looked.inner_text())
+        match = re.search(r"\. Its pieces: “fe” ([\d.]+), “llow” ([\d.]+)\.$", looked.inner_text())
         want = weights[block, head, -1, -2:].tolist()
-        assert found and [float(group) for group in found.groups()] == pytest.approx(
+        assert match and [float(group) for group in match.groups()] == pytest.approx(
             want, abs=0.0101
         )
         # as its role says
@@ -583,7 +594,7 @@ def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
 
 
 def test_a_head_that_is_off_adds_nothing(tab):
-    written(tab, "We must not")
+    with_text(tab, "We must not")
     tab.get_by_text("Look into its heads").click()
     first = shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
@@ -591,36 +602,36 @@ def test_a_head_that_is_off_adds_nothing(tab):
     with torch.no_grad():
         p = of_torch(shipped()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
     about(shares(tab)[0], [format_number(value) for value in p[:2048].topk(6).values.tolist()])
-    expect(said(tab)).to_contain_text("Switching off 1 head changes what comes next by")
+    expect(sentence(tab)).to_contain_text("Switching off 1 head changes what comes next by")
 
 
 def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
-    tab = written(new_tab(), LINE)
+    tab = with_text(new_tab(), LINE)
     write = tab.locator("[data-do=write]").first
     write.click()
     expect(tab.locator("form")).to_have_attribute("aria-busy", "true")
     expect(write).to_have_text("stop")
     write.click()
     expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
-    begun = field(tab).input_value()
-    assert begun.startswith(LINE) and write.inner_text() == "write on"
+    first_text = field(tab).input_value()
+    assert first_text.startswith(LINE) and write.inner_text() == "write on"
     onward = tab.get_by_role("button", name="go on from the last 64 pieces")
     expect(onward).to_be_hidden()
     write.click()
-    expect(said(tab)).to_contain_text("reads at most 126 pieces of words: here the text ends.")
-    assert field(tab).input_value().startswith(begun)
+    expect(sentence(tab)).to_contain_text("reads at most 126 pieces of words: here the text ends.")
+    assert field(tab).input_value().startswith(first_text)
     assert tab.locator(".strip svg *").count() <= 250
     whole = field(tab).input_value()
     onward.click()
     assert whole.endswith(field(tab).input_value()) and len(field(tab).input_value()) < len(whole)
     expect(onward).to_be_hidden()
     tab.locator("[data-do=draw]").nth(1).click()
-    expect(said(tab)).to_contain_text("most likely")
+    expect(sentence(tab)).to_contain_text("most likely")
     # a text that is too long is refused in words
     field(tab).fill("We must not fear. " * 60)
-    expect(said(tab)).to_contain_text("and the model reads at most 126.")
+    expect(sentence(tab)).to_contain_text("and the model reads at most 126.")
     onward.click()
-    expect(said(tab)).to_contain_text("most likely")
+    expect(sentence(tab)).to_contain_text("most likely")
 
 
 def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
@@ -634,8 +645,8 @@ def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
     tab.wait_for_function("window.attncourseEnglish")
     field(tab).fill(LINE)
     tab.locator("[data-do=write]").first.click()
-    expect(said(tab)).to_contain_text("here the text ends.")
-    expect(said(tab)).to_contain_text(
+    expect(sentence(tab)).to_contain_text("here the text ends.")
+    expect(sentence(tab)).to_contain_text(
         re.compile(r"\d+ draws? would have ended in a word that this page does not print")
     )
     added = field(tab).input_value().removeprefix(LINE).lower()
@@ -643,11 +654,11 @@ def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
 
 
 def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
-    tab = written(new_tab(reduced_motion="reduce"), LINE)
+    tab = with_text(new_tab(reduced_motion="reduce"), LINE)
     tab.locator("[data-do=write]").first.click()
     expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
     added = field(tab).input_value().removeprefix(LINE)
-    assert re.search(r"[.?!]$", added) or "here the text ends" in said(tab).inner_text()
+    assert re.search(r"[.?!]$", added) or "here the text ends" in sentence(tab).inner_text()
 
 
 def in_a_folder(folder):
@@ -676,10 +687,10 @@ def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_pa
     tab.get_by_text("Look into its heads").click()
     first = shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
-    expect(said(tab)).to_contain_text("Covering “enemies” and switching off 1 head change what")
+    expect(sentence(tab)).to_contain_text("Covering “enemies” and switching off 1 head change what")
     tab.wait_for_url("**#write=*off=*")
     other.goto(tab.url)
-    expect(said(other)).to_have_text(said(tab).inner_text())
+    expect(sentence(other)).to_have_text(sentence(tab).inner_text())
     assert field(other).input_value() == field(tab).input_value()
     assert shares(other) == shares(tab)
 
@@ -687,8 +698,8 @@ def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_pa
 def test_ten_words_are_guessed_and_both_have_their_bits(tab):
     loaded(tab)
     tab.get_by_text("Guess first").click()
-    held = shipped()[1]
-    year, text = held["excerpts"][0]["year"], held["excerpts"][0]["text"]
+    stored = shipped()[1]
+    year, text = stored["excerpts"][0]["year"], stored["excerpts"][0]["text"]
     passage, verdict = tab.locator("[data-show=passage]"), tab.locator("[data-show=verdict]")
     words = [element for element in PIECE.findall(text) if re.search(r"\w", element)]
     button = tab.locator("[data-do=open]")
@@ -705,14 +716,14 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
     expect(verdict).to_contain_text(f"The word is “{words[6].strip()}”: 1.00 bits for you, ")
     pairs = stored_pairs()
     pieces = PIECE.findall(text)
-    at = [i for i, one in enumerate(pieces) if re.search(r"\w", one)][6]
+    at = [i for i, piece in enumerate(pieces) if re.search(r"\w", piece)][6]
     before, tokens = pairs.encode("".join(pieces[:at])), pairs.encode(pieces[at])
     cost = sum(
         -log2(torch_next(year // 10 * 10, [*before, *tokens[:i]])[token])
         for i, token in enumerate(tokens)
     )
-    found = re.search(r"for you, ([\d.]+) for the model", verdict.inner_text())
-    assert found and float(found[1]) == pytest.approx(cost, abs=0.02)
+    match = re.search(r"for you, ([\d.]+) for the model", verdict.inner_text())
+    assert match and float(match[1]) == pytest.approx(cost, abs=0.02)
     for _ in range(9):
         button.click()
         expect(verdict).to_have_text("")
@@ -735,10 +746,10 @@ def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
     tab.get_by_text("How it learned this").click()
     training = shipped()[1]["training"]
     slider = tab.locator("input[name=step]")
-    for i, one in enumerate(training):
+    for i, record in enumerate(training):
         slider.evaluate(MOVE, i)
-        assert slider.get_attribute("aria-valuetext") == f"{one['step']}"
-        want = [format_number(each["p"]) for side in one["next"] for each in side]
+        assert slider.get_attribute("aria-valuetext") == f"{record['step']}"
+        want = [format_number(guess["p"]) for side in record["next"] for guess in side]
         assert tab.locator("[data-show=chance]").all_inner_texts() == want
 
 
@@ -754,11 +765,11 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
     tab.wait_for_function("window.attncourseEnglish")
     tab.keyboard.press("Control+A")
     tab.keyboard.type("We must")
-    expect(said(tab)).to_contain_text("After “We must”")
+    expect(sentence(tab)).to_contain_text("After “We must”")
     assert pressed("Tab") == "try"
     assert pressed("Tab", "Tab", "Tab", "Tab") == "cover 0"
     assert pressed("Tab", "Space") == "cover 1"
-    expect(said(tab)).to_contain_text("Covering “We” changes what comes next by")
+    expect(sentence(tab)).to_contain_text("Covering “We” changes what comes next by")
     assert pressed("Space", "Tab") == "cover 2"
     pressed("Tab", "Enter")
     assert pressed("Tab", "ArrowDown") == "head"
@@ -768,17 +779,17 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
     heads = len(shipped()[1]["roles"])
     assert pressed(*["Tab"] * (heads + 2), "ArrowRight") == "side"
     assert pressed("Tab", "ArrowUp") == "decade"
-    expect(said(tab)).to_contain_text("in the 1850s")
+    expect(sentence(tab)).to_contain_text("in the 1850s")
     assert pressed("Tab") == "take"
     pressed("Enter")
-    expect(said(tab)).not_to_contain_text("After “We must”,")
+    expect(sentence(tab)).not_to_contain_text("After “We must”,")
 
 
 @pytest.mark.parametrize("state", ["first", "covered", "open", "full"])
 def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
     tab = opened_at(new_tab(viewport=PHONE, reduced_motion="reduce"))
     if state != "first":
-        written(tab, "Incomprehensibilities " * (1 if state != "full" else 12))
+        with_text(tab, "Incomprehensibilities " * (1 if state != "full" else 12))
         tab.get_by_label("cover Incomprehensibilities").first.check()
     if state == "open":
         for fold in tab.locator("summary").all():
@@ -802,7 +813,7 @@ def test_from_a_folder_the_first_touch_loads_the_weights_and_nothing_else(new_ta
     tab.goto(page.as_uri())
     assert len(asked) == 1
     field(tab).fill("We must")
-    expect(said(tab)).to_contain_text("After “We must”, most likely")
+    expect(sentence(tab)).to_contain_text("After “We must”, most likely")
     assert asked[1:] == [(tmp_path / "english.js").as_uri()]
 
 
@@ -818,7 +829,7 @@ def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, s
         figure = figure_in(tab).filter(has_text="Begin a sentence")
         assert not [url for url in asked if "english.js" in url]
         field(figure).fill("We must")
-        expect(said(figure)).to_contain_text("After “We must”, most likely")
+        expect(sentence(figure)).to_contain_text("After “We must”, most likely")
         assert len([url for url in asked if re.search(r"_static/english\.js\?v=\w{8}$", url)]) == 1
 
 
@@ -829,7 +840,7 @@ def test_where_the_weights_are_missing_the_figure_says_so(browser):
         bare_page(re.sub(r'"english.js">[^<]*', '"missing:english.js">', FIGURE._repr_html_()))
     )
     field(page).fill("We must")
-    expect(said(page)).to_have_text("The model could not be loaded.")
+    expect(sentence(page)).to_have_text("The model could not be loaded.")
     page.close()
 
 

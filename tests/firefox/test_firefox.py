@@ -51,12 +51,12 @@ def test_every_figure_answers_a_click_and_a_key(size, new_tab, names, address):
             others = figure.locator(NOT_YET).locator("visible=true")
             clicked = [figure.evaluate(SHOWN)]
             # a slider stands at one of its ends at most
-            for one, end in ((others.first, 0.05), (others.last, 0.95)):
-                box = one.bounding_box()
+            for handle, end in ((others.first, 0.05), (others.last, 0.95)):
+                box = handle.bounding_box()
                 assert box
-                slides = one.get_attribute("type") == "range"
+                slides = handle.get_attribute("type") == "range"
                 at = {"x": end * box["width"], "y": box["height"] / 2} if slides else None
-                one.click(position=at)
+                handle.click(position=at)
                 clicked.append(figure.evaluate(SHOWN))
             assert len({*clicked}) > 1 and responds_to_key(figure), page
         assert all(map(responds_to_text, tab.locator(WRITES).all())), page

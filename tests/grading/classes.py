@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-from tests.grading.submissions import SOLVED, notebook_with, written
+from tests.grading.submissions import SOLVED, notebook_with, write_notebook
 
 MARK = "# <b>wrong</b>"
 WRONG = f"# exercise: prefix_mask\ndef prefix_mask(n, prefix):\n    return n  {MARK}"
@@ -41,7 +41,7 @@ def make_class(folder: Path) -> Path:
         (ZOE.replace("/", ""), SOLVED | {"prefix_mask": f"{WRONG}</pre><script>alert(2)</script>"}),
     ):
         (folder / name).mkdir(parents=True)
-        written(folder / name, notebook_with(answers), "dot_product.ipynb")
+        write_notebook(folder / name, notebook_with(answers), "dot_product.ipynb")
     return folder
 
 
@@ -82,17 +82,17 @@ def make_sixty(folder: Path) -> dict[str, str]:
             path.write_bytes(data)
         else:
             zipped(path, {"work/linear_2026_11_23.ipynb": data})
-    own = folder / "class"
+    class_folder = folder / "class"
     # who puts others' names into a zip of theirs
     others = [place.format(who="s06", id=1006) for place in PLACES if "zip" not in place]
     for name in ("s17.zip", "does20_1020_991020_work.zip"):
-        zipped(own / name, {"own.ipynb": solved} | dict.fromkeys(others, untouched))
+        zipped(class_folder / name, {"own.ipynb": solved} | dict.fromkeys(others, untouched))
     # a second file in another layout, a broken one, another kind of file, and nothing
-    (own / "s25.ipynb").write_bytes(solved)
-    (own / "s36/linear_2026_11_23.ipynb").write_text("{")
+    (class_folder / "s25.ipynb").write_bytes(solved)
+    (class_folder / "s36/linear_2026_11_23.ipynb").write_text("{")
     for name in ("s28.ipynb", "s48.ipynb"):
-        (own / name).unlink()
-    (own / "s28.pdf").write_text("a scan")
+        (class_folder / name).unlink()
+    (class_folder / "s28.pdf").write_text("a scan")
     (folder / "out").mkdir()
     (folder / "out/overrides.csv").write_text(OVERRIDES)
     with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:

@@ -35,30 +35,30 @@ WRONG = "def soft(s):\n    return torch.softmax(s, dim=0)"
 def with_cells(*cells: str, answer: str = BY_F, after: tuple[str, ...] = ()) -> NotebookNode:
     """The notebook with this answer, cells below the given import, and others at its end."""
     notebook = notebook_with({NAME: answer})
-    place = 1 + next(i for i, one in enumerate(notebook.cells) if one.source.startswith("import"))
+    place = 1 + next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
     notebook.cells[place:place] = map(new_code_cell, cells)
     notebook.cells += map(new_code_cell, after)
     return notebook
 
 
-def found(notebook: NotebookNode, id: str) -> int:
-    return next(at for at, one in enumerate(notebook.cells) if one.id == id)
+def position(notebook: NotebookNode, id: str) -> int:
+    return next(at for at, cell in enumerate(notebook.cells) if cell.id == id)
 
 
 def changed(notebook: NotebookNode, id: str, source: str) -> NotebookNode:
-    notebook.cells[found(notebook, id)].source = source
+    notebook.cells[position(notebook, id)].source = source
     return notebook
 
 
 def moved(notebook: NotebookNode, id: str, to: int) -> NotebookNode:
-    notebook.cells.insert(to, notebook.cells.pop(found(notebook, id)))
+    notebook.cells.insert(to, notebook.cells.pop(position(notebook, id)))
     return notebook
 
 
 def split() -> NotebookNode:
     """As JupyterLab splits a cell: both halves have its metadata."""
     notebook = with_cells(answer=f"# exercise: {NAME}\n{IMPORT}\n{HELPER}")
-    half = deepcopy(notebook.cells[place := found(notebook, f"answer-{NAME}")])
+    half = deepcopy(notebook.cells[place := position(notebook, f"answer-{NAME}")])
     half.id, half.source = "half", BY_HELPER.partition("\n")[2]
     notebook.cells.insert(place + 1, half)
     return notebook
@@ -67,7 +67,7 @@ def split() -> NotebookNode:
 def imported_at_the_top(text: str) -> NotebookNode:
     """The given import cell with more in it."""
     notebook = with_cells()
-    place = next(i for i, one in enumerate(notebook.cells) if one.source.startswith("import"))
+    place = next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
     notebook.cells[place].source += f"\n{text}"
     return notebook
 
@@ -75,7 +75,7 @@ def imported_at_the_top(text: str) -> NotebookNode:
 def twice() -> NotebookNode:
     """Two definitions of one helper, each of them for the answer below it."""
     notebook = with_cells(HELPER, answer=BY_HELPER)
-    notebook.cells.insert(found(notebook, f"check-{NAME}") + 1, new_code_cell(WRONG))
+    notebook.cells.insert(position(notebook, f"check-{NAME}") + 1, new_code_cell(WRONG))
     return notebook
 
 

@@ -168,7 +168,7 @@ def targets(folder: Path, stack: ExitStack) -> dict:
         "checks": str(PACKAGE / "course").encode(),
         "course": str(PACKAGE / "cost.py"),
         "notebook": str(folder / "solved.ipynb"),
-        **{one: outside[one] for one in ("socket", "datagrams", "segment", "network")},
+        **{name: outside[name] for name in ("socket", "datagrams", "segment", "network")},
         "proof": Path(proof.__file__).read_text("utf-8"),
         "outside": str(folder / "written"),
         "secret": SECRET.encode(),
@@ -197,20 +197,20 @@ def main() -> None:
         ExitStack() as stack,
         fresh_kernel(neighbour, []),
     ):
-        given = targets(Path(folder), stack)
+        reachable = targets(Path(folder), stack)
         with fresh_kernel(server, []) as kernel:
             for name, code in ATTEMPTS.items():
-                failed[name] = ran(kernel, code.format(**given))
+                failed[name] = ran(kernel, code.format(**reachable))
         for name, code in GREEDY.items():
             with fresh_kernel(server, []) as kernel:
                 failed[name] = ran(kernel, code)
         with fresh_kernel(server, []) as kernel:
-            begun = not ran(kernel, DAEMON) and bool(daemons())
+            started = not ran(kernel, DAEMON) and bool(daemons())
         with fresh_kernel(server, []) as kernel:
             left = not ran(kernel, LEAVE)
         with fresh_kernel(server, []) as kernel:
             failed["a file of the answer before"] = ran(kernel, FIND) if left else ""
-        failed["a daemon"] = "it ended" if begun and not daemons() else ""
+        failed["a daemon"] = "it ended" if started and not daemons() else ""
         with fresh_kernel(server, []) as kernel:
             left = not ran(kernel, LEAVE)
             ran(kernel, KILL)
@@ -218,8 +218,8 @@ def main() -> None:
             failed["a file of a server that was killed"] = ran(kernel, FIND) if left else ""
         with fresh_kernel(server, []) as kernel:
             works = ran(kernel, WORK)
-    for one in (server, neighbour):
-        one.stop()
+    for process in (server, neighbour):
+        process.stop()
     print(json.dumps({"tier": tier, "works": works, "failed": failed}))
 
 

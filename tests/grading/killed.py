@@ -39,8 +39,8 @@ def begin(folder: Path, real: bool, options: list[str], out: Path, log: Path) ->
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     code = 1
     try:
-        every = ["grade", str(folder / "class"), "--seed", "3", "--jobs", "2", *options]
-        cli.app([*every, "--out", str(out)])
+        command = ["grade", str(folder / "class"), "--seed", "3", "--jobs", "2", *options]
+        cli.app([*command, "--out", str(out)])
     except SystemExit as end:
         code = end.code
     finally:
@@ -54,65 +54,65 @@ def ended(pid: int) -> int:
 def tables(out: Path) -> dict[str, str]:
     """All that is there in the end; of the reports, all but the seconds."""
     paths = [*out.glob("*.csv"), *out.glob("*.html"), *out.glob("feedback/*")]
-    said = {str(path.relative_to(out)): path.read_text("utf-8") for path in paths}
+    texts = {str(path.relative_to(out)): path.read_text("utf-8") for path in paths}
     for path in out.glob("reports/*"):
-        said[path.name] = re.sub(r'"seconds": [\d.e-]+', "", path.read_text("utf-8"))
-    return said
+        texts[path.name] = re.sub(r'"seconds": [\d.e-]+', "", path.read_text("utf-8"))
+    return texts
 
 
 def lines(log: Path) -> list[str]:
     return log.read_text().split("\n")[:-1] if log.exists() else []
 
 
-def at_random(folder: Path, kills: int, seed: int, begun: Callable[[Path, Path], int]) -> None:
+def at_random(folder: Path, kills: int, seed: int, start: Callable[[Path, Path], int]) -> None:
     chance = random.Random(seed)
     began = time.monotonic()
-    code = ended(begun(folder / "whole", folder / "whole.log"))
+    code = ended(start(folder / "whole", folder / "whole.log"))
     takes = time.monotonic() - began
     for kill in range(kills):
         out, log = folder / f"out{kill}", folder / f"log{kill}"
-        pid = begun(out, log)
+        pid = start(out, log)
         time.sleep(chance.uniform(0, takes))
         os.kill(pid, signal.SIGKILL)
         ended(pid)
-        kept = [json.loads(path.read_text()) for path in out.glob("reports/*.json")]
+        reports = [json.loads(path.read_text()) for path in out.glob("reports/*.json")]
         before = lines(log)
-        again = ended(begun(out, log))
+        second_code = ended(start(out, log))
         print(json.dumps({
-            "codes": [code, again],
-            "kept": [one["file"] for one in kept],
+            "codes": [code, second_code],
+            "kept": [report["file"] for report in reports],
             "before": before,
             "after": lines(log)[len(before) :],
             "same": tables(out) == tables(folder / "whole"),
         }), flush=True)  # fmt: skip
 
 
-def part_by_part(folder: Path, kills: int, begun: Callable[[Path, Path], int]) -> None:
+def part_by_part(folder: Path, kills: int, start: Callable[[Path, Path], int]) -> None:
     out, whole, log = folder / "out", folder / "whole", folder / "log"
     # what an instructor has written there
     shutil.copytree(out, whole)
-    code = ended(begun(whole, folder / "whole.log"))
+    code = ended(start(whole, folder / "whole.log"))
     reports = len([*whole.glob("reports/*")])
     for kill in range(kills):
         # the last time, while the tables are written
-        wanted = max(1, round(reports * kill / (kills - 1)))
-        pid = begun(out, log)
-        while len([*out.glob("reports/*.json")]) < wanted and not os.waitpid(pid, os.WNOHANG)[0]:
+        enough = max(1, round(reports * kill / (kills - 1)))
+        pid = start(out, log)
+        while len([*out.glob("reports/*.json")]) < enough and not os.waitpid(pid, os.WNOHANG)[0]:
             time.sleep(0.001)
         os.kill(pid, signal.SIGKILL)
         killed = ended(pid) == -signal.SIGKILL
         print(json.dumps({"killed": killed, "kept": len([*out.glob("reports/*.json")])}))
-    again = ended(begun(out, log))
+    second_code = ended(start(out, log))
     same = tables(out) == tables(whole)
-    print(json.dumps({"codes": [code, again], "judged": lines(log), "same": same}))
+    print(json.dumps({"codes": [code, second_code], "judged": lines(log), "same": same}))
 
 
 def main(folder: Path, kills: int, how: str, options: list[str]) -> None:
-    begun = partial(begin, folder, how == "real", options)
+    start = partial(begin, folder, how == "real", options)
     if how in ("table", "real"):
-        part_by_part(folder, kills, begun)
+        part_by_part(folder, kills, start)
     else:
-        at_random(folder, kills, int(how), begun)
+        at_random(folder, kills, int(how), start)
 
 
 if __name__ == "__main__":

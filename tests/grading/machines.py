@@ -27,14 +27,14 @@ SECRET = "A_SECRET_OF_THE_GRADER"
 def opened(path: str) -> list[str]:
     """The interpreter in a home that only its owner may enter, for all to read."""
     chain = [*reversed(Path(path).parents), Path(path)]
-    closed = [one for _, one in pairwise(chain) if not one.stat().st_mode & 0o005]
+    closed = [parent for _, parent in pairwise(chain) if not parent.stat().st_mode & 0o005]
     if not closed:
         return []
     folders = [one for one in chain[:-1] if one == closed[0] or closed[0] in one.parents]
-    made = ["--perms", "755", "--tmpfs", str(folders[0])]
+    options = ["--perms", "755", "--tmpfs", str(folders[0])]
     for folder in folders[1:]:
-        made += ["--perms", "755", "--dir", str(folder)]
-    return [*made, "--ro-bind", path, path]
+        options += ["--perms", "755", "--dir", str(folder)]
+    return [*options, "--ro-bind", path, path]
 
 
 def command(machine: str) -> list[str]:
@@ -65,17 +65,17 @@ def problem(machine: str) -> str:
 
 def opened_to_others(folder: Path) -> None:
     """Let whoever is there read a test's folder; pytest closes those that it makes."""
-    for one in (folder, *folder.parents):
-        if one.name.startswith(("test_", "popen-", "pytest-")):
-            one.chmod(0o755)
+    for path in (folder, *folder.parents):
+        if path.name.startswith(("test_", "popen-", "pytest-")):
+            path.chmod(0o755)
 
 
 def python(machine: str, *arguments: str, path: Path = ROOT) -> subprocess.CompletedProcess:
     """Run Python there, with the package in a checkout, or where the path says."""
-    own = {"PYTHONPATH": str(path), "HOME": "/tmp", "OMP_NUM_THREADS": "1", SECRET: "1"}
+    variables = {"PYTHONPATH": str(path), "HOME": "/tmp", "OMP_NUM_THREADS": "1", SECRET: "1"}
     return subprocess.run(
         [*command(machine), sys.executable, *arguments],
-        env=os.environ | own,
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         cwd="/",

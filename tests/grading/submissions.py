@@ -23,7 +23,7 @@ def notebook_with(answers: dict[str, str]):
     return notebook
 
 
-def written(folder: Path, notebook, name: str = "submission.ipynb") -> Path:
+def write_notebook(folder: Path, notebook, name: str = "submission.ipynb") -> Path:
     nbformat.write(notebook, folder / name)
     return folder / name
 

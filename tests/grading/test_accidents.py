@@ -21,7 +21,14 @@ from judge.grading.show import show
 from judge.grading.submissions import LeftOut
 from judge.verdict import Verdict, judge, local
 from tests.collecting import Garbage, collecting_often
-from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import (
+    NAMES,
+    SECONDS,
+    SOLVED,
+    notebook_with,
+    statuses,
+    write_notebook,
+)
 
 pytestmark = pytest.mark.usefixtures("grading")
 HARMLESS = {
@@ -56,7 +63,7 @@ HARMLESS = {
 def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
     left_in = dict(zip(NAMES, HARMLESS.values(), strict=True))
     answers = {name: change(SOLVED[name]) for name, change in left_in.items()}
-    report = grade(written(tmp_path, notebook_with(answers)), seed=1, timeout=EXERCISE)
+    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=1, timeout=EXERCISE)
     assert set(statuses(report).values()) == {"passed"}, report.exercises
     assert report.passed and report.points == report.max_points
     # their rules hold, and nothing more is said of them
@@ -97,7 +104,7 @@ def unlucky(tmp_path_factory):
     sources = {name: source for name, (source, *_) in ACCIDENTS.items()}
     notebook = notebook_with(sources | {"distance_attention": MISTAKE})
     notebook.cells = [c for c in notebook.cells if c.id != "answer-test_attention"]
-    path = written(tmp_path_factory.mktemp("unlucky"), notebook)
+    path = write_notebook(tmp_path_factory.mktemp("unlucky"), notebook)
     return grade(path, seed=5, timeout=SECONDS)
 
 
@@ -144,23 +151,23 @@ def test_a_file_that_holds_no_answers_gets_a_clear_line(tmp_path, says):
 
 
 def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
-    written(tmp_path, notebook_with(SOLVED), "ä solved.ipynb")
+    write_notebook(tmp_path, notebook_with(SOLVED), "ä solved.ipynb")
     # what stands beside a submission has no say
     for name in ("attncourse", "conftest", "torch"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')")
     (tmp_path / ".ipynb_checkpoints").mkdir()
     (tmp_path / ".ipynb_checkpoints/solved.ipynb").write_text("{")
     out = tmp_path / "out.json"
-    every = ["grade", str(tmp_path), "--jobs", "2", "--json", str(out)]
-    done = CliRunner().invoke(app, [*every, "--seed", "4"])
+    command = ["grade", str(tmp_path), "--jobs", "2", "--json", str(out)]
+    done = CliRunner().invoke(app, [*command, "--seed", "4"])
     assert done.exit_code == 0 and "seed 4" in done.output, done.output
     (solved,) = (report for report in json.loads(out.read_text()) if "points" in report)
     assert solved["file"] == "ä solved.ipynb" and solved["points"] == solved["max_points"] > 0
     (tmp_path / "ä solved.ipynb").unlink()
-    written(tmp_path, notebook_with({}), "stub.ipynb")
+    write_notebook(tmp_path, notebook_with({}), "stub.ipynb")
     (tmp_path / "old").mkdir()
     (tmp_path / "old/broken.ipynb").write_text("{")
-    done = CliRunner().invoke(app, every)
+    done = CliRunner().invoke(app, command)
     assert done.exit_code == 2 and "not complete JSON" in done.output, done.output
     reports = {
         report["file"]: report for report in json.loads(out.read_text()) if "points" in report
@@ -185,20 +192,20 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
 def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
     tmp_path, monkeypatch, statuses, code, times
 ):
-    seen = []
+    graded_names = []
 
     def graded(file, **settings):
-        seen.append(file.name)
-        done = seen.count(file.name) - 1
+        graded_names.append(file.name)
+        done = graded_names.count(file.name) - 1
         status = statuses[done] if file.name == "busy.ipynb" else "passed"
         return Report(file.name, "dot_product", exercises=[Result("one", "One", 3, status)])
 
     monkeypatch.setattr("judge.grading.cli.grade", graded)
     for name in ("busy", "other"):
-        written(tmp_path, notebook_with({}), f"{name}.ipynb")
+        write_notebook(tmp_path, notebook_with({}), f"{name}.ipynb")
     done = CliRunner().invoke(app, ["grade", str(tmp_path), "--json", str(tmp_path / "out.json")])
     assert done.exit_code == code, done.output
-    assert seen == ["busy.ipynb", "other.ipynb", "busy.ipynb"][: times + 1]
+    assert graded_names == ["busy.ipynb", "other.ipynb", "busy.ipynb"][: times + 1]
     rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
     assert rows["busy.ipynb"]["exercises"][0]["status"] == statuses[-1]
 
@@ -212,7 +219,7 @@ def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
     ],
 )
 def test_a_bad_option_is_named_before_anything_runs(tmp_path, options, says):
-    path = written(tmp_path, notebook_with({}))
+    path = write_notebook(tmp_path, notebook_with({}))
     done = CliRunner().invoke(app, ["grade", str(path), *options])
     assert done.exit_code == 2 and says in done.output and "Traceback" not in done.output
 
@@ -229,11 +236,11 @@ def test_a_file_that_could_not_be_opened_is_in_the_exit_code(fault, code):
 
 
 def test_square_brackets_in_a_hint_are_shown_as_they_are():
-    said = "at [0, 1] expected [bold]x[/bold]"
-    report = Report("a.ipynb", exercises=[Result("x", "X", 1, "wrong", said, "[red]y[/red]")])
+    hint = "at [0, 1] expected [bold]x[/bold]"
+    report = Report("a.ipynb", exercises=[Result("x", "X", 1, "wrong", hint, "[red]y[/red]")])
     console = Console(record=True, width=150)
     show(report, console)
-    assert said in (text := console.export_text()) and "[red]y[/red]" in text
+    assert hint in (text := console.export_text()) and "[red]y[/red]" in text
 
 
 def test_text_of_a_learner_cannot_write_to_the_terminal():
@@ -244,7 +251,7 @@ def test_text_of_a_learner_cannot_write_to_the_terminal():
 def test_several_threads_may_read_cells_at_once():
     source = "\n".join(f"x = [a + (b, {i}) * f({i}, [c]) for a in range({i})]" for i in range(400))
 
-    def read(_):
+    def parse_often(_):
         for _ in range(5):
             Garbage()
         return parsed(source)
@@ -254,6 +261,6 @@ def test_several_threads_may_read_cells_at_once():
     try:
         # what is collected while a tree is made lets another thread run
         with collecting_often(50), ThreadPoolExecutor(4) as pool:
-            assert all(pool.map(read, range(60)))
+            assert all(pool.map(parse_often, range(60)))
     finally:
         sys.setswitchinterval(interval)

@@ -21,7 +21,7 @@ from tests.grading.attacks import (
     around_a_rule,
     source_of,
 )
-from tests.grading.submissions import SECONDS, SOLVED, notebook_with, written
+from tests.grading.submissions import SECONDS, SOLVED, notebook_with, write_notebook
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def played(tmp_path_factory, grading):
     for number in range(0, len(waiting), len(WRONG)):
         placed = dict(zip(WRONG, waiting[number : number + len(WRONG)], strict=False))
         answers = SOLVED | {name: source_of(attack, name) for name, (_, attack) in placed.items()}
-        jobs[written(folder, notebook_with(answers), f"{number}.ipynb")] = placed
+        jobs[write_notebook(folder, notebook_with(answers), f"{number}.ipynb")] = placed
     with ThreadPoolExecutor(2) as pool:
         reports = pool.map(lambda path: grade(path, seed=7, timeout=SECONDS), jobs)
     for placed, report in zip(jobs.values(), reports, strict=True):
@@ -54,22 +54,22 @@ SEALED = "a stop of the process that starts kernels"
 @pytest.mark.parametrize(
     "attack",
     [
-        pytest.param(one, marks=[pytest.mark.sandbox] * (one == SEALED))
-        for one in (*ATTACKS, *SPOILERS)
+        pytest.param(attack, marks=[pytest.mark.sandbox] * (attack == SEALED))
+        for attack in (*ATTACKS, *SPOILERS)
     ],
 )
 def test_no_attack_wins(played, attack):
-    result, wanted = played[0][attack], {**ATTACKS, **SPOILERS}[attack]
-    assert result.status in wanted.allowed, result
+    result, expected = played[0][attack], {**ATTACKS, **SPOILERS}[attack]
+    assert result.status in expected.allowed, result
     assert result.points == 0
-    assert re.search(wanted.hint, f"{result.hint} {result.evidence}"), result
+    assert re.search(expected.hint, f"{result.hint} {result.evidence}"), result
 
 
 @pytest.mark.usefixtures("table")
 def test_right_answers_beside_an_attack_still_pass(played):
     assert len(played[1]) >= 3
-    assert {one.status for one in played[1]} == {"passed"}, [
-        one for one in played[1] if one.status != "passed"
+    assert {result.status for result in played[1]} == {"passed"}, [
+        result for result in played[1] if result.status != "passed"
     ]
 
 
@@ -78,11 +78,11 @@ import json, tempfile
 from pathlib import Path
 from judge.grading.grade import grade
 from tests.grading.attacks import SPOILERS, WRONG, source_of
-from tests.grading.submissions import SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import SOLVED, notebook_with, statuses, write_notebook
 attacks = [one for name, one in SPOILERS.items() if "process 1" in name]
 placed = {name: source_of(one, name) for name, one in zip(WRONG, attacks)}
 with tempfile.TemporaryDirectory() as folder:
-    path = written(Path(folder), notebook_with(SOLVED | placed))
+    path = write_notebook(Path(folder), notebook_with(SOLVED | placed))
     found = statuses(grade(path, seed=7, timeout=4))
 print(json.dumps([[found.pop(name) for name in placed], list(found.values())]))
 """
@@ -92,9 +92,9 @@ print(json.dumps([[found.pop(name) for name in placed], list(found.values())]))
 def test_process_1_costs_no_neighbour_where_it_has_the_user_of_the_answer():
     if why := machines.problem("a user"):
         pytest.skip(why)
-    said = machines.python("a user", "-c", AS_A_USER)
-    attacks, bystanders = json.loads(said.stdout)
-    assert attacks == ["wrong"] * 3 and {*bystanders} == {"passed"}, said
+    done = machines.python("a user", "-c", AS_A_USER)
+    attacks, bystanders = json.loads(done.stdout)
+    assert attacks == ["wrong"] * 3 and {*bystanders} == {"passed"}, done
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +103,8 @@ def table(played, request):
     yield
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print("\n\nattack" + " " * 36 + "status")
-        for attack, one in played[0].items():
-            print(f"{attack:<42}{one.status:<12}{one.hint[:60]}")
+        for attack, result in played[0].items():
+            print(f"{attack:<42}{result.status:<12}{result.hint[:60]}")
 
 
 @pytest.fixture(scope="module")
@@ -114,14 +114,14 @@ def ruled(tmp_path_factory, grading):
     placed = dict(zip(reversed(WRONG), RULES, strict=True))
     answers = {name: around_a_rule(rule, name, SOLVED[name]) for name, rule in placed.items()}
     folder = tmp_path_factory.mktemp("rules")
-    report = grade(written(folder, notebook_with(answers)), seed=7, timeout=SECONDS)
+    report = grade(write_notebook(folder, notebook_with(answers)), seed=7, timeout=SECONDS)
     return {placed[result.name]: result for result in report.exercises if result.name in placed}
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_broken_rule_is_seen_or_called_not_proven(ruled, rule):
-    result, *_, said = ruled[rule], *RULES[rule]
-    if said == UNPROVEN:
-        assert result.status == "passed" and said in "".join(result.remarks), result
+    result, *_, remark = ruled[rule], *RULES[rule]
+    if remark == UNPROVEN:
+        assert result.status == "passed" and remark in "".join(result.remarks), result
     else:
-        assert result.status == "wrong" and said in result.hint, result
+        assert result.status == "wrong" and remark in result.hint, result

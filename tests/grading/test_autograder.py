@@ -24,7 +24,7 @@ from judge.grading.graft import graft
 from judge.grading.pristine import answer_cells, exercise_files
 from judge.grading.report import Report, Result
 from tests.grading import machines
-from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, write_notebook
 from tests.needs import lacks
 
 FIRST = NAMES[0]
@@ -95,7 +95,7 @@ def test_gradescope_s_zip_grades_a_submission_as_root_in_either_tier(who, machin
         pytest.skip(why)
     (machine / "submission").mkdir()
     answers = {FIRST: f"!ls\n{SOLVED[FIRST]}"}
-    written(machine / "submission", notebook_with(answers), "handed in.ipynb")
+    write_notebook(machine / "submission", notebook_with(answers), "handed in.ipynb")
     (machine / "submission/readme.md").write_text("# Mine")
     done = run(machine, *machines.command(who))
     assert done.returncode == 0, done
@@ -130,7 +130,7 @@ def test_the_zip_holds_the_course_its_notebooks_and_exact_versions(machine):
         path.name for path in exercise_files().values()
     }
     pins = [Requirement(line) for line in (machine / "source/requirements.txt").read_text().split()]
-    assert all([one.operator for one in pin.specifier] == ["=="] for pin in pins)
+    assert all([specifier.operator for specifier in pin.specifier] == ["=="] for pin in pins)
     assert {"torch", "numpy", "nbval", "pytest", "ipython", "typer"} <= {pin.name for pin in pins}
     assert not list(course.rglob("__pycache__"))
     for name in ("setup.sh", "run_autograder"):
@@ -151,12 +151,12 @@ def test_the_judge_s_own_distribution_says_what_grading_needs():
     assert not any(pin.startswith("attncourse") for pin in autograder.pins())
 
 
-@pytest.mark.parametrize(("status", "shown"), [("passed", "passed"), ("wrong", "failed")])
-def test_only_what_has_passed_is_shown_as_passed_on_gradescope(status, shown):
+@pytest.mark.parametrize(("status", "expected"), [("passed", "passed"), ("wrong", "failed")])
+def test_only_what_has_passed_is_shown_as_passed_on_gradescope(status, expected):
     half = Result("prefix_mask", "A prefix", 10, status, share=0.5)
     report = Report("a.ipynb", chapter="dot_product", partial=True, exercises=[half])
-    (told,) = json.loads(gradescope([report]))["tests"]
-    assert told["status"] == shown and told["score"] > 0
+    (test,) = json.loads(gradescope([report]))["tests"]
+    assert test["status"] == expected and test["score"] > 0
 
 
 def test_wheels_come_along_when_asked(tmp_path):
@@ -177,7 +177,7 @@ def test_wheels_come_along_when_asked(tmp_path):
 
 
 def test_github_s_command_succeeds_where_its_exercise_has_passed(tmp_path, grading):
-    path = written(tmp_path, notebook_with({FIRST: SOLVED[FIRST]}))
+    path = write_notebook(tmp_path, notebook_with({FIRST: SOLVED[FIRST]}))
     for name, code in ((FIRST, 0), (NAMES[1], 1)):
         done = CliRunner().invoke(app, ["grade", str(path), "--exercise", name, *grading])
         assert done.exit_code == code and name in done.output, done.output
@@ -200,14 +200,14 @@ def test_nbgrader_s_marks_are_as_it_documents_them(chapter, tmp_path):
     cards = exercises(chapter)
     assert points == {f"check-{name}": card.points for name, card in cards.items()}
     # a class that nbgrader has collected can be graded from outside, too
-    found = graft(nbformat.writes(notebook).encode())
-    assert found.chapter == chapter and found.found == set(cards)
+    grafted = graft(nbformat.writes(notebook).encode())
+    assert grafted.chapter == chapter and grafted.found == set(cards)
 
 
 def test_a_wrong_answer_that_nbgrader_collected_hears_nothing_of_its_cells(tmp_path, grading):
     notebook = autograder.nbgrader_source("dot_product")
     answer_cells(notebook)[FIRST].source = f"# exercise: {FIRST}\n{FIRST} = no_such_name"
-    report = grade(written(tmp_path, notebook), seed=1)
+    report = grade(write_notebook(tmp_path, notebook), seed=1)
     (result,) = (result for result in report.exercises if result.name == FIRST)
     assert result.status == "error" and "no_such_name" in result.hint
     assert "ImportError" not in f"{report.notes} {result.evidence}"
@@ -232,8 +232,8 @@ def test_nbgrader_itself_makes_a_release_of_it(tmp_path):
         release = nbformat.read(tmp_path / f"release/{chapter}/{chapter}.ipynb", as_version=4)
         pristine = nbformat.read(exercise_files()[chapter], as_version=4)
         for name in exercises(chapter):
-            (given,) = (c.source for c in pristine.cells if c.id == f"answer-{name}")
-            (kept,) = (c.source for c in release.cells if c.id == f"answer-{name}")
-            assert kept == given
+            (given_source,) = (c.source for c in pristine.cells if c.id == f"answer-{name}")
+            (released_source,) = (c.source for c in release.cells if c.id == f"answer-{name}")
+            assert released_source == given_source
         locked = [c for c in release.cells if c.metadata.get("nbgrader", {}).get("grade")]
-        assert all(one.metadata.nbgrader.checksum for one in locked)
+        assert all(cell.metadata.nbgrader.checksum for cell in locked)

@@ -54,15 +54,15 @@ needs_linux = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 
 @pytest.fixture(scope="module")
 def server(grading):
-    one = KernelServer(SLUG, 4 << 30, sandbox.strongest()[0])
-    yield one
-    one.stop()
+    kernel_server = KernelServer(SLUG, 4 << 30, sandbox.strongest()[0])
+    yield kernel_server
+    kernel_server.stop()
 
 
 @pytest.fixture
 def kernel(server):
-    with fresh_kernel(server, GIVEN) as one:
-        yield one
+    with fresh_kernel(server, GIVEN) as fresh:
+        yield fresh
 
 
 @pytest.fixture
@@ -76,14 +76,14 @@ def busy():
         os.sched_setaffinity(pid, {processor})
         for _ in range(4):
             # each in a session of its own, which some systems give an equal share
-            one = subprocess.Popen([sys.executable, "-c", LOOP], start_new_session=True)
-            os.sched_setaffinity(one.pid, {processor})
-            others.append(one)
+            process = subprocess.Popen([sys.executable, "-c", LOOP], start_new_session=True)
+            os.sched_setaffinity(process.pid, {processor})
+            others.append(process)
 
     yield crowd
-    for one in others:
-        one.kill()
-        one.wait()
+    for process in others:
+        process.kill()
+        process.wait()
 
 
 def below(server) -> set[psutil.Process]:
@@ -93,7 +93,7 @@ def below(server) -> set[psutil.Process]:
 
 def kernel_process(server) -> psutil.Process:
     """The process of the kernel: the youngest."""
-    return max(below(server), key=lambda one: one.create_time())
+    return max(below(server), key=lambda process: process.create_time())
 
 
 def given_up(kernel, code: str, seconds: float) -> LostKernelError:
@@ -131,12 +131,12 @@ def test_a_right_answer_passes_on_a_busy_machine(server, kernel, busy):
     name = "distance_attention"
     before = used(kernel.pid).work
     kernel.run(SOLVED[name], kernel.budget(1))
-    wanted = exercise(name)
-    quiet = judge(wanted, lambda request: kernel.call(request, kernel.budget(10)), 1)
+    bank = exercise(name)
+    quiet = judge(bank, lambda request: kernel.call(request, kernel.budget(10)), 1)
     limit = 3 * (used(kernel.pid).work - before)
     busy(kernel_process(server).pid)
     left = kernel.budget(limit)
-    crowded = judge(wanted, lambda request: kernel.call(request, left), 1)
+    crowded = judge(bank, lambda request: kernel.call(request, left), 1)
     assert quiet.status == crowded.status == "passed"
 
 
@@ -254,11 +254,11 @@ def test_a_budget_ends_by_what_is_done_in_it(does, looks, why):
     )
     spent.begin()
     assert spent.spent() == ""
-    seen = ""
+    reason = ""
     for _ in range(looks):
         machine.goes(1, **does)
-        seen = seen or spent.spent()
-    assert seen == why
+        reason = reason or spent.spent()
+    assert reason == why
 
 
 def test_where_a_process_has_taken_its_count_along_the_time_counts_that_something_ran():
@@ -301,9 +301,9 @@ def test_work_of_ended_threads_and_processes_is_counted():
         while time.process_time() < until:
             pass
 
-    one = threading.Thread(target=run)
-    one.start()
-    one.join()
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
     code = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-c", code], check=True)
     after = used(os.getpid())

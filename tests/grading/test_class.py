@@ -21,7 +21,7 @@ from judge.grading.show import progress
 from judge.grading.students import Student
 from judge.grading.tables import write_table
 from tests.grading.classes import JANE, RICK, WORKSHEET, judged, make_class, make_sixty, zipped
-from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, write_notebook
 
 MAX_POINTS = 115
 NAMED = re.compile(r"\b(doe|roe|zoe|nora|jane|rick)\b", re.IGNORECASE)
@@ -68,24 +68,24 @@ def test_no_name_is_in_a_log_a_worker_s_output_or_a_seed(folder, capfd):
 
 def test_what_a_judge_reads_names_nobody(folder, monkeypatch):
     monkeypatch.undo()
-    seen = []
+    requests = []
 
     class Reader:
         def asked(self, request, most, stop):
             report = Path(request["folder"]) / "report.json"
-            seen.append(repr(request) + report.read_text())
+            requests.append(repr(request) + report.read_text())
             return ""
 
     monkeypatch.setattr("judge.grading.grade.one_judge", lambda: nullcontext(Reader()))
     graded(folder)
-    assert len(seen) == 6 and not any(NAMED.search(one) for one in seen)
+    assert len(requests) == 6 and not any(NAMED.search(request) for request in requests)
 
 
 @pytest.mark.parametrize("column", ["Dot_Product (55)", "Dot-product attention (55)"])
 def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, column):
     solved = notebook_with(SOLVED)
     for name in ("doejane_10234_99_dot_product.ipynb", "roerick_77_98_dot_product.ipynb"):
-        written(folder / "class", solved, name)
+        write_notebook(folder / "class", solved, name)
     roster = (
         f"Student,ID,SIS User ID,SIS Login ID,Section,{column},Quiz (56)\n"
         "    Points Possible,,,,,115,3\n"
@@ -97,21 +97,23 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, co
     text = (folder / "grades/canvas.csv").read_text()
     assert text.splitlines()[0] == f"Student,ID,SIS User ID,SIS Login ID,Section,{column}"
     assert text.splitlines()[1] == f"    Points Possible,,,,,{MAX_POINTS}"
-    known = {row["ID"]: row for row in rows(folder / "grades/canvas.csv")}
-    assert known["10234"]["SIS Login ID"] == "jdoe" and known["10234"]["Student"] == "Doe, Jane"
-    assert known["10234"][column] == str(MAX_POINTS)
-    assert known["77"]["Student"] == "roerick" and known["5"][column] == ""
+    by_id = {row["ID"]: row for row in rows(folder / "grades/canvas.csv")}
+    assert by_id["10234"]["SIS Login ID"] == "jdoe" and by_id["10234"]["Student"] == "Doe, Jane"
+    assert by_id["10234"][column] == str(MAX_POINTS)
+    assert by_id["77"]["Student"] == "roerick" and by_id["5"][column] == ""
 
 
 def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
     graded(folder, "--roster", str(folder / "roster.csv"))
-    known = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
-    assert known["Participant 4711"]["Grade"] == "100.00"
-    assert known["Participant 12"]["Grade"] == f"{100 * (MAX_POINTS - 10) / MAX_POINTS:.2f}"
-    assert known["Participant 12"]["Email address"] == "rick@example.edu"
-    assert "the prefix is left out" in known["Participant 12"]["Feedback comments"]
-    assert known["Participant 99"]["Grade"] == "" and known["Participant 13"]["Maximum Grade"]
-    assert all(one["Last modified (grade)"] == "-" for one in known.values())
+    worksheet = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
+    assert worksheet["Participant 4711"]["Grade"] == "100.00"
+    assert worksheet["Participant 12"]["Grade"] == f"{100 * (MAX_POINTS - 10) / MAX_POINTS:.2f}"
+    assert worksheet["Participant 12"]["Email address"] == "rick@example.edu"
+    assert "the prefix is left out" in worksheet["Participant 12"]["Feedback comments"]
+    assert (
+        worksheet["Participant 99"]["Grade"] == "" and worksheet["Participant 13"]["Maximum Grade"]
+    )
+    assert all(row["Last modified (grade)"] == "-" for row in worksheet.values())
 
 
 def test_the_matrix_and_the_mistakes(folder):
@@ -161,7 +163,7 @@ def test_a_cell_is_one_line_without_controls_marks_of_direction_and_formulas(nam
 def test_no_cell_of_a_table_is_a_formula(folder):
     for n, name in enumerate(HOSTILE):
         (folder / f"class/{name}_{n}00_assignsubmission_file_").mkdir()
-        written(folder / f"class/{name}_{n}00_assignsubmission_file_", notebook_with(SOLVED))
+        write_notebook(folder / f"class/{name}_{n}00_assignsubmission_file_", notebook_with(SOLVED))
     graded(folder)
     for path in (folder / "grades").glob("*.csv"):
         with path.open(encoding="utf-8", newline="") as file:
@@ -187,10 +189,10 @@ def test_a_comment_for_moodle_shows_a_comparison_and_is_no_formula(folder, monke
     hint = "expected 1 <=2, got 3"
     monkeypatch.setattr("tests.grading.classes.HINT", hint)
     graded(folder)
-    known = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
-    said = known["Participant 12"]["Feedback comments"]
-    assert ";=" not in said and ";'=" not in said
-    assert hint in BeautifulSoup(said, "html.parser").get_text().replace("\u200b", "")
+    worksheet = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
+    comment = worksheet["Participant 12"]["Feedback comments"]
+    assert ";=" not in comment and ";'=" not in comment
+    assert hint in BeautifulSoup(comment, "html.parser").get_text().replace("\u200b", "")
 
 
 def test_a_student_gets_a_page_that_their_own_html_cannot_change(folder):
@@ -260,8 +262,8 @@ def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder
     assert rows(grades / "canvas.csv")[0]["dot_product"] == first
     worksheet = {row["Identifier"]: row for row in rows(grades / "moodle-dot_product.csv")}
     assert worksheet["Participant 4711"]["Grade"] == "100.00"
-    shown = BeautifulSoup((grades / "feedback/12.html").read_text(), "html.parser").get_text()
-    assert f"{book['12']['points']} of {first} points" in shown
+    page = BeautifulSoup((grades / "feedback/12.html").read_text(), "html.parser").get_text()
+    assert f"{book['12']['points']} of {first} points" in page
     assert len(ElementTree.parse(grades / "junit.xml").findall(".//testcase")) == 3 * 2
     # another week's exercises, and points by hand for what is not among them
     by_hand = f"student,exercise,points,comment\n12,prefix_mask,5,\n12,{NAMES[0]},1,\n"
@@ -285,7 +287,7 @@ def test_a_notebook_of_a_chapter_that_is_not_set_says_so(folder):
 
 
 def test_of_several_files_the_best_counts(folder):
-    written(folder / "class" / RICK, notebook_with(SOLVED), "second.ipynb")
+    write_notebook(folder / "class" / RICK, notebook_with(SOLVED), "second.ipynb")
     (folder / "class" / JANE / "broken.ipynb").write_text("{")
     (folder / "class" / JANE / "notes.txt").write_text("mine")
     assert graded(folder).exit_code == 2
@@ -306,7 +308,7 @@ LIST = "id,name\nbob,Bob Jones\nmallory,Mallory Moe\nnora,Nora None\n"
 def test_nobody_writes_the_row_or_the_page_of_another(tmp_path, all_pass, roster):
     work = tmp_path / "class"
     (work / "bob").mkdir(parents=True)
-    written(work / "bob", notebook_with(SOLVED))
+    write_notebook(work / "bob", notebook_with(SOLVED))
     names = (
         "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb", "bob/a.ipynb",
         "Bob Jones_77_9988_a.ipynb", "Bob Jones_77_assignsubmission_file_/a.ipynb",
@@ -328,16 +330,16 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
     (alone / "class").mkdir(parents=True)
     moodle = {f"{who}/a.ipynb": UNTOUCHED for who in (JANE, RICK)}
     zipped(alone / "class/course-12.zip", moodle)
-    said = graded(alone, "--no-sandbox").output
-    assert "whose they are: 2 files of 2 students by Moodle's names" in said
-    assert "1 folders or zips are taken for a class's" in said
+    output = graded(alone, "--no-sandbox").output
+    assert "whose they are: 2 files of 2 students by Moodle's names" in output
+    assert "1 folders or zips are taken for a class's" in output
     assert {row["student"] for row in rows(alone / "grades/gradebook.csv")} == {"4711", "12"}
     # beside others it is a student's, and that it looks otherwise is said
     zipped(folder / "class/course-12.zip", moodle)
-    said = graded(folder, "--no-sandbox").output
-    assert "3 files of 3 students by Moodle's names" in said
-    assert "2 files of 1 students by the name of a folder or file" in said
-    assert "1 folders or zips are taken for one student's each, though" in said
+    output = graded(folder, "--no-sandbox").output
+    assert "3 files of 3 students by Moodle's names" in output
+    assert "2 files of 1 students by the name of a folder or file" in output
+    assert "1 folders or zips are taken for one student's each, though" in output
 
 
 def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
@@ -355,8 +357,8 @@ def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
     zipped(path, {"a.ipynb": SOLVED_BYTES})
     (tmp_path / "roster.csv").write_text("Canvas ID;Login;Name\n77;bob;Bob Jones\n")
     graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
-    (one,) = rows(tmp_path / "grades/gradebook.csv")
-    assert one["points"] == "115" and "6 files" in one["remarks"]
+    (row,) = rows(tmp_path / "grades/gradebook.csv")
+    assert row["points"] == "115" and "6 files" in row["remarks"]
     _, canvas = rows(tmp_path / "grades/canvas.csv")
     assert (canvas["Student"], canvas["ID"]) == ("Bob Jones", "77")
     assert [path.name for path in (tmp_path / "grades/feedback").iterdir()] == ["4711.html"]
@@ -399,8 +401,8 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
     }.items():
         assert f"overrides.csv, line {line}: {says}" in done.output
     assert not NAMED.search(done.output)
-    (own,) = (row for row in book if row["student"] == "4711")
-    assert own["remarks"] == "no notebook was read"
+    (jane,) = (row for row in book if row["student"] == "4711")
+    assert jane["remarks"] == "no notebook was read"
 
 
 def test_who_handed_in_no_notebook_has_a_line(folder):
@@ -416,13 +418,13 @@ def test_who_handed_in_no_notebook_has_a_line(folder):
 @pytest.mark.parametrize("column", ["id", "Id", "ID", "canvas id"])
 def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
     (tmp_path / "class/bob").mkdir(parents=True)
-    written(tmp_path / "class/bob", notebook_with(SOLVED))
+    write_notebook(tmp_path / "class/bob", notebook_with(SOLVED))
     (tmp_path / "roster.csv").write_text(
         f"{column},sis login id,name\n77,bob,Bob Jones\n78,n,Nora\n"
     )
     graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
-    known = [(row["ID"], row["SIS Login ID"]) for row in rows(tmp_path / "grades/canvas.csv")]
-    assert known == [("", ""), ("77", "bob"), ("78", "n")]
+    ids = [(row["ID"], row["SIS Login ID"]) for row in rows(tmp_path / "grades/canvas.csv")]
+    assert ids == [("", ""), ("77", "bob"), ("78", "n")]
 
 
 ADDED = ("lisi.ipynb.json", "wangwu.ipynb.txt", "zhao.ipynb (1)", "qian(1).ipynb", "sun.IPYNB",
@@ -451,9 +453,9 @@ def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, 
         "feng": "no notebook was handed in",
         "nora": "nothing was handed in",
     }, done.output
-    found = {row["file"]: row["what it is"] for row in rows(tmp_path / "grades/files.csv")}
-    assert found["feng.txt"] == "a text: only notebooks are graded"
-    assert found["wu.zip (1)/a.txt"] == found["feng.txt"]
+    kinds = {row["file"]: row["what it is"] for row in rows(tmp_path / "grades/files.csv")}
+    assert kinds["feng.txt"] == "a text: only notebooks are graded"
+    assert kinds["wu.zip (1)/a.txt"] == kinds["feng.txt"]
 
 
 def test_points_by_hand_for_a_user_name_go_to_no_stranger_who_has_it(tmp_path, all_pass):
@@ -482,8 +484,8 @@ def test_notebooks_of_one_chapter_in_several_folders_of_one_student_are_said(tmp
     for name in ("week3/alice/a.ipynb", "week3/bob/a.ipynb", "nora/a.ipynb", "nora/b.ipynb"):
         (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "class" / name).write_bytes(UNTOUCHED)
-    said = graded(tmp_path).output
-    assert "1 students have notebooks of one chapter in several folders of theirs" in said
+    output = graded(tmp_path).output
+    assert "1 students have notebooks of one chapter in several folders of theirs" in output
 
 
 def test_a_copy_of_the_package_without_notebooks_is_named_before_anything_runs(folder, monkeypatch):
@@ -517,22 +519,22 @@ def test_what_cannot_be_used_is_named_before_anything_runs(what, folder, monkeyp
 
 
 def test_a_bar_shows_count_rate_and_time_left_where_somebody_looks():
-    said = io.StringIO()
-    console = Console(file=said, force_terminal=True, width=100, force_jupyter=False)
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, width=100, force_jupyter=False)
     with progress(console, 120, 20) as advance:
         for _ in range(10):
             advance()
             time.sleep(0.01)
-    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.getvalue())
-    assert re.search(r"graded\s+30/120 .*\d a minute\s+\d:\d\d:\d\d left", shown), shown
+    printed = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", output.getvalue())
+    assert re.search(r"graded\s+30/120 .*\d a minute\s+\d:\d\d:\d\d left", printed), printed
 
 
 def lines_of(total: int, before: int = 0) -> list[str]:
-    said = io.StringIO()
-    with progress(Console(file=said), total, before) as advance:
+    output = io.StringIO()
+    with progress(Console(file=output), total, before) as advance:
         for _ in range(total - before):
             advance()
-    return said.getvalue().splitlines()
+    return output.getvalue().splitlines()
 
 
 def test_a_log_has_a_line_for_each_tenth_of_a_class_and_none_for_one_file():
@@ -558,8 +560,8 @@ def test_a_log_says_that_files_are_read_how_far_it_is_and_what_is_graded_once_mo
 
     met = []
     monkeypatch.setattr("judge.grading.grade.judged", busy_once)
-    said = [line for line in graded(folder).stderr.splitlines() if line]
-    assert said == [
+    lines = [line for line in graded(folder).stderr.splitlines() if line]
+    assert lines == [
         "the files are read",
         "0 of 3 graded, 0 %",
         "1 of 3 graded, 33 %",

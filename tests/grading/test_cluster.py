@@ -29,7 +29,7 @@ from judge.grading.report import Report
 from judge.grading.submissions import Submission, handed_in
 from tests import ROOT
 from tests.grading import classes
-from tests.grading.submissions import SOLVED, notebook_with, written
+from tests.grading.submissions import SOLVED, notebook_with, write_notebook
 from tests.needs import lacks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
@@ -44,8 +44,8 @@ def scheduler():
     """The scheduler of a cluster of three workers, each a thread of this process."""
     with LocalCluster(
         n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp"
-    ) as made:
-        yield made.scheduler
+    ) as local_cluster:
+        yield local_cluster.scheduler
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def files_in(folder: Path) -> list[Submission]:
 def timeless(reports: Iterator[Report]) -> dict[str, dict]:
     """The reports by file, but for the seconds."""
     data = {report.file: report.as_data() for report in reports}
-    for one in chain.from_iterable(report["exercises"] for report in data.values()):
-        one["seconds"] = 0
+    for result in chain.from_iterable(report["exercises"] for report in data.values()):
+        result["seconds"] = 0
     return data
 
 
@@ -100,20 +100,22 @@ def workers(number: int, log: Path, *options: str) -> Iterator[tuple[str, list[s
     """A scheduler's address, and that many workers, which are processes."""
     settings = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=":0", protocol="tcp") as made,
-        log.open("w") as said,
+        LocalCluster(
+            n_workers=0, processes=False, dashboard_address=":0", protocol="tcp"
+        ) as local_cluster,
+        log.open("w") as output,
     ):
         command = [
-            sys.executable, "-m", "distributed.cli.dask_worker", made.scheduler.address,
+            sys.executable, "-m", "distributed.cli.dask_worker", local_cluster.scheduler.address,
             "--no-nanny", "--nthreads", "1", "--no-dashboard", *options,
         ]  # fmt: skip
         started = [
-            subprocess.Popen(command, env=settings, cwd=log.parent, stdout=said, stderr=said)
+            subprocess.Popen(command, env=settings, cwd=log.parent, stdout=output, stderr=output)
             for _ in range(number)
         ]
         try:
-            made.wait_for_workers(number)
-            yield made.scheduler.address, started
+            local_cluster.wait_for_workers(number)
+            yield local_cluster.scheduler.address, started
         finally:
             for process in started:
                 killed(process)
@@ -127,16 +129,16 @@ def test_killed_workers_lose_nothing_and_reports_are_those_of_one_machine(
     kills, solved, tmp_path, grading
 ):
     jane, rick = (tmp_path / "class" / name for name in (classes.JANE, classes.RICK))
-    for one in (jane, rick):
-        one.mkdir(parents=True)
+    for student_folder in (jane, rick):
+        student_folder.mkdir(parents=True)
     for i in range(kills):
-        written(jane, notebook_with({name: SOLVED[name] for name in solved}), f"{i}.ipynb")
-    path = written(tmp_path, notebook_with({"prefix_mask": classes.WRONG}))
+        write_notebook(jane, notebook_with({name: SOLVED[name] for name in solved}), f"{i}.ipynb")
+    path = write_notebook(tmp_path, notebook_with({"prefix_mask": classes.WRONG}))
     with zipfile.ZipFile(rick / "work.zip", "w") as archive:
         archive.write(path, "mine/submission.ipynb")
         archive.writestr("broken.ipynb", "{")
         archive.writestr("empty.ipynb", "")
-    files, told = files_in(tmp_path), []
+    files, messages = files_in(tmp_path), []
 
     def kill_some():
         for _ in range(kills):
@@ -149,32 +151,32 @@ def test_killed_workers_lose_nothing_and_reports_are_those_of_one_machine(
     with workers(3, tmp_path / "log", *without) as (address, started):
         killer = threading.Thread(target=kill_some)
         killer.start()
-        there = timeless(cluster.grade_all(files, address, SETTINGS, told.append))
+        on_cluster = timeless(cluster.grade_all(files, address, SETTINGS, messages.append))
         killer.join()
-    assert sum(int(line.removesuffix(LOST)) for line in told) == kills
+    assert sum(int(line.removesuffix(LOST)) for line in messages) == kills
     assert not NAMED.search((tmp_path / "log").read_text())
-    assert there == timeless(run.grade_all(files, partial(here, **SETTINGS), 1, print))
-    assert len(there) == kills + 3
+    assert on_cluster == timeless(run.grade_all(files, partial(grade_here, **SETTINGS), 1, print))
+    assert len(on_cluster) == kills + 3
 
 
-def here(file: Submission, stop: threading.Event, **settings) -> Report:
+def grade_here(file: Submission, stop: threading.Event, **settings) -> Report:
     return grade(file, stop=stop, **settings)
 
 
 def test_nobody_s_name_reaches_a_worker(scheduler, folder, monkeypatch, capfd):
     sent, submit = [], Client.submit
 
-    def submitted(client: Client, *given, **how) -> Future:
-        future = submit(client, *given, **how)
-        sent.append(cloudpickle.dumps((given, how, future.key)).decode("latin-1"))
+    def submitted(client: Client, *arguments, **how) -> Future:
+        future = submit(client, *arguments, **how)
+        sent.append(cloudpickle.dumps((arguments, how, future.key)).decode("latin-1"))
         return future
 
     monkeypatch.setattr(Client, "submit", submitted)
     done = graded(folder, scheduler.address, "--out", str(folder / "grades"))
     assert done.exit_code == 1 and len(sent) == 3, done.output
     assert "Jane Doe" in (folder / "grades/gradebook.csv").read_text()
-    known = repr(scheduler.transition_log), repr(scheduler.get_events())
-    assert not any(map(NAMED.search, (*sent, *known, done.output, *capfd.readouterr())))
+    logs = repr(scheduler.transition_log), repr(scheduler.get_events())
+    assert not any(map(NAMED.search, (*sent, *logs, done.output, *capfd.readouterr())))
 
 
 def test_a_class_is_gone_on_with_on_a_cluster_and_without(scheduler, folder):
@@ -215,9 +217,9 @@ def test_a_worker_without_a_sandbox_gets_no_file(scheduler, folder, monkeypatch)
 )
 def test_a_worker_with_another_course_gets_no_file(theirs, said, scheduler, folder, monkeypatch):
     def versions(told: str) -> dict[str, str]:
-        here = {"attncourse": "0.1.0", "the exercises' hash": "def"}
-        there = threading.current_thread() is not threading.main_thread()
-        return here | theirs if there else here
+        own_versions = {"attncourse": "0.1.0", "the exercises' hash": "def"}
+        on_worker = threading.current_thread() is not threading.main_thread()
+        return own_versions | theirs if on_worker else own_versions
 
     monkeypatch.setattr(cluster, "versions", versions)
     done = graded(folder, scheduler.address)
@@ -231,30 +233,30 @@ def test_a_worker_that_grades_another_course_says_so(monkeypatch):
 
 
 def test_who_stops_ends_those_at_work(scheduler, folder, monkeypatch):
-    begun, stopped = threading.Semaphore(0), threading.Semaphore(0)
+    started, stopped = threading.Semaphore(0), threading.Semaphore(0)
 
     def endless(report, grafted, timeout, memory, stop):
         if classes.MARK in str(report.exercises):
             return classes.judged(report, grafted, timeout, memory, stop)
-        begun.release()
+        started.release()
         while not stop.is_set():
             time.sleep(0.01)
         stopped.release()
         raise StoppedError
 
     monkeypatch.setattr("judge.grading.grade.judged", endless)
-    each = cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print)
-    next(each)
-    assert begun.acquire(timeout=600)
-    each.close()
+    reports = cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print)
+    next(reports)
+    assert started.acquire(timeout=600)
+    reports.close()
     assert stopped.acquire(timeout=600)
 
 
 def test_what_a_busy_worker_did_not_grade_is_graded_once_more(scheduler, folder, monkeypatch):
     times = count()
 
-    def busy(report, *given):
-        return classes.judged(report, *given) if next(times) >= 3 else report
+    def busy(report, *arguments):
+        return classes.judged(report, *arguments) if next(times) >= 3 else report
 
     monkeypatch.setattr("judge.grading.grade.judged", busy)
     reports = list(cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print))
@@ -277,7 +279,7 @@ class Perishing:
             for worker in workers
         }
 
-    def submit(self, task, *given, workers, pure):
+    def submit(self, task, *arguments, workers, pure):
         self.sent += workers
         return Lost()
 
@@ -298,11 +300,11 @@ class Lost:
 def test_a_file_that_ends_its_workers_does_not_end_the_class(folder, monkeypatch):
     monkeypatch.setattr(cluster, "LOOK", 0.01)
     monkeypatch.setattr(cluster, "WITHOUT", 0.1)
-    files, told = files_in(folder)[:1], []
-    workers = cluster.Workers(Perishing(), SETTINGS, told.append)
+    files, messages = files_in(folder)[:1], []
+    workers = cluster.Workers(Perishing(), SETTINGS, messages.append)
     (report,) = workers.graded(files)
     assert report.problem == "3 workers were lost while they graded it" and not report.graded
-    assert report.file == files[0].name and len(told) == 3
+    assert report.file == files[0].name and len(messages) == 3
     # of the five that there were, two are left: one for itself, and the last
     with pytest.raises(run.CannotGradeError, match="there has been no worker"):
         list(workers.graded(files))
@@ -315,7 +317,7 @@ def test_alone_a_file_has_its_worker_for_itself():
 
 
 def test_a_scheduler_without_the_course_is_said(scheduler, folder, monkeypatch):
-    def lacking(*given):
+    def lacking(*arguments):
         raise ModuleNotFoundError("No module named 'attncourse'")
 
     monkeypatch.setattr(Client, "run_on_scheduler", lacking)
@@ -327,12 +329,12 @@ def test_a_scheduler_that_is_not_there_or_lost_is_said(folder, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 1)
     with LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp"
-    ) as made:
-        address = made.scheduler.address
-        each = cluster.grade_all(files_in(folder), address, SETTINGS, print)
-        next(each)
+    ) as local_cluster:
+        address = local_cluster.scheduler.address
+        reports = cluster.grade_all(files_in(folder), address, SETTINGS, print)
+        next(reports)
     with pytest.raises(run.CannotGradeError, match="the cluster's scheduler is lost"):
-        list(each)
+        list(reports)
     done = graded(folder, address)
     assert done.exit_code == 2 and f"no scheduler answers at {address}" in done.stderr
 

@@ -9,8 +9,8 @@ from judge.grading.cell_notes import STOPPED
 from judge.grading.grade import grade
 from judge.grading.pristine import answer_cells, exercise_files
 from judge.reach import tree
-from tests.grading.forms import BY_HELPER, IMPORT, NAME, found, with_cells
-from tests.grading.submissions import SECONDS, SOLVED, statuses, written
+from tests.grading.forms import BY_HELPER, IMPORT, NAME, position, with_cells
+from tests.grading.submissions import SECONDS, SOLVED, statuses, write_notebook
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.sandbox
@@ -28,15 +28,17 @@ SHARED = "known = {'soft': lambda s: torch.softmax(s, dim=-1)}"
 
 
 def result_of(tmp_path, notebook, name="prefix_mask", **settings):
-    report = grade(written(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings})
+    report = grade(
+        write_notebook(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings}
+    )
     return next(result for result in report.exercises if result.name == name), report
 
 
 def checked_by(*cells):
     """A notebook in which these cells check the answer, which is called `mine`."""
     notebook = with_cells(IMPORT)
-    notebook.cells[found(notebook, "answer-prefix_mask")].source = MINE
-    place = found(notebook, "check-prefix_mask")
+    notebook.cells[position(notebook, "answer-prefix_mask")].source = MINE
+    place = position(notebook, "check-prefix_mask")
     notebook.cells[place : place + 1] = map(new_code_cell, cells)
     return notebook
 
@@ -58,16 +60,16 @@ def checked_by(*cells):
     ],
 )
 def test_an_answer_of_another_name_is_found_however_it_is_checked(tmp_path, cells):
-    one, _ = result_of(tmp_path, checked_by(*cells))
-    assert one.status == "passed", one
+    result, _ = result_of(tmp_path, checked_by(*cells))
+    assert result.status == "passed", result
 
 
 def test_a_cell_that_computes_with_more_threads_costs_no_answer(tmp_path):
     threads = "torch.set_num_threads(2)\nx = torch.ones(600, 600)\n(x @ x).softmax(-1).sum()"
     answer = BY_HELPER.replace("soft(s)", "known['soft'](s)")
     notebook = with_cells("known = {}", f"known.update({SHARED[8:]})\n{threads}", answer=answer)
-    one, _ = result_of(tmp_path, notebook, NAME)
-    assert one.status == "passed" and not one.unproven, one
+    result, _ = result_of(tmp_path, notebook, NAME)
+    assert result.status == "passed" and not result.unproven, result
 
 
 HIDING = {
@@ -92,9 +94,9 @@ def test_a_loop_that_a_free_cell_hides_is_not_proven(tmp_path, way):
     if "over" in HIDING[way]:
         loop = LOOP.replace("    for i", "    over(None)\n    for i")
     notebook = with_cells(HIDING[way])
-    notebook.cells[found(notebook, "answer-prefix_mask")].source = loop
-    one, _ = result_of(tmp_path, notebook)
-    assert one.status == "too slow" or one.unproven, one
+    notebook.cells[position(notebook, "answer-prefix_mask")].source = loop
+    result, _ = result_of(tmp_path, notebook)
+    assert result.status == "too slow" or result.unproven, result
 
 
 HOLDING = {
@@ -116,12 +118,12 @@ HOLDING = {
 @pytest.mark.parametrize("way", HOLDING)
 def test_no_cell_holds_up_the_class_for_longer_than_the_answers_may(tmp_path, way):
     notebook = with_cells(HOLDING[way], IMPORT)
-    notebook.cells[found(notebook, "answer-prefix_mask")].source = MASK
+    notebook.cells[position(notebook, "answer-prefix_mask")].source = MASK
     _, report = result_of(tmp_path, notebook, timeout=2)
-    begun = {
+    attempted = {
         name: statuse for name, statuse in statuses(report).items() if statuse != "not attempted"
     }
-    assert begun == {NAME: "passed", "prefix_mask": "passed"}, report
+    assert attempted == {NAME: "passed", "prefix_mask": "passed"}, report
     # what holds up a copy of the kernel is met once, what holds up one answer costs only that
     assert report.notes == [STOPPED] * (way != "a table of checks without end")
 
@@ -142,29 +144,29 @@ def test_what_a_test_is_sent_reaches_no_other_answer_through_shared_memory(tmp_p
     answers["test_rnn"].source = STORES
     looking = "    assert not any(box[:99])\n    t, lengths = "
     answers["reverse_within"].source = right.replace("    t, lengths = ", looking)
-    place = 1 + next(i for i, one in enumerate(notebook.cells) if one.source.startswith("import"))
+    place = 1 + next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
     # the test comes first
-    at = found(notebook, "answer-test_rnn")
+    at = position(notebook, "answer-test_rnn")
     test = notebook.cells[at : at + 2]
     del notebook.cells[at : at + 2]
     notebook.cells[place:place] = [
         new_code_cell("import mmap\nbox = mmap.mmap(-1, 1 << 20)"),
         *test,
     ]
-    one, report = result_of(tmp_path, notebook, "reverse_within")
-    assert one.status == "passed", one
+    result, report = result_of(tmp_path, notebook, "reverse_within")
+    assert result.status == "passed", result
     assert statuses(report)["test_rnn"] == "wrong"
 
 
 def test_a_cell_of_many_magics_is_read_a_few_times(monkeypatch):
-    read, once = [], TransformerManager.do_one_token_transform
+    calls, transform = [], TransformerManager.do_one_token_transform
 
     def counted(self, lines):
-        read.append(lines)
-        return once(self, lines)
+        calls.append(lines)
+        return transform(self, lines)
 
     monkeypatch.setattr(TransformerManager, "do_one_token_transform", counted)
     # IPython reads it 500 times, which takes minutes in a cell of 200,000 characters
     for line in ("%pwd", "here = !pwd", "here?"):
         assert tree(f"{line}\n" * 490 + "x = 1\n" * 1000)
-    assert len(read) < 10
+    assert len(calls) < 10

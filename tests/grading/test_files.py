@@ -15,7 +15,7 @@ from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.graft import graft
 from tests import ROOT
-from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, write_notebook
 
 HALF = '"# exercise: prefix_mask\\n# \\ud83d half an emoji\\n"'
 
@@ -75,8 +75,8 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
     folder = tmp_path / "class"
     (folder / ".git").mkdir(parents=True)
     (folder / ".git/HEAD").write_text("ref")
-    written(folder, notebook_with(SOLVED), "good.ipynb")
-    written(folder, notebook_with(SOLVED), "UPPER.IPYNB")
+    write_notebook(folder, notebook_with(SOLVED), "good.ipynb")
+    write_notebook(folder, notebook_with(SOLVED), "UPPER.IPYNB")
     (folder / "broken.ipynb").write_text("{")
     (folder / "notes.md").write_text("# Notes")
     (folder / "answers.py").write_text("# exercise: prefix_mask\ndef prefix_mask(): ...")
@@ -106,9 +106,15 @@ def test_weights_lie_beside_a_notebook_whatever_was_added_to_its_name(tmp_path):
     for name in ("a.ipynb", "b.ipynb.json", "c.IPYNB (1)", "d"):
         (tmp_path / name).write_bytes(only_json())
         (tmp_path / f"{name[0]}.safetensors").write_text(name)
-    found = {submission.name: submission for submission in submissions.handed_in([tmp_path])}
-    graded = [one for one in found.values() if isinstance(one, submissions.Submission)]
-    assert [one.handed_in()[1].decode() for one in graded] == [one.name for one in graded]
+    by_name = {submission.name: submission for submission in submissions.handed_in([tmp_path])}
+    graded = [
+        submission
+        for submission in by_name.values()
+        if isinstance(submission, submissions.Submission)
+    ]
+    assert [submission.handed_in()[1].decode() for submission in graded] == [
+        submission.name for submission in graded
+    ]
     assert len(graded) == 4
 
 
@@ -123,19 +129,19 @@ NONE = {
 @pytest.mark.parametrize("name", NONE)
 def test_what_holds_no_notebook_stays_what_it_is(name, tmp_path):
     (tmp_path / name).write_bytes(NONE[name])
-    (one,) = submissions.handed_in([tmp_path])
-    assert isinstance(one, submissions.LeftOut) and not one.fault
+    (submission,) = submissions.handed_in([tmp_path])
+    assert isinstance(submission, submissions.LeftOut) and not submission.fault
 
 
 @pytest.mark.parametrize("what", ODD)
 def test_a_notebook_of_any_encoding_is_known_by_what_it_holds(what, tmp_path):
     (tmp_path / "odd.txt").write_bytes(ODD[what][0]())
-    (one,) = submissions.handed_in([tmp_path])
-    assert isinstance(one, submissions.Submission)
+    (submission,) = submissions.handed_in([tmp_path])
+    assert isinstance(submission, submissions.Submission)
 
 
 def test_a_note_beside_solved_notebooks_is_no_fault(tmp_path, all_pass):
-    written(tmp_path, notebook_with(SOLVED))
+    write_notebook(tmp_path, notebook_with(SOLVED))
     (tmp_path / "README.md").write_text("# Mine")
     done = CliRunner().invoke(app, ["grade", str(tmp_path)])
     assert done.exit_code == 0 and "README.md: a Markdown text" in done.output
@@ -180,8 +186,12 @@ def zip_with(folder, *members: tuple[str, bytes]):
 
 def test_a_hostile_zip_costs_itself_only(tmp_path, all_pass, monkeypatch):
     def problem_of(path) -> str:
-        (one,) = submissions.handed_in([path])
-        return one.why if isinstance(one, submissions.LeftOut) else grade(one, seed=1).problem
+        (submission,) = submissions.handed_in([path])
+        return (
+            submission.why
+            if isinstance(submission, submissions.LeftOut)
+            else grade(submission, seed=1).problem
+        )
 
     bomb = zip_with(tmp_path, ("bomb.ipynb", b" " * 30_000_000))
     assert bomb.stat().st_size < 50_000
@@ -223,8 +233,8 @@ def test_a_fault_of_ours_costs_one_file(tmp_path, monkeypatch, all_pass):
         return graft(data)
 
     monkeypatch.setattr("judge.grading.grade.graft", breaks)
-    written(tmp_path, notebook_with(SOLVED | {"prefix_mask": "# mine"}), "a.ipynb")
-    written(tmp_path, notebook_with(SOLVED), "b.ipynb")
+    write_notebook(tmp_path, notebook_with(SOLVED | {"prefix_mask": "# mine"}), "a.ipynb")
+    write_notebook(tmp_path, notebook_with(SOLVED), "b.ipynb")
     done = CliRunner().invoke(app, ["grade", str(tmp_path)])
     assert done.exit_code == 2 and "RecursionError: “too deep”" in done.output
     assert "b.ipynb" in done.output and done.output.count("passed") >= len(NAMES)

@@ -26,7 +26,7 @@ from tests.grading.forms import (
     with_cells,
 )
 from tests.grading.machines import TIERS
-from tests.grading.submissions import SECONDS, SLUG, SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import SECONDS, SLUG, SOLVED, notebook_with, statuses, write_notebook
 
 EVERY = [pytest.param(form, marks=[pytest.mark.slow] * (form not in USUAL)) for form in FORMS]
 # what is set on torch's own classes is torch's from then on; what exec runs is not read
@@ -38,7 +38,7 @@ TORCHS = "F.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)"
 
 
 def graded(tmp_path, notebook, **settings) -> Report:
-    return grade(written(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings})
+    return grade(write_notebook(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings})
 
 
 def result(report: Report, name: str = NAME):
@@ -71,11 +71,11 @@ def test_they_are_ok_in_each_sandbox(tmp_path, machine):
     if why := machines.problem(machine):
         pytest.skip(why)
     for number, form in enumerate(FORMS):
-        written(tmp_path, FORMS[form](), f"{number}.ipynb")
+        write_notebook(tmp_path, FORMS[form](), f"{number}.ipynb")
     machines.opened_to_others(tmp_path)
-    said = machines.python(machine, "-c", GRADED, str(tmp_path))
-    rows = {int(report[0]): report[1:] for report in map(json.loads, said.stdout.splitlines())}
-    assert len(rows) == len(FORMS), said.stderr
+    done = machines.python(machine, "-c", GRADED, str(tmp_path))
+    rows = {int(report[0]): report[1:] for report in map(json.loads, done.stdout.splitlines())}
+    assert len(rows) == len(FORMS), done.stderr
     assert {tier for tier, *_ in rows.values()} == {TIERS[machine]}
     lost = [form for number, form in enumerate(FORMS) if "passed" not in rows[number]]
     assert not lost
@@ -84,11 +84,11 @@ def test_they_are_ok_in_each_sandbox(tmp_path, machine):
 @pytest.mark.parametrize("form", PARSED)
 def test_where_no_cell_may_be_run_its_text_tells_what_an_answer_needs(form):
     grafted = graft(nbformat.writes(FORMS[form]()).encode())
-    given = "import torch\nfrom torch import Tensor\n"
+    imports = "import torch\nfrom torch import Tensor\n"
     text = grafted.answers()[NAME].replace("%%time\n", "")
     assert "!" not in text and "%" not in text and "pip" not in text
     namespace = {}
-    exec(given + text, namespace)
+    exec(imports + text, namespace)
     assert judge(exercise(NAME), local(namespace[NAME]), 3).status == "passed"
 
 
@@ -118,9 +118,9 @@ def test_what_was_not_run_and_what_was_left_out_is_told(tmp_path):
         ),
     )
     assert result(report).status == "error" and "soft" in result(report).hint
-    said = "\n".join(report.notes)
-    assert "not run here: “pip install -q no_such_package”" in said
-    assert "cell 6, “exit()”, was left out" in said and "it ends the Python process" in said
+    notes = "\n".join(report.notes)
+    assert "not run here: “pip install -q no_such_package”" in notes
+    assert "cell 6, “exit()”, was left out" in notes and "it ends the Python process" in notes
     assert report.lacks == ["no_such_package"]
 
 
@@ -200,9 +200,9 @@ def test_a_cell_that_spoils_its_notebook_is_judged_around(tmp_path, what):
 
 @pytest.mark.sandbox
 def test_the_answer_that_was_checked_last_is_judged_and_not_a_later_sketch(tmp_path):
-    again = f"from attncourse import check\ncheck('{NAME}', {NAME})"
+    second_check = f"from attncourse import check\ncheck('{NAME}', {NAME})"
     worse = BY_F.replace("dim=-1", "dim=-2").partition("\n")[2]
-    checked = graded(tmp_path, with_cells(IMPORT, after=(worse, again)))
+    checked = graded(tmp_path, with_cells(IMPORT, after=(worse, second_check)))
     # the text in its own cell is right: nobody gets less than for that
     assert result(checked).status == "passed"
     later = with_cells(answer=BY_F.replace("dim=-1", "dim=-2"), after=(IMPORT,))
@@ -222,8 +222,8 @@ def test_an_empty_notebook_and_an_unchanged_one_start_no_judge(tmp_path, monkeyp
 
 @pytest.mark.sandbox
 def test_who_misses_a_name_is_shown_the_cell_that_stops_before_it_makes_it(tmp_path):
-    one = result(graded(tmp_path, with_cells(f"1 / 0\n{HELPER}", answer=BY_HELPER)))
-    assert one.status == "passed", "from its text"
+    outcome = result(graded(tmp_path, with_cells(f"1 / 0\n{HELPER}", answer=BY_HELPER)))
+    assert outcome.status == "passed", "from its text"
     looped = "1 / 0\nfor soft in [torch.softmax]:\n    pass"
-    one = result(graded(tmp_path, with_cells(looped, answer=BY_HELPER)))
-    assert one.status == "error" and "raises ZeroDivisionError" in one.evidence, one
+    outcome = result(graded(tmp_path, with_cells(looped, answer=BY_HELPER)))
+    assert outcome.status == "error" and "raises ZeroDivisionError" in outcome.evidence, outcome

@@ -58,8 +58,8 @@ def test_who_starts_a_grader_and_does_not_say_in_which_sandbox_fails(first, tmp_
     if not skipped:
         passed.add("is_about_it")
     for how, names in (("PASSED", passed), ("FAILED", failed)):
-        assert {name for it, name in ended if it == how} == names, done.stdout
+        assert {name for outcome, name in ended if outcome == how} == names, done.stdout
     assert done.stdout.count(UNSAID) == 2
     if skipped:
-        *_, counted, last = done.stdout.splitlines()
-        assert counted.startswith("    1  ") and "1 skipped" in last, done.stdout
+        *_, summary, last = done.stdout.splitlines()
+        assert summary.startswith("    1  ") and "1 skipped" in last, done.stdout

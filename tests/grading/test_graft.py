@@ -27,15 +27,15 @@ def test_what_one_student_wrote_is_not_in_the_next_one_s_notebook():
 
 
 def test_of_a_helper_that_is_there_twice_the_later_one_counts():
-    found = definitions(["def helper():\n    return 1", "x = 0", "def helper():\n    return 2"])
-    assert with_helpers("y = helper()", found, set())[0].startswith("def helper():\n    return 2")
+    helpers = definitions(["def helper():\n    return 1", "x = 0", "def helper():\n    return 2"])
+    assert with_helpers("y = helper()", helpers, set())[0].startswith("def helper():\n    return 2")
 
 
 def test_what_the_notebook_has_recorded_of_a_cell_counts_before_its_first_line():
     first, second = NAMES[:2]
     notebook = notebook_with({first: f"# exercise: {second}\n{first} = 1"})
     (cell,) = [
-        one for one in read(nbformat.writes(notebook).encode()) if f"{first} = 1" in one.source
+        cell for cell in read(nbformat.writes(notebook).encode()) if f"{first} = 1" in cell.source
     ]
     assert cell.answers(KNOWN) == first
     bare = {"cells": [{"cell_type": "code", "source": cell.source, "metadata": {}}]}

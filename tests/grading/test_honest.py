@@ -7,7 +7,14 @@ from nbformat.v4 import new_code_cell
 from judge.grading.grade import grade
 from judge.grading.graft import graft
 from judge.grading.repair import LONGEST, definitions, names_read, repaired, with_helpers
-from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import (
+    NAMES,
+    SECONDS,
+    SOLVED,
+    notebook_with,
+    statuses,
+    write_notebook,
+)
 
 FIRST, SECOND = "prefix_mask", "decoder_mask"
 
@@ -58,8 +65,8 @@ def test_a_sketch_elsewhere_does_not_replace_an_answer():
 
 def test_an_answer_typed_into_a_copied_cell_counts_for_both():
     notebook = notebook_with({FIRST: SOLVED[FIRST]})
-    own = next(c for c in notebook.cells if c.id == f"answer-{FIRST}")
-    notebook.cells.append(new_code_cell(SOLVED[SECOND], metadata=own.metadata))
+    answer_cell = next(c for c in notebook.cells if c.id == f"answer-{FIRST}")
+    notebook.cells.append(new_code_cell(SOLVED[SECOND], metadata=answer_cell.metadata))
     answers, _ = grafted(notebook)
     assert answers[FIRST] == SOLVED[FIRST] and answers[SECOND] == SOLVED[SECOND]
 
@@ -105,7 +112,7 @@ def test_bent_work_passes_in_a_kernel(tmp_path, grading):
     notebook.cells.append(
         new_code_cell("def numbered(n, device):\n    return torch.arange(n, device=device)")
     )
-    report = grade(written(tmp_path, notebook), seed=1, timeout=SECONDS)
+    report = grade(write_notebook(tmp_path, notebook), seed=1, timeout=SECONDS)
     passed = {name for name, status in statuses(report).items() if status == "passed"}
     assert passed == {FIRST, SECOND, bent, "attention_pool"}, report.exercises
     assert all(result.note for result in report.exercises if result.status == "passed")
@@ -124,9 +131,9 @@ REPAIRED = {
 
 @pytest.mark.parametrize("what", REPAIRED)
 def test_what_an_editor_did_is_repaired_with_a_note(what):
-    source, wanted = REPAIRED[what]
+    source, expected = REPAIRED[what]
     (note,) = repaired(source)[1]
-    assert repaired(source)[0] == wanted and repaired(wanted) == (wanted, [])
+    assert repaired(source)[0] == expected and repaired(expected) == (expected, [])
     assert note
 
 

@@ -18,7 +18,7 @@ from judge.grading.kernel import GradingKernel, LostKernelError
 from judge.grading.notebook import GradedNotebook
 from judge.grading.pristine import exercise_files
 from judge.grading.server import ServerError
-from tests.grading.submissions import SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import SOLVED, notebook_with, statuses, write_notebook
 
 pytestmark = pytest.mark.usefixtures("grading")
 ONE = "prefix_mask"
@@ -41,7 +41,7 @@ def no_judge(monkeypatch):
 @pytest.mark.usefixtures("no_judge")
 def test_what_was_not_touched_is_judged_without_a_kernel(tmp_path):
     answers = {ONE: f"# exercise: {ONE}\n# my answer\n\n"}
-    report = grade(written(tmp_path, notebook_with(answers)), seed=7)
+    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7)
     assert not report.problem and set(statuses(report).values()) == {"not attempted"}
     hints = {result.name: result.hint for result in report.exercises}
     assert hints.pop(ONE) == "its cell is empty" and set(hints.values()) == {AS_GIVEN}
@@ -52,7 +52,7 @@ def test_what_was_not_touched_is_judged_without_a_kernel(tmp_path):
 @pytest.mark.usefixtures("no_judge")
 def test_a_changed_answer_is_one_to_judge(tmp_path):
     answers = {"cached_attention": SOLVED["cached_attention"]}
-    report = grade(written(tmp_path, notebook_with(answers)), seed=7)
+    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7)
     assert Started.__name__ in report.problem
 
 
@@ -103,15 +103,15 @@ def judge(tmp_path):
     """The one judge that waits for work, and has done some."""
     while idle:
         idle.pop().end()
-    grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
     return idle[0].process
 
 
 def test_one_judge_and_what_starts_its_kernels_serve_many_notebooks(judge, tmp_path):
     servers = []
     for answers in ({ONE: LEAVES_A_NAME}, {"decoder_mask": LOOKS}):
-        report = grade(written(tmp_path, notebook_with(answers)), seed=7)
-        assert [one.process for one in idle] == [judge]
+        report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7)
+        assert [judge_process.process for judge_process in idle] == [judge]
         servers.append([child.pid for child in psutil.Process(judge.pid).children()])
     looked = next(result for result in report.exercises if result.name == "decoder_mask")
     assert looked.status == "error" and "left_by_another" in looked.hint
@@ -128,7 +128,7 @@ def test_an_answer_that_is_run_twice_has_no_longer_for_it(tmp_path):
     )
     makes = f"{SOLVED[ONE]}\nof_another_answer = None"
     notebook = notebook_with({ONE: makes, "decoder_mask": answer})
-    report = grade(written(tmp_path, notebook), seed=7, timeout=3)
+    report = grade(write_notebook(tmp_path, notebook), seed=7, timeout=3)
     judged = {result.name: result for result in report.exercises}
     assert judged[ONE].status == "passed"
     assert judged["decoder_mask"].status == "too slow", judged["decoder_mask"]
@@ -138,7 +138,7 @@ def test_an_answer_that_is_run_twice_has_no_longer_for_it(tmp_path):
 def test_a_judge_that_has_ended_is_replaced(judge, tmp_path):
     judge.kill()
     judge.wait()
-    report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    report = grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
     assert statuses(report)[ONE] == "passed" and idle[0].process.pid != judge.pid
 
 
@@ -150,12 +150,12 @@ ENDS_ITS_JUDGE = (
 @pytest.mark.skipif(not COPIES, reason="a process is not copied here")
 def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(tmp_path):
     answers = SOLVED | {ONE: f"{SOLVED[ONE]}\n{ENDS_ITS_JUDGE}"}
-    report = grade(written(tmp_path, notebook_with(answers)), seed=7, sandboxed=False)
-    found = {result.name: result for result in report.exercises}
-    broken = found.pop(ONE)
+    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7, sandboxed=False)
+    results = {result.name: result for result in report.exercises}
+    broken = results.pop(ONE)
     assert broken.status == "error", broken
     assert "breaks the grader, also when it is judged once more" in broken.hint
-    assert {one.status for one in found.values()} == {"passed"}
+    assert {result.status for result in results.values()} == {"passed"}
     # what is graded is kept, and is not graded again
     assert report.graded and not report.problem
 
@@ -189,10 +189,10 @@ def test_judges_that_cannot_begin_are_said_to(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "nbformat").mkdir()
     (tmp_path / "nbformat/__init__.py").write_text("raise ImportError('half installed')")
-    report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    report = grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
     assert "no judge could be started: ImportError: half installed" in report.problem
     monkeypatch.undo()
-    report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    report = grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
     assert statuses(report)[ONE] == "passed"
 
 
@@ -201,7 +201,7 @@ def test_a_judge_that_is_to_stop_is_ended(judge, tmp_path):
     stop.set()
     endless = f"# exercise: {ONE}\nwhile True:\n    pass"
     with pytest.raises(StoppedError):
-        grade(written(tmp_path, notebook_with({ONE: endless})), seed=7, stop=stop)
+        grade(write_notebook(tmp_path, notebook_with({ONE: endless})), seed=7, stop=stop)
     assert not judge.is_running() and not idle
 
 

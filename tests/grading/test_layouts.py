@@ -15,7 +15,7 @@ from judge.grading.grade import grade
 from judge.grading.pristine import exercise_files
 from judge.grading.repair import definitions, with_helpers
 from judge.variants import source_of
-from tests.grading.submissions import written
+from tests.grading.submissions import write_notebook
 
 # what the notebooks import themselves is there
 GIVEN = {"torch", "Tensor"}
@@ -39,8 +39,8 @@ def rebound(answer: Callable) -> bool:
 
 def needed(text: str, module: str) -> str:
     """What a text needs of a module, and that of the bank's other modules."""
-    found = definitions([inspect.getsource(sys.modules[module])])
-    whole, _ = with_helpers(text, found, GIVEN)
+    helpers = definitions([inspect.getsource(sys.modules[module])])
+    whole, _ = with_helpers(text, helpers, GIVEN)
     return SHARED.sub(written_out, whole.removesuffix(text))
 
 
@@ -88,9 +88,9 @@ def notebooks(chapter: str, layout: Callable):
     }
     while any(waiting.values()):
         notebook = nbformat.read(exercise_files()[chapter], as_version=4)
-        held = {name: texts.pop() for name, texts in waiting.items() if texts}
+        answers = {name: texts.pop() for name, texts in waiting.items() if texts}
         cells = {cell.id: cell for cell in notebook.cells}
-        for name, (text, helpers) in held.items():
+        for name, (text, helpers) in answers.items():
             free, answer, checked = layout(name, text, helpers)
             if answer:
                 cells[f"answer-{name}"].source = f"# exercise: {name}\n{answer}"
@@ -99,7 +99,7 @@ def notebooks(chapter: str, layout: Callable):
             if free:
                 place = notebook.cells.index(cells[f"answer-{name}"])
                 notebook.cells.insert(place, new_code_cell(free))
-        yield notebook, held
+        yield notebook, answers
 
 
 @pytest.mark.slow
@@ -108,9 +108,11 @@ def notebooks(chapter: str, layout: Callable):
 @pytest.mark.parametrize("chapter", chapters())
 def test_a_right_answer_passes_in_each_layout(tmp_path, chapter, layout):
     judged, refused = 0, []
-    for number, (notebook, held) in enumerate(notebooks(chapter, layout)):
-        report = grade(written(tmp_path, notebook, f"{number}.ipynb"), seed=7)
-        results = [result for result in report.exercises if result.name in held]
+    for number, (notebook, answers) in enumerate(notebooks(chapter, layout)):
+        report = grade(write_notebook(tmp_path, notebook, f"{number}.ipynb"), seed=7)
+        results = [result for result in report.exercises if result.name in answers]
         judged += len(results)
-        refused += [(result, held[result.name]) for result in results if result.status != "passed"]
+        refused += [
+            (result, answers[result.name]) for result in results if result.status != "passed"
+        ]
     assert judged and not refused

@@ -29,7 +29,9 @@ class Said(NamedTuple):
     shown: str
 
 
-def said(folder: Path, how: str, parts: dict[Any, list[NotebookNode]]) -> dict[Any, list[Said]]:
+def nbval_results(
+    folder: Path, how: str, parts: dict[Any, list[NotebookNode]]
+) -> dict[Any, list[Said]]:
     """What nbval says of the code cells of each part.
 
     All are in one notebook, since a kernel costs more to start than to use, and each part finds
@@ -51,17 +53,20 @@ def said(folder: Path, how: str, parts: dict[Any, list[NotebookNode]]) -> dict[A
         capture_output=True,
     )
     cases = ElementTree.parse(folder / "out.xml").iter("testcase")
-    every = iter(
-        [Said(one is None, one.text if one is not None else "") for one in map(fault, cases)]
+    results = iter(
+        [
+            Said(failure is None, failure.text if failure is not None else "")
+            for failure in map(fault, cases)
+        ]
     )
-    return {part: [next(every) for _ in ["%reset", *cells]][1:] for part, cells in parts.items()}
+    return {part: [next(results) for _ in ["%reset", *cells]][1:] for part, cells in parts.items()}
 
 
 def fault(case: ElementTree.Element) -> ElementTree.Element | None:
-    return next((one for one in case if one.tag in ("failure", "error")), None)
+    return next((child for child in case if child.tag in ("failure", "error")), None)
 
 
-def read(slug: str) -> NotebookNode:
+def read_notebook(slug: str) -> NotebookNode:
     return nbformat.read(exercise_files()[slug], as_version=4)
 
 
@@ -77,20 +82,20 @@ def lax(tmp_path_factory) -> dict[Any, list[Said]]:
         shutil.copy(weights, folder)
     parts = {}
     for slug in exercise_files():
-        parts[slug, "stub"] = code_cells(read(slug))
+        parts[slug, "stub"] = code_cells(read_notebook(slug))
         parts[slug, "solved"] = code_cells(solved_notebook(slug))
-    return said(folder, "--nbval-lax", parts | left_by_an_earlier_run())
+    return nbval_results(folder, "--nbval-lax", parts | left_by_an_earlier_run())
 
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory) -> dict[Any, list[Said]]:
     """What `--nbval`, which compares outputs, says of what is left."""
-    return said(tmp_path_factory.mktemp("strict"), "--nbval", left_by_an_earlier_run())
+    return nbval_results(tmp_path_factory.mktemp("strict"), "--nbval", left_by_an_earlier_run())
 
 
 @pytest.mark.parametrize("slug", exercise_files())
 def test_each_check_fails_on_the_stub_and_passes_on_the_solution(slug, lax):
-    checks = ["check" in cell.metadata.get("tags", []) for cell in code_cells(read(slug))]
+    checks = ["check" in cell.metadata.get("tags", []) for cell in code_cells(read_notebook(slug))]
     assert any(checks) and passed(lax[slug, "stub"]) == [not check for check in checks]
     assert passed(lax[slug, "solved"]) == [True] * len(checks)
 
@@ -112,7 +117,9 @@ FEW = ("prefix_mask", "decoder_mask")
 
 def few_cells(answer: str) -> list[NotebookNode]:
     """The code cells of two exercises, answered in that way, and what stands before them."""
-    notebook = solved_notebook("dot_product") if answer == "solved" else read("dot_product")
+    notebook = (
+        solved_notebook("dot_product") if answer == "solved" else read_notebook("dot_product")
+    )
     cells = [
         cell
         for cell in code_cells(notebook)
@@ -148,14 +155,16 @@ def left_by_an_earlier_run() -> dict[Any, list[NotebookNode]]:
 def test_what_an_earlier_run_has_left_in_the_notebook_does_not_count(how, request):
     cells = request.getfixturevalue(how)
     for state, answer in product(SAVED, ANSWERS):
-        wanted = [ANSWERS[answer] or not cell.id.startswith("check-") for cell in few_cells(answer)]
-        assert passed(cells[state, answer]) == wanted, (state, answer)
+        expected = [
+            ANSWERS[answer] or not cell.id.startswith("check-") for cell in few_cells(answer)
+        ]
+        assert passed(cells[state, answer]) == expected, (state, answer)
 
 
 def test_the_line_that_nbval_shows_is_that_of_the_check(lax):
     # a report in XML spells the colours of a terminal out
     shown = "\n".join(
-        re.sub(r"(\x1b|#x1B)\[[0-9;]*m", "", one.shown) for one in lax["never run", "stub"]
+        re.sub(r"(\x1b|#x1B)\[[0-9;]*m", "", cell.shown) for cell in lax["never run", "stub"]
     )
-    found = re.findall(r"Traceback:\s*(.*?)\s*$", shown, re.MULTILINE)
-    assert found == [f"{name}: not attempted: write `{name}` in its answer cell" for name in FEW]
+    messages = re.findall(r"Traceback:\s*(.*?)\s*$", shown, re.MULTILINE)
+    assert messages == [f"{name}: not attempted: write `{name}` in its answer cell" for name in FEW]

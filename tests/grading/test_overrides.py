@@ -20,9 +20,9 @@ READ = {
 def test_points_by_hand_are_read_as_a_spreadsheet_writes_them(form, tmp_path):
     text, points = READ[form]
     (tmp_path / "overrides.csv").write_text(text, "utf-8-sig")
-    (one,) = read_overrides(tmp_path / "overrides.csv")
+    (override,) = read_overrides(tmp_path / "overrides.csv")
     comment = "" if form == "no comment" else "by hand"
-    assert (one.student, one.exercise, one.points, one.comment) == (
+    assert (override.student, override.exercise, override.points, override.comment) == (
         "Jane",
         "prefix_mask",
         points,

@@ -15,7 +15,7 @@ from judge.grading.grade import grade
 from judge.grading.report import Report
 from judge.grading.show import show
 from tests.grading import classes
-from tests.grading.submissions import SECONDS, SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import SECONDS, SOLVED, notebook_with, statuses, write_notebook
 
 ON_THE_CPU = """# exercise: prefix_mask
 def prefix_mask(n, prefix, device=None):
@@ -45,7 +45,7 @@ def graded(tmp_path_factory, grading):
     """Grade a notebook with these answers."""
 
     def report(answers: dict[str, str], partial: bool) -> Report:
-        file = written(tmp_path_factory.mktemp("in"), notebook_with(answers))
+        file = write_notebook(tmp_path_factory.mktemp("in"), notebook_with(answers))
         return grade(file, seed=1, timeout=SECONDS, partial=partial)
 
     return report
@@ -65,8 +65,8 @@ def test_what_is_right_earns_its_share_and_the_verdict_stays(graded):
     assert [result.hint for result in off.exercises] == [result.hint for result in on.exercises]
     assert result(on, "prefix_mask").points == 9 and result(on, "softmax_with_sink").points == 7
     assert on.points == 16 and not on.passed
-    said = result(on, "softmax_with_sink").note
-    assert said.startswith("7 of 10 points, for values, leading axes") and "not for masks" in said
+    note = result(on, "softmax_with_sink").note
+    assert note.startswith("7 of 10 points, for values, leading axes") and "not for masks" in note
     # without the option nothing of it is in a report
     assert not {"share", "partial"} & {*off.as_data(), *off.as_data()["exercises"][0]}
     console = Console(record=True, width=150)
@@ -78,9 +78,11 @@ def test_what_is_right_earns_its_share_and_the_verdict_stays(graded):
 def test_what_may_hide_a_call_earns_no_part_and_is_named(graded, word):
     answer = WITHOUT_MASK.format(name="softmax_with_sink") + HIDDEN[word] + "\n"
     report = graded({"softmax_with_sink": answer}, partial=True)
-    one = result(report, "softmax_with_sink")
-    assert one.status == "wrong" and report.points == 0
-    assert one.note.startswith("no part of the points") and f"`{word}`" in one.note
+    graded_result = result(report, "softmax_with_sink")
+    assert graded_result.status == "wrong" and report.points == 0
+    assert (
+        graded_result.note.startswith("no part of the points") and f"`{word}`" in graded_result.note
+    )
 
 
 def test_what_hides_nothing_costs_no_part(graded):

@@ -49,16 +49,16 @@ RECORDED = {
 
 @pytest.mark.parametrize("machine", RECORDED)
 def test_what_is_said_names_the_remedy_in_one_line(machine):
-    said, helps = RECORDED[machine]
-    assert helps in remedy(said)
-    assert "\n" not in remedy(said)
+    message, remedy_text = RECORDED[machine]
+    assert remedy_text in remedy(message)
+    assert "\n" not in remedy(message)
 
 
 def test_the_page_for_instructors_has_each_message_with_its_remedy():
     page = (ROOT / "reference/instructors.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("|")]
-    for said, helps in REMEDIES.items():
-        assert any(said in row and helps in row for row in rows), said
+    for message, remedy_text in REMEDIES.items():
+        assert any(message in row and remedy_text in row for row in rows), message
 
 
 def test_each_tier_that_is_refused_has_a_line(monkeypatch):

@@ -17,27 +17,27 @@ from judge.grading.report import TOO_BUSY
 from tests import ROOT
 from tests.conftest import SEED
 from tests.grading import classes
-from tests.grading.submissions import SOLVED, notebook_with, written
+from tests.grading.submissions import SOLVED, notebook_with, write_notebook
 
 
 @pytest.fixture
 def judged(monkeypatch, grading) -> list[str]:
     """The files that are judged, in order."""
-    seen = []
+    files = []
 
     def judge(report, *args):
-        seen.append(report.file)
+        files.append(report.file)
         return classes.judged(report, *args)
 
     monkeypatch.setattr("judge.grading.grade.judged", judge)
-    return seen
+    return files
 
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
     (tmp_path / "class").mkdir()
     for name in "abc":
-        written(tmp_path / "class", notebook_with(SOLVED), f"{name}.ipynb")
+        write_notebook(tmp_path / "class", notebook_with(SOLVED), f"{name}.ipynb")
     return tmp_path
 
 
@@ -55,7 +55,9 @@ def test_a_second_run_grades_nothing_and_writes_the_same(folder, judged):
 
 
 def changed_file(folder, monkeypatch):
-    written(folder / "class", notebook_with(SOLVED | {"prefix_mask": classes.WRONG}), "b.ipynb")
+    write_notebook(
+        folder / "class", notebook_with(SOLVED | {"prefix_mask": classes.WRONG}), "b.ipynb"
+    )
 
 
 def changed_pristine(folder, monkeypatch):
@@ -84,7 +86,7 @@ def new_file(folder, monkeypatch):
 CHANGES = (changed_file, changed_pristine, cut_report, not_graded, new_file)
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_what_has_changed_is_graded_again_and_nothing_else(change, folder, judged, monkeypatch):
     grade(folder)
     judged.clear()
@@ -126,7 +128,9 @@ def changed_torch(package, monkeypatch):
     monkeypatch.setattr(resume, "version", lambda name: "9.9.9")
 
 
-@pytest.mark.parametrize("change", [changed_reference, changed_torch], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "change", [changed_reference, changed_torch], ids=lambda change: change.__name__
+)
 def test_another_judge_grades_all_again(change, folder, judged, monkeypatch):
     package = folder / "attncourse"
     shutil.copytree(PACKAGE / "course", package / "course")
@@ -155,16 +159,20 @@ def test_the_same_modules_have_one_digest_wherever_they_lie(tmp_path):
 
 def test_some_are_graded_again_when_asked(folder, judged):
     (folder / "class/Jane Doe_1_assignsubmission_file_").mkdir()
-    written(folder / "class/Jane Doe_1_assignsubmission_file_", notebook_with(SOLVED), "x.ipynb")
+    write_notebook(
+        folder / "class/Jane Doe_1_assignsubmission_file_", notebook_with(SOLVED), "x.ipynb"
+    )
     grade(folder)
     judged.clear()
     grade(folder, "--regrade", "b.ipynb", "--regrade", "Jane*")
     assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "b.ipynb"]
     judged.clear()
     # whose they are counts as well as how they are called, and what is nowhere is said
-    said = grade(folder, "--regrade", "a", "--regrade", "1", "--regrade", "b?", "--regrade", "x[y]")
+    output = grade(
+        folder, "--regrade", "a", "--regrade", "1", "--regrade", "b?", "--regrade", "x[y]"
+    )
     assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "a.ipynb"]
-    assert [line for line in said.splitlines() if "--regrade" in line] == [
+    assert [line for line in output.splitlines() if "--regrade" in line] == [
         "--regrade b?: no notebook and nobody is called that",
         "--regrade x[y]: no notebook and nobody is called that",
     ]
@@ -184,16 +192,16 @@ def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path, g
         ],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(told) == kills
-    for one in told:
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(runs) == kills
+    for run in runs:
         # one of the files was not touched
-        assert one["codes"] == [1, 1] and one["same"]
-        assert sorted({*one["kept"], *one["after"]}) == sorted(files)
+        assert run["codes"] == [1, 1] and run["same"]
+        assert sorted({*run["kept"], *run["after"]}) == sorted(files)
         # no report that was there is made again; what was at work then is begun anew
-        assert not set(one["kept"]) & set(one["after"])
-        assert len(one["after"]) == len(set(one["after"]))
-        assert len(set(one["before"]) & set(one["after"])) <= 2
+        assert not set(run["kept"]) & set(run["after"])
+        assert len(run["after"]) == len(set(run["after"]))
+        assert len(set(run["before"]) & set(run["after"])) <= 2
 
 
 def test_a_class_of_sixty_killed_five_times_has_the_grades_of_one_run(tmp_path, grading):

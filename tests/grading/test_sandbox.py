@@ -29,15 +29,15 @@ def needed(machine: str) -> str:
 
 
 def test_memory_and_number_of_processes_are_those_of_all_together(monkeypatch):
-    one = SimpleNamespace(memory=100 << 30, made=False, folder="")
-    held = [60 << 30, 30 << 30]
-    monkeypatch.setattr(sandbox, "tree", lambda pid: held)
+    limits = SimpleNamespace(memory=100 << 30, made=False, folder="")
+    sizes = [60 << 30, 30 << 30]
+    monkeypatch.setattr(sandbox, "tree", lambda pid: sizes)
     monkeypatch.setattr(sandbox, "memory_of", lambda process: process)
-    assert Sandbox.exceeds(one, 0) == ""
-    held.append(11 << 30)
-    assert Sandbox.exceeds(one, 0) == "it takes more memory than 100 GiB"
-    held[:] = [0] * (sandbox.PROCESSES + 1)
-    assert Sandbox.exceeds(one, 0) == f"it starts more than {sandbox.PROCESSES} processes"
+    assert Sandbox.exceeds(limits, 0) == ""
+    sizes.append(11 << 30)
+    assert Sandbox.exceeds(limits, 0) == "it takes more memory than 100 GiB"
+    sizes[:] = [0] * (sandbox.PROCESSES + 1)
+    assert Sandbox.exceeds(limits, 0) == f"it starts more than {sandbox.PROCESSES} processes"
 
 
 def test_what_all_sockets_hold_that_can_be_open_is_less_than_the_memory_of_an_answer():
@@ -50,8 +50,8 @@ def test_what_all_sockets_hold_that_can_be_open_is_less_than_the_memory_of_an_an
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):
     code = "from judge.grading import sandbox; print(sandbox.strongest())"
-    said = python(needed(machine), "-c", code)
-    assert said.stdout.startswith(f"('{TIERS[machine]}', "), (said.stdout, said.stderr)
+    done = python(needed(machine), "-c", code)
+    assert done.stdout.startswith(f"('{TIERS[machine]}', "), (done.stdout, done.stderr)
 
 
 @pytest.mark.sandbox
@@ -81,16 +81,16 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
     )
     who = "root" if not machines.problem("root") else "a user"
     tmp_path.chmod(0o777)
-    said = python(needed(who), "-c", code, str(tmp_path))
-    could = " ".join(json.loads(said.stdout))
+    done = python(needed(who), "-c", code, str(tmp_path))
+    could = " ".join(json.loads(done.stdout))
     everyones = (
         "a world", "trace", "end another", "environment", "a socket", "abstract", "datagram",
         "shared memory", "network", "a file",
     )  # fmt: skip
     roots = ("privileges", "mount", "the process that starts it") if who == "root" else ()
     files = ("cannot read /no/such", f"read {PACKAGE / 'course'}", "write to /tmp")
-    for what in (*everyones, *roots, *files):
-        assert what in could, (what, could)
+    for deed in (*everyones, *roots, *files):
+        assert deed in could, (deed, could)
 
 
 WEAKER = {
@@ -109,9 +109,9 @@ def test_a_weaker_sandbox_is_not_proved(how, monkeypatch):
     targets, command, folders = sandbox.outside, sandbox.bubblewrap, []
 
     def outside(stack):
-        made = targets(stack)
-        folders.append(made["folders"][0])
-        return made
+        found_targets = targets(stack)
+        folders.append(found_targets["folders"][0])
+        return found_targets
 
     def weaker(root, chapter):
         bound = os.path.normpath(path.format(folder=folders[0]))
@@ -153,8 +153,8 @@ print(sandbox.fault_of(sandbox.BUBBLEWRAP))
 def test_process_1_is_closed_twice_and_the_proof_tries_it(without, could):
     if not could and without == "cover" and not has_landlock():
         pytest.skip("there is no Landlock here")
-    said = python(needed("a user"), "-c", UNCOVERED, *without.split())
-    assert said.stdout.strip() == could, said
+    done = python(needed("a user"), "-c", UNCOVERED, *without.split())
+    assert done.stdout.strip() == could, done
 
 
 def has_landlock() -> bool:
@@ -165,16 +165,16 @@ def has_landlock() -> bool:
 def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(tmp_path):
     if sandbox.strongest()[0] != sandbox.BUBBLEWRAP:
         pytest.skip(machines.problem("a user") or "bubblewrap is not proved here")
-    own = tmp_path / "bwrap"
+    script_file = tmp_path / "bwrap"
     code = (
         "from judge.grading import sandbox\n"
         "print(sandbox.fault_of(sandbox.BUBBLEWRAP))\n"
         "print(sandbox.Sandbox(sandbox.BUBBLEWRAP).command('true')[0])"
     )
 
-    def said(script: str) -> list[str]:
-        own.write_text(f"#!/bin/sh\n{script}\n")
-        own.chmod(0o755)
+    def lines_with(script: str) -> list[str]:
+        script_file.write_text(f"#!/bin/sh\n{script}\n")
+        script_file.chmod(0o755)
         path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
         done = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | {"PATH": path}, cwd=ROOT,
@@ -183,8 +183,8 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
         return done.stdout.splitlines()
 
     fails = 'echo "bwrap: Unknown option --perms" >&2; exit 1'
-    assert said(fails) == ["bwrap: Unknown option --perms", str(own)]
-    assert said(f'exec {sandbox.BWRAP} "$@"') == ["", str(own)]
+    assert lines_with(fails) == ["bwrap: Unknown option --perms", str(script_file)]
+    assert lines_with(f'exec {sandbox.BWRAP} "$@"') == ["", str(script_file)]
 
 
 @pytest.mark.sandbox
@@ -197,10 +197,10 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
     ],
 )
 def test_no_attempt_from_inside_succeeds(machine):
-    said = python(needed(machine), inside.__file__)
-    found = json.loads(said.stdout)
-    assert found["tier"] == TIERS[machine] and not found["works"], found["works"]
-    assert [name for name, how in found["failed"].items() if not how] == []
+    done = python(needed(machine), inside.__file__)
+    results = json.loads(done.stdout)
+    assert results["tier"] == TIERS[machine] and not results["works"], results["works"]
+    assert [name for name, how in results["failed"].items() if not how] == []
 
 
 def install(folder: Path) -> None:
@@ -230,11 +230,11 @@ def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine,
     install(packages)
     machines.opened_to_others(tmp_path)
     closed = ["{}/course/capstone.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
-    said = python(needed(machine), "-c", INSTALLED, "{}/cost.py", *closed, path=packages)
-    first, seen, *others = said.stdout.splitlines()
+    done = python(needed(machine), "-c", INSTALLED, "{}/cost.py", *closed, path=packages)
+    first, readable, *unreadable = done.stdout.splitlines()
     assert first == f"{packages / 'attncourse'} {TIERS[machine]}"
-    assert seen.endswith("True") and len(others) == len(closed), said
-    assert all(line.endswith("False") for line in others), others
+    assert readable.endswith("True") and len(unreadable) == len(closed), done
+    assert all(line.endswith("False") for line in unreadable), unreadable
 
 
 @pytest.mark.sandbox
@@ -249,13 +249,13 @@ def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path
     closed = [str(place / "attncourse/course/capstone.py") for place in places]
     closed += [str(place / "library.py") for place in places if place.name != "site-packages"]
     path = Path(os.pathsep.join(map(str, [ROOT, *places])))
-    said = python(
+    done = python(
         needed(machine), "-c", INSTALLED, str(places[1] / "library.py"), *closed, path=path
     )
-    first, seen, *others = said.stdout.splitlines()
+    first, readable, *unreadable = done.stdout.splitlines()
     assert first == f"{PACKAGE} {TIERS[machine]}"
-    assert seen.endswith("True") and len(others) == len(closed), said
-    assert all(line.endswith("False") for line in others), others
+    assert readable.endswith("True") and len(unreadable) == len(closed), done
+    assert all(line.endswith("False") for line in unreadable), unreadable
 
 
 @pytest.mark.sandbox
@@ -268,10 +268,10 @@ def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
     machines.opened_to_others(tmp_path)
     path = Path(os.pathsep.join([str(packages), str(tmp_path)]))
     closed = [str(tmp_path / "lib64/site-packages/attncourse/course/capstone.py")]
-    said = python(machine, "-c", INSTALLED, "{}/cost.py", *closed, path=path)
-    first, seen, other = said.stdout.splitlines()
-    assert first == f"{packages / 'attncourse'} {sandbox.OWN_USER}", said
-    assert seen.endswith("True") and other.endswith("False"), said
+    done = python(machine, "-c", INSTALLED, "{}/cost.py", *closed, path=path)
+    first, readable, unreadable = done.stdout.splitlines()
+    assert first == f"{packages / 'attncourse'} {sandbox.OWN_USER}", done
+    assert readable.endswith("True") and unreadable.endswith("False"), done
 
 
 @pytest.mark.sandbox
@@ -301,7 +301,7 @@ def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
 
 
 def test_no_module_in_the_home_of_a_learner_runs_when_python_begins(tmp_path):
-    one = Sandbox(sandbox.NONE)
+    open_sandbox = Sandbox(sandbox.NONE)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     modules = tmp_path / ".local/lib" / version / "site-packages"
     modules.mkdir(parents=True)
@@ -309,11 +309,14 @@ def test_no_module_in_the_home_of_a_learner_runs_when_python_begins(tmp_path):
     try:
         # in a virtual environment Python itself looks there for nothing
         outside = [sys._base_executable, "-c", "print('it began')"]
-        for given, said in (({}, "it ran\nit began\n"), (one.environment, "it began\n")):
+        for variables, printed in (
+            ({}, "it ran\nit began\n"),
+            (open_sandbox.environment, "it began\n"),
+        ):
             home = {"HOME": str(tmp_path)}
-            assert subprocess.check_output(outside, env=given | home, text=True) == said
+            assert subprocess.check_output(outside, env=variables | home, text=True) == printed
     finally:
-        one.close()
+        open_sandbox.close()
 
 
 def test_system_calls_are_refused_on_both_kinds_of_machine():
@@ -324,21 +327,23 @@ def test_system_calls_are_refused_on_both_kinds_of_machine():
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_every_module_of_the_chapter_is_hidden(chapter):
-    closed = {Path(one) for one in hidden(chapter)}
-    found = [PACKAGE / f"{chapter}.py", PACKAGE / "kernels" / f"{chapter}.py"]
-    found = [one for one in [*found, *(PACKAGE / chapter).glob("*.py")] if one.is_file()]
-    assert found
-    for path in found:
+    closed = {Path(module) for module in hidden(chapter)}
+    modules = [PACKAGE / f"{chapter}.py", PACKAGE / "kernels" / f"{chapter}.py"]
+    modules = [
+        module for module in [*modules, *(PACKAGE / chapter).glob("*.py")] if module.is_file()
+    ]
+    assert modules
+    for path in modules:
         assert {path, *path.parents} & closed, path
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("chapter", ["dot_product", "efficient", "relative"])
 def test_in_the_sandbox_what_is_not_of_the_chapter_can_be_read(chapter):
-    one = Sandbox(sandbox.strongest()[0], chapter)
+    closed_sandbox = Sandbox(sandbox.strongest()[0], chapter)
     try:
         for path, code in ((PACKAGE / "cost.py", 0), (PACKAGE / f"{chapter}.py", 1)):
-            assert subprocess.run(one.command("/bin/cat", str(path))).returncode == code
-        assert subprocess.run(one.command("/bin/ls", str(ROOT / "tests"))).returncode
+            assert subprocess.run(closed_sandbox.command("/bin/cat", str(path))).returncode == code
+        assert subprocess.run(closed_sandbox.command("/bin/ls", str(ROOT / "tests"))).returncode
     finally:
-        one.close()
+        closed_sandbox.close()

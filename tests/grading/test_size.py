@@ -21,7 +21,7 @@ from judge.scan import around, forbidden_in
 from judge.verdict import Verdict
 from tests.counting import calls
 from tests.grading.classes import zipped
-from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, write_notebook
 
 pytestmark = pytest.mark.usefixtures("grading")
 FORBIDDEN = ("torch.nn.functional.softmax",)
@@ -75,8 +75,10 @@ def test_a_file_of_blank_lines_is_read_once(tmp_path):
     for ending in ("txt", "py", "md"):
         (tmp_path / f"lines.{ending}").write_bytes(b"\n" * 3_000_000 + b" \t" * 1_000_000 + b"x")
     with at_most(60):
-        found = list(handed_in([tmp_path]))
-    assert len(found) == 3 and not any(isinstance(one, Submission) or one.fault for one in found)
+        received = list(handed_in([tmp_path]))
+    assert len(received) == 3 and not any(
+        isinstance(submission, Submission) or submission.fault for submission in received
+    )
 
 
 def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
@@ -105,18 +107,22 @@ def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
 def test_a_name_in_a_zip_has_the_length_of_a_name(tmp_path):
     path = tmp_path / "long.zip"
     zipped(path, {f"a{'.zip' * 4000}!.ipynb": b"{}"})
-    (one,) = handed_in([path])
-    assert isinstance(one, LeftOut) and one.fault and "16,008 characters" in one.why
+    (submission,) = handed_in([path])
+    assert (
+        isinstance(submission, LeftOut)
+        and submission.fault
+        and "16,008 characters" in submission.why
+    )
 
 
 @pytest.mark.parametrize("of_a_class", [False, True])
 def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
     tmp_path, monkeypatch, of_a_class
 ):
-    seen = []
+    graded_names = []
 
     def graded(file, **settings):
-        seen.append(file.name)
+        graded_names.append(file.name)
         return Report(file.name, "dot_product", exercises=[Result(NAMES[0], "One", 3, "passed")])
 
     monkeypatch.setattr("judge.grading.cli.grade", graded)
@@ -125,13 +131,13 @@ def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
     (folder / "zoe").mkdir(parents=True)
     zipped(folder / "adam.zip", {f"{n}.ipynb": b"{}" for n in range(5)})
     for n in (1, 2):
-        written(folder / "zoe", notebook_with({}), f"{n}.ipynb")
+        write_notebook(folder / "zoe", notebook_with({}), f"{n}.ipynb")
     out = ["--out", str(tmp_path / "grades")] * of_a_class
     done = CliRunner().invoke(
         app, ["grade", str(folder), "--json", str(tmp_path / "out.json"), *out]
     )
     turns = ["adam.zip/0", "zoe/1", "adam.zip/1", "zoe/2", "adam.zip/2"]
-    assert seen == [f"{name}.ipynb" for name in turns], done.output
+    assert graded_names == [f"{name}.ipynb" for name in turns], done.output
     rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
     assert done.exit_code == 2 and len(rows) == 7
     for name in ("adam.zip/3.ipynb", "adam.zip/4.ipynb"):
@@ -149,7 +155,7 @@ def test_a_notebook_of_countless_objects_is_not_read(tmp_path, monkeypatch):
 def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass):
     name = NAMES[0]
     long = SOLVED | {name: f"{SOLVED[name]}\n# {'x' * LONGEST}"}
-    report = grade(written(tmp_path, notebook_with(long)), seed=1)
+    report = grade(write_notebook(tmp_path, notebook_with(long)), seed=1)
     assert statuses(report) == dict.fromkeys(NAMES, "passed") | {name: "error"}
     (one,) = (result for result in report.exercises if result.name == name)
     assert "characters, more than 100,000" in one.hint and report.graded
@@ -157,21 +163,21 @@ def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass)
 
 
 def test_what_takes_the_judge_itself_too_long_to_judge_costs_itself_only(monkeypatch):
-    one = object.__new__(GradedNotebook)
-    one.results = {name: Result(name, name, 1) for name in ("busy", "quick")}
-    one.judged, one.spent, one.worked, anew = {}, {}, {}, []
+    graded_notebook = object.__new__(GradedNotebook)
+    graded_notebook.results = {name: Result(name, name, 1) for name in ("busy", "quick")}
+    graded_notebook.judged, graded_notebook.spent, graded_notebook.worked, anew = {}, {}, {}, []
 
-    def way(name):
+    def judging(name):
         while name == "busy":
             pass
         return Judged(Verdict("wrong", ""))
 
     monkeypatch.setattr(notebook, "JUDGING", 0.2)
-    monkeypatch.setattr(one, "begin_anew", lambda: anew.append(True))
-    monkeypatch.setattr(one, "write", lambda name, verdict: None)
-    for name in one.results:
-        one.judge(name, way)
-    (busy,), (quick,) = one.judged["busy"], one.judged["quick"]
+    monkeypatch.setattr(graded_notebook, "begin_anew", lambda: anew.append(True))
+    monkeypatch.setattr(graded_notebook, "write", lambda name, verdict: None)
+    for name in graded_notebook.results:
+        graded_notebook.judge(name, judging)
+    (busy,), (quick,) = graded_notebook.judged["busy"], graded_notebook.judged["quick"]
     assert busy.verdict.status == "error" and "more than 0.2 processor" in busy.verdict.hint
     assert quick.verdict.status == "wrong" and len(anew) == 1
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests import ROOT
-from tests.grading.submissions import notebook_with, written
+from tests.grading.submissions import notebook_with, write_notebook
 
 ENDLESS = "# exercise: prefix_mask\nimport time\ntime.sleep(10_000)"
 # seconds that only what never ends takes, however busy the machine is
@@ -51,7 +51,7 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
     folder.mkdir()
     (folder / "0.ipynb").write_text("{")
     for i in range(1, 5):
-        written(folder, notebook_with({"prefix_mask": ENDLESS}), f"{i}.ipynb")
+        write_notebook(folder, notebook_with({"prefix_mask": ENDLESS}), f"{i}.ipynb")
     with subprocess.Popen(
         [
             sys.executable, "-c", MAIN, "grade", str(folder), "--json", str(out), "--jobs", "2",
@@ -67,16 +67,16 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
         os.killpg(process.pid, how)
         try:
             # no notebook comes to an end by itself: those at work are ended, and no other is begun
-            said = process.communicate(timeout=FOREVER)[1]
+            errors = process.communicate(timeout=FOREVER)[1]
         finally:
             process.kill()
-    assert process.returncode == 130 and b"stopped: 1 of 5" in said, said
+    assert process.returncode == 130 and b"stopped: 1 of 5" in errors, errors
     assert [report["file"] for report in json.loads(out.read_text())] == ["0.ipynb"]
     assert outlive(below) == []
 
 
 def test_nothing_outlives_a_command_that_is_killed(tmp_path, grading):
-    written(tmp_path, notebook_with({"prefix_mask": ENDLESS}), "1.ipynb")
+    write_notebook(tmp_path, notebook_with({"prefix_mask": ENDLESS}), "1.ipynb")
     with subprocess.Popen(
         [
             sys.executable, "-c", MAIN, "grade", str(tmp_path), "--json",

@@ -119,7 +119,7 @@ def test_a_download_beside_others_or_of_a_known_student_is_one_student_s():
 
 
 def test_one_person_is_one_student_and_no_two_have_one_key():
-    found = {
+    students = {
         "a": Student("bob"),
         "b": Student("Bob", platform="nbgrader"),
         "c": Student("bob", platform="github"),
@@ -127,16 +127,20 @@ def test_one_person_is_one_student_and_no_two_have_one_key():
         "e": Student("77", "Ann", "moodle"),
         "f": Student("77"),
     }
-    one = owners(found, None)
-    assert one["a"] == one["b"] == one["c"]
-    assert [one[file].key for file in "def"] == ["77", "77 (2)", "77 (3)"]
-    assert one["e"].number("moodle") == "77" and one["e"].number("canvas") == ""
+    by_file = owners(students, None)
+    assert by_file["a"] == by_file["b"] == by_file["c"]
+    assert [by_file[file].key for file in "def"] == ["77", "77 (2)", "77 (3)"]
+    assert by_file["e"].number("moodle") == "77" and by_file["e"].number("canvas") == ""
     roster = Roster([{"ID": "77", "login": "bob", "name": "Bob Jones"}, {"login": "ann"}])
-    known = owners({file: found[file] for file in "abcd"} | {"g": Student("ann")}, roster)
-    assert len({known[file] for file in "abcd"}) == 1
+    with_roster = owners({file: students[file] for file in "abcd"} | {"g": Student("ann")}, roster)
+    assert len({with_roster[file] for file in "abcd"}) == 1
     # its number is that of the platform, which a table for the platform needs
-    assert (known["a"].key, known["a"].name, known["a"].platform) == ("77", "Bob Jones", "canvas")
-    assert known["g"].key == "ann"
+    assert (with_roster["a"].key, with_roster["a"].name, with_roster["a"].platform) == (
+        "77",
+        "Bob Jones",
+        "canvas",
+    )
+    assert with_roster["g"].key == "ann"
 
 
 def test_a_row_with_another_number_is_somebody_else_s():
@@ -197,11 +201,11 @@ ROSTERS = {
 
 @pytest.mark.parametrize("kind", ROSTERS)
 def test_a_roster_in_a_platform_s_own_form_knows_the_student(kind, tmp_path):
-    text, found, name = ROSTERS[kind]
+    text, fields, name = ROSTERS[kind]
     (tmp_path / "roster.csv").write_text(text, "utf-8")
     roster = Roster.read(tmp_path / "roster.csv")
-    student = roster.student(Student(*found))
-    assert student.key == found[0] and student.name == name and student.row
+    student = roster.student(Student(*fields))
+    assert student.key == fields[0] and student.name == name and student.row
     (missing,) = roster.missing([student])
     assert missing.row and missing.row != student.row
 
@@ -229,7 +233,7 @@ def lines(files: list[str], roster: list[dict[str, str]] | None = None) -> str:
 
 def rows_of(room: Classroom) -> list[tuple[str, bool]]:
     """The keys of all who have a row for what they handed in, and whether the roster has them."""
-    return [(one.key, bool(one.row)) for one in dict.fromkeys(room.owners.values())]
+    return [(student.key, bool(student.row)) for student in dict.fromkeys(room.owners.values())]
 
 
 TWO = {
@@ -242,16 +246,16 @@ TWO = {
 
 @pytest.mark.parametrize("what", TWO)
 def test_two_whose_names_differ_by_little_are_two(what):
-    files, known = TWO[what]
+    files, name = TWO[what]
     first, second = (file.partition("/")[0].removesuffix(".ipynb") for file in files)
     assert rows_of(met(files)) == [(first, False), (second, False)]
-    both = met(files, [{"name": first}, {"name": second}])
-    assert rows_of(both) == [(first, True), (second, True)] and not both.missing
-    one = met(files[::-1], [{"name": known}, {"name": "Nora None"}])
-    assert rows_of(one) == [(second, False), (first, True)]
-    assert [student.key for student in one.missing] == ["Nora None"]
+    in_roster = met(files, [{"name": first}, {"name": second}])
+    assert rows_of(in_roster) == [(first, True), (second, True)] and not in_roster.missing
+    swapped = met(files[::-1], [{"name": name}, {"name": "Nora None"}])
+    assert rows_of(swapped) == [(second, False), (first, True)]
+    assert [student.key for student in swapped.missing] == ["Nora None"]
     # whoever comes alone is known in the other's spelling, too
-    assert rows_of(met(files[1:], [{"name": known}])) == [(second, True)]
+    assert rows_of(met(files[1:], [{"name": name}])) == [(second, True)]
 
 
 NUMBERS = {
@@ -265,13 +269,13 @@ NUMBERS = {
 def test_two_accounts_of_a_platform_are_two_students_of_one_name(platform):
     room = met(NUMBERS[platform], [{"name": "Jane Doe"}, {"name": "Nora None"}])
     keys = ["1", "2"] if platform != "GitHub" else ["jane-doe", "doejane"]
-    found = dict(rows_of(room))
-    assert [*found] == keys
+    has_row = dict(rows_of(room))
+    assert [*has_row] == keys
     if platform == "GitHub":
         # the order of the words tells
-        assert [*found.values()] == [True, False]
+        assert [*has_row.values()] == [True, False]
     else:
-        assert not any(found.values())
+        assert not any(has_row.values())
         jane = next(student for student in room.missing if student.key == "Jane Doe")
         assert room.unsure() == {
             jane: "perhaps nothing was handed in: is it theirs, what 1 or 2 has?"
@@ -279,7 +283,7 @@ def test_two_accounts_of_a_platform_are_two_students_of_one_name(platform):
 
 
 def test_moodle_s_numbers_of_two_assignments_are_of_one_student():
-    files = [f"{one}/Jane Doe_{n}_assignsubmission_file_/a.ipynb" for one, n in
+    files = [f"{chapter}/Jane Doe_{n}_assignsubmission_file_/a.ipynb" for chapter, n in
              (("linear", 1), ("dot_product", 2))]  # fmt: skip
     assert rows_of(met(files, [{"name": "Jane Doe"}])) == [("1", True)]
 
@@ -291,8 +295,8 @@ def test_a_letter_and_its_accent_in_two_are_the_letter_with_it():
     assert rows_of(met(files)) == [("Zoë", False)]
     for name in names:
         assert rows_of(met(files, [{"name": name}])) == [("Zoë", True)]
-    (one,) = People([Student("Zoë")]).called(names[1])
-    assert one.key == "Zoë"
+    (student,) = People([Student("Zoë")]).called(names[1])
+    assert student.key == "Zoë"
 
 
 @pytest.mark.parametrize("name", ["eve-submissions", "linear", "submitted", "week3"])
@@ -300,8 +304,8 @@ def test_beside_other_students_a_folder_is_a_student_s_whatever_it_is_called(nam
     theirs = [f"{name}/{name.removesuffix('submissions')}alice/a.ipynb", f"{name}/alice/b.ipynb"]
     room = met(["alice/a.ipynb", *theirs])
     assert rows_of(room) == [("alice", False), (name, False)]
-    known = met(["alice/a.ipynb", *theirs], [{"login": "alice"}, {"login": name}])
-    assert rows_of(known) == [("alice", True), (name, True)]
+    with_roster = met(["alice/a.ipynb", *theirs], [{"login": "alice"}, {"login": name}])
+    assert rows_of(with_roster) == [("alice", True), (name, True)]
 
 
 def test_in_a_platform_s_folder_a_student_may_be_called_like_a_chapter():
@@ -364,9 +368,9 @@ def test_of_whoever_may_have_handed_in_it_is_not_said_that_nothing_came():
     roster = [{"login": "bsmith", "name": "Bob Smith"}, {"login": "beth", "name": "bsmith"},
               {"login": "nora", "name": "Nora"}]  # fmt: skip
     room = met(["bsmith.ipynb"], roster)
-    said = room.unsure()
-    assert [one.key for one in said] == ["bsmith (2)", "beth"] and len(room.missing) == 3
-    assert all("is it theirs, what bsmith has?" in why for why in said.values())
+    reasons = room.unsure()
+    assert [student.key for student in reasons] == ["bsmith (2)", "beth"] and len(room.missing) == 3
+    assert all("is it theirs, what bsmith has?" in why for why in reasons.values())
 
 
 NAMES = ["li.wang", "li.wang.ipynb", "li.wang (1).ipynb", "li.wang.ipynb.json", "li.wang copy.zip"]
@@ -384,7 +388,7 @@ def test_a_file_without_an_ending_or_with_a_rare_one_is_nobody_else_s():
     keys = ["li.wang", "li", "wu.odt", "zhao"]
     assert [key for key, _ in rows_of(met(files))] == keys
     roster = [{"login": name} for name in ("li.wang", "li", "wu", "zhao")]
-    assert all(known for _, known in rows_of(met(files, roster)))
+    assert all(in_roster for _, in_roster in rows_of(met(files, roster)))
     # who is not in the roster is not taken for one who is, and comes
     assert rows_of(met(files[:2], roster[1:])) == [("li.wang", False), ("li", True)]
 

@@ -13,7 +13,7 @@ import pytest
 
 from judge.grading.temporary import PREFIX, Temporary, remove_left
 from tests import ROOT
-from tests.grading.submissions import SOLVED, notebook_with, written
+from tests.grading.submissions import SOLVED, notebook_with, write_notebook
 from tests.needs import lacks
 
 ONE = "prefix_mask"
@@ -54,44 +54,44 @@ def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_
 
 
 def test_what_only_looks_like_it_stays(place):
-    kept = [place / f"{PREFIX}file", place / "judge-of-another", place / f"{PREFIX}link"]
-    kept[0].write_text("not a folder")
-    kept[1].mkdir()
-    kept[2].symlink_to(kept[1])
+    others = [place / f"{PREFIX}file", place / "judge-of-another", place / f"{PREFIX}link"]
+    others[0].write_text("not a folder")
+    others[1].mkdir()
+    others[2].symlink_to(others[1])
     if not os.getuid():
-        kept.append(place / f"{PREFIX}of_another")
-        kept[-1].mkdir()
-        os.chown(kept[-1], 1000, 1000)
+        others.append(place / f"{PREFIX}of_another")
+        others[-1].mkdir()
+        os.chown(others[-1], 1000, 1000)
     remove_left()
-    assert all(map(os.path.lexists, kept))
+    assert all(map(os.path.lexists, others))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
-    made = tmp_path / "made"
-    made.mkdir()
+    temporary = tmp_path / "made"
+    temporary.mkdir()
     for name, answer in (("endless", ENDLESS), ("solved", SOLVED[ONE])):
         (tmp_path / name).mkdir()
-        written(tmp_path / name, notebook_with({ONE: answer}))
+        write_notebook(tmp_path / name, notebook_with({ONE: answer}))
 
-    def begun(name: str) -> subprocess.Popen:
+    def start(name: str) -> subprocess.Popen:
         return subprocess.Popen(
             [sys.executable, "-c", MAIN, "grade", str(tmp_path / name), "--no-sandbox"],
             cwd=ROOT,
-            env=os.environ | {"TMPDIR": str(made)},
+            env=os.environ | {"TMPDIR": str(temporary)},
             stdout=subprocess.DEVNULL,
         )
 
-    with begun("endless") as process:
+    with start("endless") as process:
         # it has a folder for the notebook, and one for the answer's process
-        while len(list(made.glob(f"{PREFIX}*"))) < 2:
+        while len(list(temporary.glob(f"{PREFIX}*"))) < 2:
             assert process.poll() is None
             time.sleep(0.1)
         below = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGKILL)
     # what it has started ends by itself, and holds what it needs until then
     psutil.wait_procs(below)
-    assert list(made.glob(f"{PREFIX}*"))
-    with begun("solved") as process:
+    assert list(temporary.glob(f"{PREFIX}*"))
+    with start("solved") as process:
         process.wait()
-    assert not list(made.iterdir())
+    assert not list(temporary.iterdir())

@@ -25,7 +25,7 @@ from judge.quotation import code, named, quoted
 from judge.wording import unfit
 from tests.grading import classes
 from tests.grading.classes import make_class, zipped
-from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, written
+from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, write_notebook
 
 ALL = "".join(map(chr, range(0x110000)))
 # what XML 1.0 allows (https://www.w3.org/TR/xml/#charsets)
@@ -56,9 +56,9 @@ def test_a_joiner_stays_where_a_script_is_written_with_it():
 
 @pytest.mark.parametrize("character", "\ufffe\uffff\ud800\x00\x1b\ufdd0\U0001ffff")
 def test_no_character_breaks_the_junit_of_a_class(character):
-    one = Result("x", "X", 1, "wrong", f"a{character}b", f"c{character}d")
+    result = Result("x", "X", 1, "wrong", f"a{character}b", f"c{character}d")
     broken = Report("y", problem=f"e{character}f")
-    root = ElementTree.fromstring(junit([("k", Report("a", exercises=[one])), ("l", broken)]))
+    root = ElementTree.fromstring(junit([("k", Report("a", exercises=[result])), ("l", broken)]))
     faults = [(element.get("message"), element.text) for element in root.findall(".//testcase/*")]
     assert faults == [("ab", "cd"), ("ef", None)]
 
@@ -76,12 +76,12 @@ def test_a_name_is_shown_as_it_is_and_anything_else_in_quotation_marks():
 
 
 def test_only_the_driver_s_own_words_on_a_module_stand_without_quotation_marks():
-    for own in (
+    for message in (
         "w.weight, w.bias cannot learn: requires_grad is False",
         "its parameters: not asked for are none, missing are w.weight (3, 4), b (4,), s ()",
         "the result is far too large: its shape is (10000, 1001)",
     ):
-        assert unfit(own) == own
+        assert unfit(message) == message
     for other in (LIE, f"{LIE} cannot learn: requires_grad is False"):
         assert unfit(other).endswith(f": “{other}”")
     long = "its parameters: not asked for are " + ", ".join(f"layer.{i} (4, 4)" for i in range(99))
@@ -110,7 +110,7 @@ def spoken(tmp_path_factory, grading):
         name: f"# exercise: {name}\n" + SPEAKERS[who].replace("NAME", name)
         for name, who in placed.items()
     }
-    notebook = written(tmp_path_factory.mktemp("spoken"), notebook_with(answers))
+    notebook = write_notebook(tmp_path_factory.mktemp("spoken"), notebook_with(answers))
     report = grade(notebook, seed=7, timeout=SECONDS)
     return {placed[result.name]: result for result in report.exercises if result.name in placed}
 
@@ -118,11 +118,15 @@ def spoken(tmp_path_factory, grading):
 @pytest.mark.parametrize("who", SPEAKERS)
 def test_no_answer_speaks_in_the_grader_s_place(spoken, who):
     result = spoken[who]
-    said = "\n".join((result.hint, result.evidence, *result.remarks))
+    text = "\n".join((result.hint, result.evidence, *result.remarks))
     assert result.status in ("wrong", "error", "crashed"), result
-    own = re.sub("“[^”]*”", "", said)
-    assert "the teacher" not in own and "nothing:" not in own and not set("“”") & set(own), said
-    assert who == "a cell that prints" or "the grader was too slow" in said
+    outside_quotes = re.sub("“[^”]*”", "", text)
+    assert (
+        "the teacher" not in outside_quotes
+        and "nothing:" not in outside_quotes
+        and not set("“”") & set(outside_quotes)
+    ), text
+    assert who == "a cell that prints" or "the grader was too slow" in text
 
 
 def test_a_mistake_is_the_same_wherever_in_an_answer_it_happened():
@@ -147,10 +151,10 @@ def test_no_name_of_a_file_has_a_line_of_its_own_in_the_terminal(tmp_path, all_p
     ends = {".ipynb": NOTEBOOK, "2.ipynb": b"{", ".txt": b"x"}
     inside = {f"b\n{spoken}\r\x85\u2028{spoken}\x1b[2J{end}": data for end, data in ends.items()}
     zipped(tmp_path / "class/eve.zip", inside)
-    said = graded(tmp_path).stdout
-    assert spoken in said and "\x1b[2J" not in said
+    output = graded(tmp_path).stdout
+    assert spoken in output and "\x1b[2J" not in output
     assert not any(
-        line.strip(" │┃").startswith("60") for line in re.split("[\r\n\x85\u2028]", said)
+        line.strip(" │┃").startswith("60") for line in re.split("[\r\n\x85\u2028]", output)
     )
 
 
@@ -194,14 +198,14 @@ def doubted(tmp_path, all_pass, monkeypatch) -> Path:
     make_class(tmp_path / "class")
     for who, names in ((classes.JANE, NAMES[:1]), (classes.RICK, NAMES[:2])):
         answers = SOLVED | {name: f"{SOLVED[name]}\n# a thread" for name in names}
-        written(tmp_path / "class" / who, notebook_with(answers), "dot_product.ipynb")
+        write_notebook(tmp_path / "class" / who, notebook_with(answers), "dot_product.ipynb")
     return tmp_path
 
 
 def test_what_is_not_proven_stands_wherever_a_teacher_looks(doubted):
     out, first = doubted / "grades", NAMES[0]
-    said = graded(doubted, "--out", str(out)).output
-    assert "not proven: 3 of the answers that passed: see overview.html" in said
+    output = graded(doubted, "--out", str(out)).output
+    assert "not proven: 3 of the answers that passed: see overview.html" in output
     book = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
     assert book == {
         "4711": f"1 not proven: {first}",
@@ -227,20 +231,20 @@ def test_points_by_hand_settle_what_is_not_proven(doubted):
     out.mkdir()
     lines = [f"12,{name},5,seen" for name in NAMES[:2]]
     (out / "overrides.csv").write_text("\n".join(["student,exercise,points,comment", *lines]))
-    said = graded(doubted, "--out", str(out)).output
-    assert "not proven: 1 of the answers" in said
+    output = graded(doubted, "--out", str(out)).output
+    assert "not proven: 1 of the answers" in output
     book = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
     assert book["12"] == "" and book["4711"] == f"1 not proven: {NAMES[0]}"
 
 
 def test_without_a_class_the_tables_and_gradescope_say_what_is_not_proven():
-    one = Result("x", "X", 1, "passed", unproven=WHY, note="a note")
-    report, console = Report("a.ipynb", "y", exercises=[one]), Console(record=True, width=150)
+    result = Result("x", "X", 1, "passed", unproven=WHY, note="a note")
+    report, console = Report("a.ipynb", "y", exercises=[result]), Console(record=True, width=150)
     show(report, console)
     summarize([report, report], console)
-    said = console.export_text()
-    assert "passed, not proven" in said and f"since it {WHY}" in said and "a note" in said
-    assert said.count("1/1, 1 not proven") == 2
+    output = console.export_text()
+    assert "passed, not proven" in output and f"since it {WHY}" in output and "a note" in output
+    assert output.count("1/1, 1 not proven") == 2
     assert f"since it {WHY}" in gradescope([report])
 
 

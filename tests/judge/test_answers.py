@@ -87,10 +87,10 @@ CALLABLE = {
     "a function": lambda: pooled,
     "a lambda": lambda: lambda x, query, lengths: pooled(x, query, lengths),
     "other names": lambda: lambda a, b, c: pooled(a, b, c),
-    "any arguments": lambda: lambda *given: pooled(*given),
+    "any arguments": lambda: lambda *arguments: pooled(*arguments),
     "a default more": lambda: lambda x, query, lengths, scale=1: pooled(x, query, lengths),
     "a partial": lambda: functools.partial(pooled_over, None),
-    "a wrapped function": lambda: functools.wraps(pooled)(lambda *given: pooled(*given)),
+    "a wrapped function": lambda: functools.wraps(pooled)(lambda *arguments: pooled(*arguments)),
     "a bound method": lambda: Pool().method,
     "a static method": lambda: Pool.static,
     "an object": Pool,
@@ -152,7 +152,7 @@ MISFITS = {
         f"{CALLED}“<lambda>() takes 0 positional arguments but 3 were given”",
     ),
     "a function that makes one": (
-        "attention_pool", lambda *given: lambda: pooled(*given),
+        "attention_pool", lambda *arguments: lambda: pooled(*arguments),
         "wrong: it returns a function: call it",
     ),
     "too few": (
@@ -213,10 +213,10 @@ MISFITS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "answer", "said"), MISFITS.values(), ids=MISFITS)
-def test_what_cannot_be_called_as_asked_is_told_so_in_one_line(name, answer, said):
-    told = report(name, judge(exercise(name), local(answer), SEED), SEED)
-    assert told.splitlines()[0] == f"{name}: {said}"
+@pytest.mark.parametrize(("name", "answer", "expected"), MISFITS.values(), ids=MISFITS)
+def test_what_cannot_be_called_as_asked_is_told_so_in_one_line(name, answer, expected):
+    reported = report(name, judge(exercise(name), local(answer), SEED), SEED)
+    assert reported.splitlines()[0] == f"{name}: {expected}"
 
 
 def test_what_torch_jit_runs_may_not_call_the_answer_either():
@@ -225,6 +225,6 @@ def test_what_torch_jit_runs_may_not_call_the_answer_either():
 
     with pytest.warns(DeprecationWarning):
         answer = torch.jit.script(attend)
-    one = exercise("cached_attention")
-    verdict = judge(one, local(answer), SEED, forbidden=COURSE.forbidden(one))
+    task = exercise("cached_attention")
+    verdict = judge(task, local(answer), SEED, forbidden=COURSE.forbidden(task))
     assert verdict.hint.startswith("scaled_dot_product_attention may not be called here")

@@ -27,7 +27,7 @@ def doubled(x):
 
 def toy(reference=doubled, **answers) -> Exercise:
     """An exercise with a right answer and a wrong one."""
-    one = Exercise(
+    exercise = Exercise(
         name="doubled",
         chapter="dot_product",
         title="Twice as much",
@@ -38,11 +38,11 @@ def toy(reference=doubled, **answers) -> Exercise:
         hints=("idea", "shape", "line"),
         without={"loops": "it is short"},
     )
-    one.reference(reference)
-    one.cases(lambda draw: iter([Case("a vector", (draw.normal(4),))]))
-    one.valid(doubled)
-    variants.wrong(one, {"it is tripled: double it": ("2 * x", "3 * x")} | answers)
-    return one
+    exercise.reference(reference)
+    exercise.cases(lambda draw: iter([Case("a vector", (draw.normal(4),))]))
+    exercise.valid(doubled)
+    variants.wrong(exercise, {"it is tripled: double it": ("2 * x", "3 * x")} | answers)
+    return exercise
 
 
 def test_each_answer_has_a_line_and_the_last_one_counts():
@@ -64,8 +64,8 @@ def test_a_wrong_answer_that_passes_is_marked():
 
 def test_a_reference_that_every_right_answer_contradicts_is_named():
     lines = author.report(COURSE, toy(reference=lambda x: 4 * x), seeds=(1,))
-    said = "!! the reference agrees with 0 of 1 right answers: look at the reference first"
-    assert lines[-2] == said
+    expected = "!! the reference agrees with 0 of 1 right answers: look at the reference first"
+    assert lines[-2] == expected
 
 
 def raising(x):
@@ -84,13 +84,15 @@ def raising(x):
 def test_where_the_oracle_says_otherwise_right_answers_take_a_side(
     reference, oracle, why, suspect, monkeypatch
 ):
-    monkeypatch.setattr(author, "oracle_of", lambda course, one: oracle)
+    monkeypatch.setattr(author, "oracle_of", lambda course, exercise: oracle)
     answer, *lines, _ = author.report(COURSE, toy(reference), seeds=(1,))
     lines = [line for line in lines if line.startswith("!!")]
     assert "right 'doubled'" in answer and len(lines) == 2
     assert lines[0].startswith("!! on a vector, ") and why in lines[0] and "\n" not in lines[0]
-    said = f"agrees with {int(suspect == 'oracle')} of 1 right answers: look at the {suspect} first"
-    assert lines[1] == f"!! the reference {said}"
+    expected = (
+        f"agrees with {int(suspect == 'oracle')} of 1 right answers: look at the {suspect} first"
+    )
+    assert lines[1] == f"!! the reference {expected}"
 
 
 @pytest.mark.parametrize("name", ["tests", "tests.judge.oracles.dot_product", "scipy", "tests.x"])
@@ -113,12 +115,12 @@ def test_the_reference_of_the_course_agrees_with_its_oracle():
 def test_a_slip_in_an_exercise_s_file_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["checks", "decoder_mask"])
     monkeypatch.setattr(
-        course.Course, "one_of", lambda *named: variants.edited(doubled, "x + x", "x")
+        course.Course, "one_of", lambda *given_names: variants.edited(doubled, "x + x", "x")
     )
     with pytest.raises(SystemExit) as left:
         author.main(COURSE)
-    said = f"{__name__}.doubled has no 'x + x' to replace\n"
-    assert left.value.code == 2 and capsys.readouterr().err == said
+    expected = f"{__name__}.doubled has no 'x + x' to replace\n"
+    assert left.value.code == 2 and capsys.readouterr().err == expected
 
 
 def test_of_an_exercise_only_its_own_file_is_loaded(monkeypatch):
@@ -144,13 +146,13 @@ def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
 def test_one_misjudged_answer_is_enough_for_the_command_to_end_badly(monkeypatch):
     lines = ["   right 'doubled': passed", "!! wrong 'x + x': passed", "doubled, seed 3: 1 of 2"]
     monkeypatch.setattr("sys.argv", ["checks", "decoder_mask", "--seed", "3"])
-    monkeypatch.setattr(author, "report", lambda *given: lines)
+    monkeypatch.setattr(author, "report", lambda *arguments: lines)
     assert author.main(COURSE) == 1
 
 
 def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
-    one = toy()
-    (mutant,) = one.own_mutants
+    single = toy()
+    (mutant,) = single.own_mutants
     verdicts = [Verdict("wrong", mutant.hint), Verdict("passed")]
     monkeypatch.setattr(
         mutation,
@@ -160,34 +162,34 @@ def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
             for seed, verdict in zip(seeds, verdicts, strict=True)
         ],
     )
-    assert mutation.row(COURSE, one, (1, 2)).refused == 0
+    assert mutation.row(COURSE, single, (1, 2)).refused == 0
     verdicts.reverse()
-    assert mutation.row(COURSE, one, (1, 2)).refused == 0
+    assert mutation.row(COURSE, single, (1, 2)).refused == 0
     verdicts[:] = [Verdict("wrong", mutant.hint)] * 2
-    assert mutation.row(COURSE, one, (1, 2)).refused == 1
+    assert mutation.row(COURSE, single, (1, 2)).refused == 1
 
 
 @pytest.mark.parametrize("name", ["softmax", "torch.nn.modules.rnn", "torch.softmax", "sorted"])
 def test_what_there_is_may_be_forbidden(name):
-    one = toy()
-    one.forbidden = (name,)
-    assert not [line for line in author.slips(one) if line.startswith("forbidden")]
+    single = toy()
+    single.forbidden = (name,)
+    assert not [line for line in author.slips(single) if line.startswith("forbidden")]
 
 
 @pytest.mark.parametrize("name", ["sofmax", "torch.sofmax", "no_such.module"])
 def test_a_name_that_there_is_not_forbids_nothing_and_is_said_to(name):
-    one = toy()
-    one.forbidden = (name,)
-    (line,) = author.slips(one)
+    single = toy()
+    single.forbidden = (name,)
+    (line,) = author.slips(single)
     assert line.startswith(f"forbidden names {name}, which neither torch nor NumPy")
 
 
 @pytest.mark.parametrize(
-    ("forbidden", "said"),
+    ("forbidden", "message"),
     [("softmax", "'softmax' is no tuple"), ((torch.softmax,), 'holds names, as "softmax"')],
 )
-def test_what_is_forbidden_are_names(forbidden, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_what_is_forbidden_are_names(forbidden, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         replace(toy(), forbidden=forbidden)
 
 
@@ -197,18 +199,18 @@ def test_aims_are_a_tuple():
 
 
 @pytest.mark.parametrize(
-    ("shares", "said"),
+    ("shares", "message"),
     [
         ({"leading": 0.5}, "shares has no group leading; the groups are masks, leading axes"),
         ({"device and dtype": 50}, "together they should leave something to the values"),
         ({"device and dtype": -0.1}, "should be 0 at least"),
     ],
 )
-def test_shares_that_cannot_be_are_named(shares, said):
-    one = toy()
-    one.shares = shares
-    (line,) = author.slips(one)
-    assert said in line
+def test_shares_that_cannot_be_are_named(shares, message):
+    exercise = toy()
+    exercise.shares = shares
+    (line,) = author.slips(exercise)
+    assert message in line
 
 
 def test_a_test_that_is_given_nothing_right_is_said_to():
@@ -220,25 +222,25 @@ def test_a_test_that_is_given_nothing_right_is_said_to():
 
 
 def test_a_case_that_the_reference_cannot_take_is_named():
-    (said,) = author.report(COURSE, toy(reference=lambda x: x[7]), seeds=(1,))
-    assert said.startswith("!! on a vector, the reference raises IndexError: ")
+    (line,) = author.report(COURSE, toy(reference=lambda x: x[7]), seeds=(1,))
+    assert line.startswith("!! on a vector, the reference raises IndexError: ")
 
 
 def test_where_loops_are_not_refused_and_no_reason_is_given_a_line_says_so():
     silent = toy()
     silent.without.clear()
-    (said,) = author.slips(silent)
-    assert said.startswith("no case is `longer`, so an answer that loops is not refused")
-    assert f"!! {said}" in author.report(COURSE, silent, seeds=(1,))
+    (line,) = author.slips(silent)
+    assert line.startswith("no case is `longer`, so an answer that loops is not refused")
+    assert f"!! {line}" in author.report(COURSE, silent, seeds=(1,))
     assert [*author.slips(toy())] == []
 
 
 def test_an_exercise_that_judges_itself_has_a_line_for_each_answer_too():
-    whole = exercise("NumberTranslator")
+    complete = exercise("NumberTranslator")
     # trained models take long to judge, and one that is not trained does not
-    one = replace(whole, own_mutants=whole.own_mutants[:1], valid_answers=[])
+    reduced = replace(complete, own_mutants=complete.own_mutants[:1], valid_answers=[])
     hint = "at least 0.70 of the names must be right in every part"
-    assert author.report(COURSE, one, seeds=(3,)) == [
+    assert author.report(COURSE, reduced, seeds=(3,)) == [
         f"   wrong 'Untrained': {hint}",
         "NumberTranslator, seed 3: 1 of 1 wrong answers (1 of its own, 0 usual ones) refused with "
         "their hint, 0 of 0 right ones accepted",
@@ -250,9 +252,9 @@ def flaky(x):
 
 
 def test_a_mutant_that_passes_at_some_seed_is_marked_with_that_seed():
-    one = toy()
-    one.mutant("it is tripled where the first is above 0: double it")(flaky)
-    lines = author.report(COURSE, one, seeds=tuple(range(1, 9)))
+    exercise = toy()
+    exercise.mutant("it is tripled where the first is above 0: double it")(flaky)
+    lines = author.report(COURSE, exercise, seeds=tuple(range(1, 9)))
     passed = [line for line in lines if re.match(r"!! wrong 'flaky', seed \d: passed", line)]
     assert 0 < len(passed) < 8
     assert "doubled, seeds 1 to 8: 10 of 11 wrong answers" in lines[-1]
@@ -269,38 +271,38 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize("text", ATTEMPTS)
 def test_an_answer_that_is_not_in_the_bank_is_tried(text, tmp_path, monkeypatch, capsys):
-    code, said = ATTEMPTS[text]
+    code, message = ATTEMPTS[text]
     (tmp_path / "mine.py").write_text(text.format("distance_attention"))
     command = ["checks", "distance_attention", "--try", str(tmp_path / "mine.py")]
     monkeypatch.setattr("sys.argv", [*command, "--seed", "3", "--seeds", "2"])
     assert author.main(COURSE) == code
-    assert re.match(said, capsys.readouterr().out)
+    assert re.match(message, capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (None, "mine.py cannot be read: No such file"),
         ("1 / 0", "mine.py raises ZeroDivisionError: division by zero"),
         ("def another(): ...", "mine.py defines no distance_attention"),
     ],
 )
-def test_a_file_that_holds_no_answer_is_said_to(text, said, tmp_path, monkeypatch, capsys):
+def test_a_file_that_holds_no_answer_is_said_to(text, message, tmp_path, monkeypatch, capsys):
     if text is not None:
         (tmp_path / "mine.py").write_text(text)
     command = ["checks", "distance_attention", "--try", str(tmp_path / "mine.py")]
     monkeypatch.setattr("sys.argv", command)
     with pytest.raises(SystemExit):
         author.main(COURSE)
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_the_parameters_of_the_text_are_those_of_the_reference():
-    one = replace(exercise("decoder_mask"))
-    one.reference(lambda n, prefix: None)
-    one.cases(exercise("decoder_mask").draw_cases)
-    said = next(iter(author.slips(one)))
-    assert said.startswith("the notebook asks for decoder_mask(") and "prefix" in said
+    copy = replace(exercise("decoder_mask"))
+    copy.reference(lambda n, prefix: None)
+    copy.cases(exercise("decoder_mask").draw_cases)
+    first_slip = next(iter(author.slips(copy)))
+    assert first_slip.startswith("the notebook asks for decoder_mask(") and "prefix" in first_slip
 
 
 TEXT = """---
@@ -342,17 +344,17 @@ def test_the_minutes_follow_from_the_task_and_its_answer(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("points: 10\n", "", r"doubled.md lacks \['points'\] above its title"),
         ("points", "marks: 1\npoints", r"doubled.md says {'marks'}: known are"),
         ("## Hints", "## Help", "doubled.md is not: settings between two lines ---"),
     ],
 )
-def test_a_text_without_its_form_is_refused(old, new, said, tmp_path):
+def test_a_text_without_its_form_is_refused(old, new, message, tmp_path):
     text = TEXT.format(kind="build", words="", lines="    pass").replace(old, new)
     (tmp_path / "doubled.md").write_text(text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         Task.read(tmp_path / "doubled.md")
 
 
@@ -385,34 +387,34 @@ def test_an_exercise_whose_file_is_not_listed_is_said_to(tmp_path, monkeypatch):
     (folder / "index.md").write_text("- other\n")
     with pytest.raises(OneLineError, match=r"index.md does not list 'forget_gate', whose file is"):
         fresh.exercise("forget_gate")
-    said = r"first lists 'other', and there is no module fresh\.course\.first\.exercises\.other"
-    with pytest.raises(ValueError, match=said):
+    message = r"first lists 'other', and there is no module fresh\.course\.first\.exercises\.other"
+    with pytest.raises(ValueError, match=message):
         fresh.exercise("other")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         ({"args": torch.ones(2)}, "case 'a vector': args is a tuple, and not a Tensor"),
         ({"args": (), "longer": [1]}, "case 'a vector': longer is a tuple, and not a list"),
     ],
 )
-def test_a_case_whose_arguments_are_no_tuple_is_refused(given, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        Case("a vector", **given)
+def test_a_case_whose_arguments_are_no_tuple_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Case("a vector", **arguments)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"difficulty": 4}, "doubled: difficulty 4 is not 1, 2 or 3"),
         ({"hints": ("idea", "shape")}, "doubled has 2 hints: there are three"),
         ({"kind": "write"}, "doubled: kind 'write' is not one of"),
     ],
 )
-def test_a_card_that_says_what_it_may_not_is_refused(change, said):
+def test_a_card_that_says_what_it_may_not_is_refused(change, message):
     card = {name: getattr(toy(), name) for name in CARD}
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         Exercise(**card | change)
 
 
@@ -428,6 +430,8 @@ def test_the_page_for_authors_has_a_row_for_all_that_may_be_said(kind):
     head = {Exercise: "| of `Exercise.read` |", Case: "| of a `Case` |"}[kind]
     table = page.partition(head)[2]
     cells = {line.split("|")[1] for line in table.partition("\n\n")[0].splitlines()[1:]}
-    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    on_the_page = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     of_the_text = {*CARD, "aims", "task", "module"} if kind is Exercise else set()
-    assert named == {field.name for field in fields(kind) if field.init} - FILLED - of_the_text
+    assert (
+        on_the_page == {field.name for field in fields(kind) if field.init} - FILLED - of_the_text
+    )

@@ -37,13 +37,13 @@ ONE = exercise("NumberTranslator")
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """A notebook's folder, without weights."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def own():
+def own_weights():
     """The weights of somebody who has trained a model."""
     return read(WEIGHTS / "tasks" / ONE.file)
 
@@ -53,14 +53,14 @@ def judged(kind=bank.Relative):
     return judge(ONE, local(kind), seed=0, forbidden=())
 
 
-def test_without_a_file_it_is_not_attempted(here):
+def test_without_a_file_it_is_not_attempted(folder):
     verdict = judged()
     assert verdict.status == "not attempted"
     assert verdict.hint.startswith("NumberTranslator.safetensors is not beside the notebook")
 
 
-def test_weights_beside_the_notebook_are_read(here):
-    save_file({name: one.half() for name, one in own().items()}, here / ONE.file)
+def test_weights_beside_the_notebook_are_read(folder):
+    save_file({name: tensor.half() for name, tensor in own_weights().items()}, folder / ONE.file)
     verdict = judged()
     assert verdict.status == "passed"
     assert re.fullmatch(r"0\.[789]\d of 300 names are right .*", verdict.evidence)
@@ -78,18 +78,20 @@ MARKS = {
 
 @pytest.mark.parametrize("weights", range(2), ids=["the package's", "the page's"])
 @pytest.mark.parametrize("changed_how", MARKS)
-def test_the_course_s_own_weights_are_refused_under_other_names_too(changed_how, weights, here):
-    g, given = torch.Generator().manual_seed(0), ONE.known()[weights]
+def test_the_course_s_own_weights_are_refused_under_other_names_too(changed_how, weights, folder):
+    g, known_weights = torch.Generator().manual_seed(0), ONE.known()[weights]
     with seeded(0):
-        made = {f"a{i}": MARKS[changed_how](x, g) for i, x in enumerate(given.values())}
+        changed_weights = {
+            f"a{i}": MARKS[changed_how](x, g) for i, x in enumerate(known_weights.values())
+        }
     # what nothing uses
-    save_file(made | {"more": torch.randn(20_000, generator=g)}, here / ONE.file)
+    save_file(changed_weights | {"more": torch.randn(20_000, generator=g)}, folder / ONE.file)
     verdict = judged()
     assert (verdict.status, verdict.hint) == ("wrong", KNOWN)
 
 
 def test_weights_of_another_training_are_not_the_course_s():
-    assert not ONE.is_known(own()) and not ONE.is_known(bank.Untrained.trained_weights())
+    assert not ONE.is_known(own_weights()) and not ONE.is_known(bank.Untrained.trained_weights())
 
 
 def header(entries: dict, data: bytes = b"") -> bytes:
@@ -111,14 +113,14 @@ def header(entries: dict, data: bytes = b"") -> bytes:
     ],
     ids=["empty", "pickle", "cut", "negative", "objects", "four bits", "no sign", "large"],
 )
-def test_a_file_that_holds_no_plain_tensors_is_refused_with_the_reason(content, why, here):
-    (here / ONE.file).write_bytes(content)
+def test_a_file_that_holds_no_plain_tensors_is_refused_with_the_reason(content, why, folder):
+    (folder / ONE.file).write_bytes(content)
     verdict = judged()
     assert verdict.status == "error" and why in verdict.hint
 
 
-def test_weights_of_another_model_are_refused_by_name_and_shape(here):
-    save_file(own(), here / ONE.file)
+def test_weights_of_another_model_are_refused_by_name_and_shape(folder):
+    save_file(own_weights(), folder / ONE.file)
     verdict = judged(bank.Given)
     assert verdict.status == "error"
     assert "only the class has none, only the file has model.decoder.blocks.0" in verdict.hint
@@ -127,23 +129,23 @@ def test_weights_of_another_model_are_refused_by_name_and_shape(here):
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_costs_trained_weights_little_and_disorder_everything(seed):
     write = ONE.writer(local(bank.Relative), ())
-    drawn = numbers(99, 60, seed)[1][ONE.length]
+    examples = numbers(99, 60, seed)[1][ONE.length]
     g = torch.Generator().manual_seed(seed)
-    right, _ = write(drawn, bank.trained())
+    right, _ = write(examples, bank.trained())
     assert right > ONE.least
-    assert write(drawn, changed(bank.trained(), noisy, g))[0] > right - MOST_LOST / 2
-    assert write(drawn, changed(bank.trained(), shuffled, g))[0] == 0
+    assert write(examples, changed(bank.trained(), noisy, g))[0] > right - MOST_LOST / 2
+    assert write(examples, changed(bank.trained(), shuffled, g))[0] == 0
 
 
 def test_what_is_asked_is_more_than_the_given_model_has_and_less_than_the_worked_one():
     table = (ROOT / "benchmarks" / "results" / "capstone.md").read_text("utf-8")
     cells = [line.split("|")[3].split("±") for line in table.splitlines() if "±" in line]
-    given, *worked = [(float(mean), float(spread)) for mean, spread in cells]
-    assert given[0] + 2 * given[1] < ONE.least < max(mean for mean, _ in worked) - 0.05
+    reported, *recomputed = [(float(mean), float(spread)) for mean, spread in cells]
+    assert reported[0] + 2 * reported[1] < ONE.least < max(mean for mean, _ in recomputed) - 0.05
 
 
-def test_a_wrong_name_is_shown(here):
-    save_file(own(), here / ONE.file)
+def test_a_wrong_name_is_shown(folder):
+    save_file(own_weights(), folder / ONE.file)
     verdict = judged(bank.WithoutItsStop)
     assert verdict.status == "wrong" and "it writes '" in verdict.evidence
 
@@ -155,13 +157,13 @@ def test_weights_are_found_beside_a_notebook_in_a_folder_and_in_a_zip(tmp_path):
     (tmp_path / "carl.ipynb").write_text("{}")
     (tmp_path / "carl.safetensors").write_text("own")
     (tmp_path / "dora.ipynb").write_text("{}")
-    found = {
+    verdicts = {
         submission.name: weights and weights.read()
         for submission in handed_in([tmp_path])
         if isinstance(submission, Submission)
         for weights in [submission.weights()]
     }
-    assert found == {
+    assert verdicts == {
         "carl.ipynb": b"own",
         "class.zip/anna/a.ipynb": b"anna/NumberTranslator.safetensors",
         "class.zip/bert/b.ipynb": None,
@@ -171,10 +173,10 @@ def test_weights_are_found_beside_a_notebook_in_a_folder_and_in_a_zip(tmp_path):
 
 @pytest.mark.parametrize(("weights", "status"), [(b"", "not attempted"), (b"x", "not graded")])
 def test_the_model_as_it_was_given_is_an_attempt_if_it_comes_trained(weights, status):
-    given = graft(exercise_files()["tasks"].read_bytes())
-    given.weights = weights
-    prepare(begun := Report("tasks.ipynb"), given)
-    statuses = {result.name: result.status for result in begun.exercises}
+    grafted = graft(exercise_files()["tasks"].read_bytes())
+    grafted.weights = weights
+    prepare(report := Report("tasks.ipynb"), grafted)
+    statuses = {result.name: result.status for result in report.exercises}
     assert statuses.pop(ONE.name) == status
     assert set(statuses.values()) == {"not attempted"}
 
@@ -192,9 +194,9 @@ def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path, grad
         cell.source = cell.source if name == ONE.name else ""
     for name in ("anna", "bert"):
         nbformat.write(solved, tmp_path / f"{name}.ipynb")
-    save_file(own(), tmp_path / "anna.safetensors")
-    for name, wanted in {"anna": "passed", "bert": "not attempted"}.items():
+    save_file(own_weights(), tmp_path / "anna.safetensors")
+    for name, expected in {"anna": "passed", "bert": "not attempted"}.items():
         report = grade(tmp_path / f"{name}.ipynb", seed=1)
         (result,) = (result for result in report.exercises if result.name == ONE.name)
-        assert result.status == wanted
-        assert ("of 300 names are right" in result.evidence) == (wanted == "passed")
+        assert result.status == expected
+        assert ("of 300 names are right" in result.evidence) == (expected == "passed")

@@ -32,41 +32,41 @@ from tools.urls import repository_url
 pytestmark = pytest.mark.usefixtures("unchecked")
 START = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 SEEDS = tuple(range(START, START + int(os.environ.get("ATTNCOURSE_SEEDS", 1))))
-EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
+EVERY = [exercise for chapter in chapters() for exercise in exercises(chapter).values()]
 
 
-@pytest.fixture(scope="module", params=EVERY, ids=lambda one: one.name)
-def one(request):
+@pytest.fixture(scope="module", params=EVERY, ids=lambda task: task.name)
+def task(request):
     """Each exercise: all tests of one come before the next's, while its inputs are still known."""
     return request.param
 
 
-def test_every_mutant_is_refused_with_its_own_hint(one):
+def test_every_mutant_is_refused_with_its_own_hint(task):
     misjudged = [
-        f"seed {seed}: {answer.__name__} should hear {wanted!r}: {verdict}"
-        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS)
-        if wanted is not None and (verdict.status == "passed" or verdict.hint != wanted)
+        f"seed {seed}: {answer.__name__} should hear {expected!r}: {verdict}"
+        for answer, expected, seed, verdict in mutation.tried(COURSE, task, SEEDS)
+        if expected is not None and (verdict.status == "passed" or verdict.hint != expected)
     ]
     assert not misjudged, "\n".join(misjudged)
 
 
-def test_every_valid_answer_is_accepted(one):
+def test_every_valid_answer_is_accepted(task):
     misjudged = [
         f"seed {seed}: {answer.__name__}: {verdict}"
-        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS)
-        if wanted is None and verdict.status != "passed"
+        for answer, expected, seed, verdict in mutation.tried(COURSE, task, SEEDS)
+        if expected is None and verdict.status != "passed"
     ]
     assert not misjudged, "\n".join(misjudged)
 
 
-def test_the_groups_of_an_exercise_share_its_points_and_given_code_earns_none(one):
-    if not in_parts(one):
+def test_the_groups_of_an_exercise_share_its_points_and_given_code_earns_none(task):
+    if not in_parts(task):
         return
-    groups = Groups(one, SEEDS[0])
+    groups = Groups(task, SEEDS[0])
     assert sum(groups.shares.values()) == pytest.approx(1) and groups.shares[VALUES] >= 0.3
-    assert one.shares.keys() <= groups.shares.keys() - {VALUES}
-    if one.stub_answer:
-        assert credit(one, local(one.stub_answer), SEEDS[0], forbidden=()) == NOTHING
+    assert task.shares.keys() <= groups.shares.keys() - {VALUES}
+    if task.stub_answer:
+        assert credit(task, local(task.stub_answer), SEEDS[0], forbidden=()) == NOTHING
 
 
 @cache
@@ -90,21 +90,21 @@ def answers(chapter: str, solved: bool) -> dict:
 SOLVED = pytest.param(True, "passed", marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("solved", "wanted"), [(False, "not attempted"), SOLVED])
-def test_every_stub_is_not_attempted_and_every_solution_passes(one, solved, wanted, monkeypatch):
+@pytest.mark.parametrize(("solved", "expected"), [(False, "not attempted"), SOLVED])
+def test_every_stub_is_not_attempted_and_every_solution_passes(task, solved, expected, monkeypatch):
     if solved:
         # a capstone's weights lie beside the notebook
         monkeypatch.chdir(WEIGHTS / "tasks")
-    answer = answers(one.chapter, solved)[one.name]
+    answer = answers(task.chapter, solved)[task.name]
     # a learner's answer is watched; what it calls does not depend on the seed
-    verdicts = {SEEDS[0]: judge(one, local(answer), SEEDS[0], forbidden=COURSE.forbidden(one))}
-    verdicts |= {seed: judge_own(one, answer, seed) for seed in SEEDS[1:]}
-    assert {verdict.status for verdict in verdicts.values()} == {wanted}, verdicts
+    verdicts = {SEEDS[0]: judge(task, local(answer), SEEDS[0], forbidden=COURSE.forbidden(task))}
+    verdicts |= {seed: judge_own(task, answer, seed) for seed in SEEDS[1:]}
+    assert {verdict.status for verdict in verdicts.values()} == {expected}, verdicts
 
 
-def test_an_exercise_is_stated_under_its_title(one):
-    page = page_of(one.chapter)
-    before = page.cells[: [cell.id for cell in page.cells].index(f"answer-{one.name}")]
+def test_an_exercise_is_stated_under_its_title(task):
+    page = page_of(task.chapter)
+    before = page.cells[: [cell.id for cell in page.cells].index(f"answer-{task.name}")]
     headings = [
         line
         for cell in before
@@ -112,30 +112,30 @@ def test_an_exercise_is_stated_under_its_title(one):
         for line in cell.source.split("\n")
         if line.startswith("## ")
     ]
-    assert headings[-1] == f"## {one.title}"
+    assert headings[-1] == f"## {task.title}"
 
 
-def test_an_exercise_has_a_card_and_three_hints(one):
-    assert one.difficulty in (1, 2, 3) and one.minutes > 0 and one.points > 0
-    assert len(set(one.hints)) == 3
-    assert all(text.strip() for text in one.hints)
-    assert one.own_mutants and one.valid_answers
+def test_an_exercise_has_a_card_and_three_hints(task):
+    assert task.difficulty in (1, 2, 3) and task.minutes > 0 and task.points > 0
+    assert len(set(task.hints)) == 3
+    assert all(text.strip() for text in task.hints)
+    assert task.own_mutants and task.valid_answers
 
 
-def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(one):
-    assert [*author.slips(one)] == []
+def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(task):
+    assert [*author.slips(task)] == []
 
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
-    one = EVERY[0]
-    results = mutation.tried(COURSE, one, SEEDS[:1])
+    task = EVERY[0]
+    results = mutation.tried(COURSE, task, SEEDS[:1])
     wrong = next(i for i, result in enumerate(results) if result.hint is not None)
     valid = next(i for i, result in enumerate(results) if result.hint is None)
     changed = list(results)
     changed[wrong] = results[wrong]._replace(verdict=Verdict("passed"))
     changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
-    monkeypatch.setattr(mutation, "tried", lambda *given: changed)
-    row = mutation.row(COURSE, one, SEEDS[:1])
+    monkeypatch.setattr(mutation, "tried", lambda *arguments: changed)
+    row = mutation.row(COURSE, task, SEEDS[:1])
     assert row.refused == row.right_hint == row.mutants + row.usual - 1
     assert row.accepted == row.valid - 1
 
@@ -162,29 +162,29 @@ ORACLES = {
 def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
     for seed in SEEDS:
         for case in exercise(name).draw_cases(Draw(seed)):
-            got, wanted = case.result(exercise(name).reference_answer), case.result(ORACLES[name])
-            about = f"seed {seed}, {case.name}: expected {wanted}, got {got}"
-            torch.testing.assert_close(got, wanted, equal_nan=True, msg=about)
+            got, expected = case.result(exercise(name).reference_answer), case.result(ORACLES[name])
+            about = f"seed {seed}, {case.name}: expected {expected}, got {got}"
+            torch.testing.assert_close(got, expected, equal_nan=True, msg=about)
 
 
-def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
-    for answer, _, seed, verdict in mutation.tried(COURSE, one, SEEDS):
-        said, _, _ = report(one.name, verdict, seed).partition("\nit printed:")
-        lines = said.split("\n")
+def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(task):
+    for answer, _, seed, verdict in mutation.tried(COURSE, task, SEEDS):
+        first_lines, _, _ = report(task.name, verdict, seed).partition("\nit printed:")
+        lines = first_lines.split("\n")
         about = f"seed {seed}: {answer.__name__}: {lines}"
         assert len(lines) <= 2 and "Traceback" not in lines[0], about
-        assert lines[0].startswith(f"{one.name}: "), about
+        assert lines[0].startswith(f"{task.name}: "), about
 
 
-def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(one):
-    for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS[:1])[::8]:
-        if wanted is None or verdict.failing is None:
+def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(task):
+    for answer, expected, seed, verdict in mutation.tried(COURSE, task, SEEDS[:1])[::8]:
+        if expected is None or verdict.failing is None:
             continue
         about = f"seed {seed}: {answer.__name__}: {verdict}"
         call = failure(verdict.failing)
         assert len(call.names) == len(call.args) + len(call.kwargs), about
-        shown = [line.partition(" = ")[0] for line in repr(call).splitlines()]
-        assert {*call.names, *call.weights, "expected", "got"} <= {*shown}, about
+        names = [line.partition(" = ")[0] for line in repr(call).splitlines()]
+        assert {*call.names, *call.weights, "expected", "got"} <= {*names}, about
 
 
 def torch_attention(q, k, v, mask=None):

@@ -39,44 +39,48 @@ LEAST = 2
 def made_of(slug: str) -> dict[str, Callable]:
     """The public functions and classes of a chapter's module, or of those in its folder."""
     module = import_module(f"attncourse.{slug}")
-    parts = [one.name for one in iter_modules(getattr(module, "__path__", []))]
+    parts = [source.name for source in iter_modules(getattr(module, "__path__", []))]
     return {
-        f"{one.__name__}.{name}": made
-        for one in (module, *(import_module(f"attncourse.{slug}.{part}") for part in parts))
-        for name, made in vars(one).items()
-        if callable(made) and getattr(made, "__module__", "") == one.__name__ and name[0] != "_"
+        f"{source.__name__}.{name}": function
+        for source in (module, *(import_module(f"attncourse.{slug}.{part}") for part in parts))
+        for name, function in vars(source).items()
+        if callable(function)
+        and getattr(function, "__module__", "") == source.__name__
+        and name[0] != "_"
     }
 
 
 @cache
-def known(chapter: str) -> dict[str, Callable]:
+def functions_before(chapter: str) -> dict[str, Callable]:
     """What the package has for a chapter and for those before it."""
     order = slugs(ROOT)
-    made = {}
+    functions = {}
     for slug in order[: order.index(chapter) + 1]:
-        made |= made_of(slug)
-    return made
+        functions |= made_of(slug)
+    return functions
 
 
-def ways(function: Callable) -> Iterator[Callable]:
+def variants_of(function: Callable) -> Iterator[Callable]:
     """The function, and what a few words more make of it: an exp, a flag, one bias for two."""
     yield function
     with suppress(ValueError):
-        given = inspect.signature(function).parameters
-        if "feature_map" in given:
-            yield (made := partial(function, feature_map=lambda x: x))
-            yield lambda S, z, *more: leaves(made((S, z), *more))
-            if "chunk" in given:
-                yield lambda q, k, v, chunk: made(q, k, v, chunk=chunk)
-        yield from (partial(function, **{x: True}) for x, p in given.items() if p.default is False)
-        if "b_hh" in given:
+        parameters = inspect.signature(function).parameters
+        if "feature_map" in parameters:
+            yield (variant := partial(function, feature_map=lambda x: x))
+            yield lambda S, z, *more: leaves(variant((S, z), *more))
+            if "chunk" in parameters:
+                yield lambda q, k, v, chunk: variant(q, k, v, chunk=chunk)
+        yield from (
+            partial(function, **{x: True}) for x, p in parameters.items() if p.default is False
+        )
+        if "b_hh" in parameters:
 
             def with_one_bias(x, w_ih, w_hh, b, first=None):
                 return function(x, w_ih, w_hh, b, torch.zeros_like(b), first)
 
             yield with_one_bias
             yield lambda *args: with_one_bias(*args)[0]
-        if "rotations" in given:
+        if "rotations" in parameters:
             yield lambda x, rotations: function(x, rotations[None])[..., 0, :]
     if not isinstance(function, type):
         yield wraps(function)(lambda *args, **kwargs: function(*args, **kwargs).exp())
@@ -94,29 +98,29 @@ def takes(function: Callable, case: Case) -> bool:
 def answers(function: Callable, asked: list[tuple[Case, object]]) -> bool:
     """Whether it gives what is asked for in every case that it does not refuse."""
     agreed = 0
-    for place, (case, wanted) in enumerate(asked):
+    for place, (case, expected) in enumerate(asked):
         if place == FIRST and not agreed:
             return False
         try:
-            found = case.result(function)
+            result = case.result(function)
         except ValueError:
             # of a size that is not meant, such as a window of even width
             continue
         except Exception:
             return False
         # results that come in another order are as good as copied
-        if not close(found, wanted, 64) and not same_parts(found, wanted):
+        if not close(result, expected, 64) and not same_parts(result, expected):
             return False
         agreed += 1
     return agreed >= LEAST
 
 
-def same_parts(found: object, wanted: object) -> bool:
+def same_parts(result: object, expected: object) -> bool:
     """Whether two results of several tensors have the same ones, in whatever order."""
-    some, others = leaves(found), leaves(wanted)
-    if len(others) < 2 or len(some) != len(others):
+    parts, others = leaves(result), leaves(expected)
+    if len(others) < 2 or len(parts) != len(others):
         return False
-    return all(any(close(one, other, 64) for other in others) for one in some)
+    return all(any(close(part, other, 64) for other in others) for part in parts)
 
 
 def copied_from(one: Exercise) -> list[str]:
@@ -125,23 +129,29 @@ def copied_from(one: Exercise) -> list[str]:
     asked = [(case, case.result(one.reference_answer)) for case in cases]
     return [
         name
-        for name, function in known(one.chapter).items()
-        if any(answers(way, asked) for way in ways(function) if takes(way, cases[0]))
+        for name, function in functions_before(one.chapter).items()
+        if any(
+            answers(variant, asked) for variant in variants_of(function) if takes(variant, cases[0])
+        )
     ]
 
 
 @cache
 def copied() -> dict[str, list[str]]:
     """For each exercise that a function of the package answers, the functions that do."""
-    every = (one for slug in chapters() for one in exercises(slug).values())
-    asked = [one for one in every if one.kind not in OWN_KINDS]
+    all_exercises = (one for slug in chapters() for one in exercises(slug).values())
+    asked = [one for one in all_exercises if one.kind not in OWN_KINDS]
     # a layer draws its first weights, which must not count elsewhere
     with one_thread(), torch.random.fork_rng(devices=[]), catch_warnings(action="ignore"):
-        found = {one.name: copied_from(one) for one in asked}
-    return {name: names for name, names in found.items() if names and name not in ANOTHER_WAY}
+        copied_names = {one.name: copied_from(one) for one in asked}
+    return {
+        name: names for name, names in copied_names.items() if names and name not in ANOTHER_WAY
+    }
 
 
-WARM_UPS = [one for slug in chapters() for one in exercises(slug).values() if one.kind == "warm-up"]
+WARM_UPS = [
+    task for slug in chapters() for task in exercises(slug).values() if task.kind == "warm-up"
+]
 
 
 def test_what_the_package_answers_under_another_name_is_called_a_warm_up():
@@ -149,12 +159,12 @@ def test_what_the_package_answers_under_another_name_is_called_a_warm_up():
     assert not unnamed, f"ask for what is not shown, or call it a warm-up: {copied()}"
 
 
-@pytest.mark.parametrize("one", WARM_UPS, ids=lambda one: one.name)
-def test_a_warm_up_names_what_it_repeats_in_its_first_sentence(one):
-    assert one.name in copied(), f"{one.name} is no copy: give it another kind"
-    assert (one.difficulty, one.minutes) == (1, 5)
-    assert one not in groups(one.chapter).get(CARRY, [])
-    first = one.task.prose.split("\n")[0]
+@pytest.mark.parametrize("task", WARM_UPS, ids=lambda task: task.name)
+def test_a_warm_up_names_what_it_repeats_in_its_first_sentence(task):
+    assert task.name in copied(), f"{task.name} is no copy: give it another kind"
+    assert (task.difficulty, task.minutes) == (1, 5)
+    assert task not in groups(task.chapter).get(CARRY, [])
+    first = task.task.prose.split("\n")[0]
     assert first.startswith("A warm-up: "), first
-    shown = {name.rpartition(".")[2] for name in copied()[one.name]}
-    assert any(f"`{name}`" in first for name in shown), f"name one of {sorted(shown)}: {first}"
+    names = {name.rpartition(".")[2] for name in copied()[task.name]}
+    assert any(f"`{name}`" in first for name in names), f"name one of {sorted(names)}: {first}"

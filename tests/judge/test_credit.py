@@ -36,10 +36,10 @@ COSTS = {
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_usual_mistake_costs_its_group_and_no_other(name):
-    one = exercise(name)
-    shares = Groups(one, 3).shares
-    for mutant in usual_mutants(one):
-        earned = credit(one, local(mutant.function), 3)
+    task = exercise(name)
+    shares = Groups(task, 3).shares
+    for mutant in usual_mutants(task):
+        earned = credit(task, local(mutant.function), 3)
         lost = COSTS.get(mutant.name.removeprefix("usual: "))
         if lost is None:
             assert earned == NOTHING, mutant.name
@@ -51,31 +51,31 @@ def test_a_usual_mistake_costs_its_group_and_no_other(name):
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_right_answer_has_every_group_right(name):
-    one = exercise(name)
-    assert all(credit(one, local(answer), 4).share == 1 for answer in one.valid_answers[:2])
+    task = exercise(name)
+    assert all(credit(task, local(answer), 4).share == 1 for answer in task.valid_answers[:2])
 
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_what_is_the_right_shape_alone_earns_nothing(name):
-    one = exercise(name)
+    task = exercise(name)
 
     def zeros(*args, **kwargs):
-        return torch.zeros_like(one.valid_answers[0](*args, **kwargs))
+        return torch.zeros_like(task.valid_answers[0](*args, **kwargs))
 
-    assert credit(one, local(zeros), 5) == NOTHING
-    assert credit(one, local(lambda x, *args, **kwargs: x.clone()), 5) == NOTHING
+    assert credit(task, local(zeros), 5) == NOTHING
+    assert credit(task, local(lambda x, *args, **kwargs: x.clone()), 5) == NOTHING
 
 
 @pytest.mark.parametrize("name", ["padded_positions", "path_lengths", "max_and_mean"])
 def test_where_every_case_has_a_mask_wrong_values_earn_nothing(name):
-    one = exercise(name)
-    assert all(map(has_mask, one.draw_cases(Draw(5))))
-    assert MASKS not in Groups(one, 5).shares
+    task = exercise(name)
+    assert all(map(has_mask, task.draw_cases(Draw(5))))
+    assert MASKS not in Groups(task, 5).shares
 
     def one_more(*args, **kwargs):
-        return one.valid_answers[0](*args, **kwargs) + 1
+        return task.valid_answers[0](*args, **kwargs) + 1
 
-    assert credit(one, local(one_more), 5) == NOTHING
+    assert credit(task, local(one_more), 5) == NOTHING
 
 
 def softmax_with_sink(scores, mask=None, hide=-torch.inf):
@@ -130,8 +130,8 @@ def calls_torch(scores, mask=None):
     ],
 )
 def test_a_learner_s_mistake_costs_its_groups_or_everything(answer, wrong):
-    one = exercise("softmax_with_sink")
-    earned = credit(one, local(answer), 6, forbidden=COURSE.forbidden(one))
+    task = exercise("softmax_with_sink")
+    earned = credit(task, local(answer), 6, forbidden=COURSE.forbidden(task))
     assert set(earned.wrong) == (wrong or set())
     assert earned.share == pytest.approx(0 if wrong is None else 1 - sum(SHARES[w] for w in wrong))
 
@@ -147,12 +147,12 @@ def test_a_mask_on_the_cpu_is_right_but_for_the_device():
 
 
 def test_an_exercise_may_say_what_a_group_earns():
-    one = toy(inputs, means, shares={GRADIENTS: 0.4})
-    assert credit(one, local(lambda x: means(x.detach())), 8).share == pytest.approx(0.6)
+    task = toy(inputs, means, shares={GRADIENTS: 0.4})
+    assert credit(task, local(lambda x: means(x.detach())), 8).share == pytest.approx(0.6)
 
 
 def test_of_a_test_and_of_a_model_no_part_earns_anything():
-    one = exercise("test_attention")
-    assert credit(one, local(lambda attention: None), 9) == NOTHING
-    every = [one for chapter in chapters() for one in exercises(chapter).values()]
-    assert {one.kind for one in every if not in_parts(one)} == {"test", "capstone"}
+    task = exercise("test_attention")
+    assert credit(task, local(lambda attention: None), 9) == NOTHING
+    all_exercises = [task for chapter in chapters() for task in exercises(chapter).values()]
+    assert {task.kind for task in all_exercises if not in_parts(task)} == {"test", "capstone"}

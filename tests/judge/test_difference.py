@@ -31,9 +31,9 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("got", "want", "said"), SAID)
-def test_what_was_done_to_all_numbers_is_named(got, want, said):
-    assert said in difference.pattern([(got, want)], 3)
+@pytest.mark.parametrize(("got", "want", "sentence"), SAID)
+def test_what_was_done_to_all_numbers_is_named(got, want, sentence):
+    assert sentence in difference.pattern([(got, want)], 3)
 
 
 V = W + 0.3 * W.flip(0)
@@ -53,24 +53,24 @@ OF_SEVERAL = [
 ]
 
 
-@pytest.mark.parametrize(("pairs", "said"), OF_SEVERAL)
-def test_what_is_said_of_all_numbers_holds_in_every_wrong_result(pairs, said):
-    assert said in difference.pattern(pairs, 3)
+@pytest.mark.parametrize(("pairs", "sentence"), OF_SEVERAL)
+def test_what_is_said_of_all_numbers_holds_in_every_wrong_result(pairs, sentence):
+    assert sentence in difference.pattern(pairs, 3)
 
 
 @pytest.mark.parametrize(
-    ("places", "said"),
+    ("places", "sentence"),
     [
         ([(1, 0), (1, 2)], "2 of 9 differ, all in row 1"),
         ([(0, 2), (2, 2)], "2 of 9 differ, all in column 2"),
         ([(0, 0), (1, 1)], "2 of 9 differ"),
     ],
 )
-def test_where_the_numbers_differ_is_said(places, said):
+def test_where_the_numbers_differ_is_said(places, sentence):
     differ = torch.zeros(3, 3, dtype=torch.bool)
     for place in places:
         differ[place] = True
-    assert difference.where(differ) == said
+    assert difference.where(differ) == sentence
     assert difference.where(differ.expand(2, 3, 3)).startswith("4 of 18")
 
 
@@ -82,12 +82,12 @@ def test_the_first_of_the_numbers_that_are_far_off_is_shown():
 
 
 @pytest.mark.parametrize(
-    ("off", "said"), [([1e-6, 1e-8], hints.NEARLY), ([1e-8, 1e-6], hints.NEARLY_ZERO)]
+    ("off", "sentence"), [([1e-6, 1e-8], hints.NEARLY), ([1e-8, 1e-6], hints.NEARLY_ZERO)]
 )
-def test_what_is_said_of_zeros_is_said_where_one_is_shown(off, said):
+def test_what_is_said_of_zeros_is_said_where_one_is_shown(off, sentence):
     want = torch.tensor([1.0, 0], dtype=torch.float64)
     got = want + torch.tensor(off, dtype=torch.float64)
-    assert difference.pattern([(got, want)], 2) == said
+    assert difference.pattern([(got, want)], 2) == sentence
 
 
 def test_two_numbers_that_are_nan_are_the_same():
@@ -125,7 +125,7 @@ def test_where_no_gradient_flows_zeros_are_as_good():
 
 
 @pytest.mark.parametrize(
-    ("got", "want", "said"),
+    ("got", "want", "sentence"),
     [
         ((2, 46), (2, 3), "here: expected (2, 3), got (2, 46)"),
         (
@@ -142,5 +142,5 @@ def test_where_no_gradient_flows_zeros_are_as_good():
         ),
     ],
 )
-def test_the_place_that_differs_is_named(got, want, said):
-    assert of_value(got, want, "here", 1)[1] == said
+def test_the_place_that_differs_is_named(got, want, sentence):
+    assert of_value(got, want, "here", 1)[1] == sentence

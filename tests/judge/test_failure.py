@@ -41,9 +41,9 @@ def test_what_the_failing_call_printed_is_shown(capsys):
 
 
 def test_what_a_right_answer_prints_is_not_shown(capsys):
-    def talkative(*given):
+    def talkative(*arguments):
         print("here are my scores")
-        return pooled(*given)
+        return pooled(*arguments)
 
     check("attention_pool", talkative)
     assert capsys.readouterr() == ("attention_pool: ok\n", "")
@@ -111,8 +111,8 @@ def test_a_list_is_as_it_was_passed_though_a_known_mistake_empties_it():
 
 def test_the_failing_call_is_shown_with_the_names_of_its_arguments():
     check("attention_pool", unscaled)
-    shown = repr(failed()).splitlines()
-    begins = [line.partition(" ")[0] for line in shown if line and not line.startswith(" ")]
+    printed = repr(failed()).splitlines()
+    begins = [line.partition(" ")[0] for line in printed if line and not line.startswith(" ")]
     assert begins == ["on", "x", "query", "lengths", "expected", "got"]
 
 

@@ -31,9 +31,9 @@ def same():
         yield Case("four numbers", (draw.normal(4),))
         yield Case("five numbers", (draw.normal(5),))
 
-    one = toy(cases, itself, name="same", title="The same", differentiable=False)
-    one.mutant(SHIFTED)(lambda x: x + 1)
-    return one
+    exercise = toy(cases, itself, name="same", title="The same", differentiable=False)
+    exercise.mutant(SHIFTED)(lambda x: x + 1)
+    return exercise
 
 
 class Counted:
@@ -47,41 +47,41 @@ class Counted:
         return self.answer(*args)
 
 
-def told(one, answer, seed=0):
-    return judge(one, local(answer), seed, forbidden=())
+def verdict_on(exercise, answer, seed=0):
+    return judge(exercise, local(answer), seed, forbidden=())
 
 
-def at_one_seed(one, seed, change):
+def at_one_seed(exercise, seed, change):
     """An answer that makes a mistake of its own on all inputs but those of a seed."""
-    known = [probe.case.args[0] for probe in Trial.of(one, seed).probes]
+    known_inputs = [probe.case.args[0] for probe in Trial.of(exercise, seed).probes]
 
     def answer(x):
-        there = any(x.shape == y.shape and x.double().allclose(y.double()) for y in known)
-        return x + 1 if there else change(x)
+        is_known = any(x.shape == y.shape and x.double().allclose(y.double()) for y in known_inputs)
+        return x + 1 if is_known else change(x)
 
     return answer
 
 
 def test_what_does_the_same_at_two_seeds_is_named(same):
-    assert told(same, lambda x: 1 + x).hint == SHIFTED
+    assert verdict_on(same, lambda x: 1 + x).hint == SHIFTED
 
 
 def test_a_coincidence_of_one_seed_is_not_named(same):
-    found = told(same, at_one_seed(same, 0, torch.exp))
-    assert found.status == "wrong" and found.hint == "the shape is right, the numbers are not"
+    verdict = verdict_on(same, at_one_seed(same, 0, torch.exp))
+    assert verdict.status == "wrong" and verdict.hint == "the shape is right, the numbers are not"
     # nor is what was done to all numbers at that seed
     same.own_mutants.clear()
-    assert told(same, at_one_seed(same, 0, torch.exp)).hint == found.hint
-    assert told(same, lambda x: x + 1).hint == "each number is 1 larger than the right one"
+    assert verdict_on(same, at_one_seed(same, 0, torch.exp)).hint == verdict.hint
+    assert verdict_on(same, lambda x: x + 1).hint == "each number is 1 larger than the right one"
 
 
 def test_a_known_mistake_is_named_where_other_calls_fail_by_another(same):
     def answer(x):
         return x + 1 if len(x) < 5 else x + torch.nan
 
-    assert told(same, answer).hint == SHIFTED
+    assert verdict_on(same, answer).hint == SHIFTED
     # the call that is shown is the one of which it holds
-    assert told(same, lambda x: x + 1 if len(x) > 4 else x + torch.nan).hint != SHIFTED
+    assert verdict_on(same, lambda x: x + 1 if len(x) > 4 else x + torch.nan).hint != SHIFTED
 
 
 def test_a_known_mistake_is_named_where_most_calls_show_it_and_the_others_another(same):
@@ -90,17 +90,17 @@ def test_a_known_mistake_is_named_where_most_calls_show_it_and_the_others_anothe
         for n in range(3, 9):
             yield Case(f"{n} numbers", (draw.normal(n),))
 
-    found = told(same, lambda x: x + 1 if len(x) < 8 else 3 * x.abs())
-    assert found.hint == SHIFTED
-    assert re.search(r"so in \d+ of \d+ calls that fail$", found.evidence)
+    verdict = verdict_on(same, lambda x: x + 1 if len(x) < 8 else 3 * x.abs())
+    assert verdict.hint == SHIFTED
+    assert re.search(r"so in \d+ of \d+ calls that fail$", verdict.evidence)
     # half of them is not most
-    assert told(same, lambda x: x + 1 if len(x) < 6 else 3 * x.abs()).hint != SHIFTED
+    assert verdict_on(same, lambda x: x + 1 if len(x) < 6 else 3 * x.abs()).hint != SHIFTED
 
 
 def test_a_right_answer_is_called_at_one_seed_only(same):
     right, wrong = Counted(lambda x: x.clone()), Counted(lambda x: x + 1)
-    assert told(same, right).status == "passed"
-    told(same, wrong)
+    assert verdict_on(same, right).status == "passed"
+    verdict_on(same, wrong)
     probes = len(Trial.of(same, 0).probes)
     assert right.calls == probes and wrong.calls < 2 * probes
 
@@ -112,9 +112,9 @@ def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(sam
         return x + 1
 
     answer = Counted(slow)
-    found = told(same, answer)
+    verdict = verdict_on(same, answer)
     assert answer.calls <= len(Trial.of(same, 0).probes)
-    assert found.status == "wrong" and "the numbers are not" in found.hint
+    assert verdict.status == "wrong" and "the numbers are not" in verdict.hint
 
 
 def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(same):
@@ -123,16 +123,16 @@ def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(same):
             pass
         return x + 1
 
-    assert told(same, thorough).hint == SHIFTED
+    assert verdict_on(same, thorough).hint == SHIFTED
 
 
 def test_a_difference_that_no_known_mistake_makes_is_told_in_the_words_of_the_exercise(same):
     same.differs(lambda want, got, x: f"{len(x)} numbers" if got[0] > want[0] else "")
-    assert told(same, lambda x: 3 * x.abs() + 1).hint == "4 numbers"
-    assert told(same, lambda x: x + 1).hint == SHIFTED
+    assert verdict_on(same, lambda x: 3 * x.abs() + 1).hint == "4 numbers"
+    assert verdict_on(same, lambda x: x + 1).hint == SHIFTED
     # it has no words for these
-    assert "the numbers are not" in told(same, lambda x: x - x.abs() - 1).hint
-    assert "returns None" in told(same, lambda x: None).hint
+    assert "the numbers are not" in verdict_on(same, lambda x: x - x.abs() - 1).hint
+    assert "returns None" in verdict_on(same, lambda x: None).hint
 
 
 def test_of_a_test_that_refuses_every_right_function_it_is_said_which_wrong_one_it_accepts():
@@ -140,8 +140,8 @@ def test_of_a_test_that_refuses_every_right_function_it_is_said_which_wrong_one_
         q, k, v = inputs(2, heads=3)
         assert torch.allclose(multi_head(q, k, v, 3), in_heads(q, k, v, heads=3).flip(-2))
 
-    found = told(exercise("test_multi_head"), reversed_rows)
-    assert found.hint == hints.ACCEPTS.format("a function that gives the rows in reverse")
+    verdict = verdict_on(exercise("test_multi_head"), reversed_rows)
+    assert verdict.hint == hints.ACCEPTS.format("a function that gives the rows in reverse")
 
 
 def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(same):
@@ -154,35 +154,35 @@ def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the
             raise ConnectionError("its time is up")
         return whole(request)
 
-    found = judge(same, ends, seed=0, forbidden=())
-    assert found.status == "wrong" and found.failing is not None
+    verdict = judge(same, ends, seed=0, forbidden=())
+    assert verdict.status == "wrong" and verdict.failing is not None
 
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_a_mistake_that_some_calls_agree_with_is_not_named(seed):
     rounds_down = variants.edited(beam_step.plain, "((5 + size) / 6)", "((5 + size) // 6)")
-    assert "penalty" not in told(exercise("beam_step"), rounds_down, seed).hint
+    assert "penalty" not in verdict_on(exercise("beam_step"), rounds_down, seed).hint
 
 
 def test_what_is_wrong_without_a_batch_too_is_not_said_to_be_right_there():
-    def over_all(x, *given):
-        spoiled = residual_block.plain((x - x.mean()) / x.std(), *given)
+    def over_all(x, *arguments):
+        spoiled = residual_block.plain((x - x.mean()) / x.std(), *arguments)
         return spoiled if x.dim() > 1 else x
 
-    assert told(exercise("residual_block"), over_all).hint == hints.MIXES
+    assert verdict_on(exercise("residual_block"), over_all).hint == hints.MIXES
 
 
 def test_what_needs_a_batch_is_told_so(same):
     def batch_by_batch(x):
-        return torch.stack([one.mT.mT for one in x])
+        return torch.stack([row.mT.mT for row in x])
 
     @same.cases
     def cases(draw):
         yield Case("no batch", (draw.normal(2, 3),))
         yield Case("a batch", (draw.normal(4, 2, 3),))
 
-    found = told(same, batch_by_batch)
-    assert found.hint == hints.BATCH and "one.mT.mT" in found.evidence
+    verdict = verdict_on(same, batch_by_batch)
+    assert verdict.hint == hints.BATCH and "one.mT.mT" in verdict.evidence
 
 
 def test_of_several_results_the_wrong_one_is_named():
@@ -190,16 +190,16 @@ def test_of_several_results_the_wrong_one_is_named():
         offset, share = exercise("head_offset").valid_answers[0](weights, lengths)
         return 0 * offset, share
 
-    found = told(exercise("head_offset"), head_offset)
-    assert found.hint == "result 1 alone: every number is 0"
+    verdict = verdict_on(exercise("head_offset"), head_offset)
+    assert verdict.hint == "result 1 alone: every number is 0"
 
 
 def test_a_dtype_that_no_input_has_is_named(same):
     same.reference(lambda x: x.to(torch.int64).float())
     same.own_mutants.clear()
     same.cases(lambda draw: iter([Case("whole numbers", (torch.arange(4),))]))
-    found = told(same, lambda x: x.double())
-    assert found.hint == "the dtype is not right: it should be torch.float32"
+    verdict = verdict_on(same, lambda x: x.double())
+    assert verdict.hint == "the dtype is not right: it should be torch.float32"
 
 
 def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
@@ -208,9 +208,9 @@ def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
         "assert len(test) in",
         "assert test == sorted(test)\n                assert len(test) in",
     )
-    found = told(exercise("test_folds"), sorts)
-    assert found.hint.startswith("it expects the texts of a test in order")
-    assert found.evidence.startswith("your test refuses a right answer, right folds")
+    verdict = verdict_on(exercise("test_folds"), sorts)
+    assert verdict.hint.startswith("it expects the texts of a test in order")
+    assert verdict.evidence.startswith("your test refuses a right answer, right folds")
 
 
 def test_beside_the_hint_for_an_error_stands_the_error(same):
@@ -219,33 +219,35 @@ def test_beside_the_hint_for_an_error_stands_the_error(same):
     def added(x):
         return x + x.new_zeros(9)
 
-    found = told(same, added)
-    assert found.hint == "the sizes do not fit" and "x + x.new_zeros(9)”)" in found.evidence
+    verdict = verdict_on(same, added)
+    assert verdict.hint == "the sizes do not fit" and "x + x.new_zeros(9)”)" in verdict.evidence
 
 
 def test_two_mistakes_from_the_end_of_a_long_table_are_named():
-    one = exercise("distance_attention")
-    known = {mutant.hint for mutant in bank.mutants(one)}
-    late = [*bank.pairs(combinations(one.own_mutants, 2))][500::100]
-    said = [told(one, pair.function).hint for pair in late]
-    named = [hint == pair.hint or hint in known for hint, pair in zip(said, late, strict=True)]
-    assert sum(named) >= 0.5 * len(late), said
+    task = exercise("distance_attention")
+    known_hints = {mutant.hint for mutant in bank.mutants(task)}
+    late = [*bank.pairs(combinations(task.own_mutants, 2))][500::100]
+    hints = [verdict_on(task, pair.function).hint for pair in late]
+    is_named = [
+        hint == pair.hint or hint in known_hints for hint, pair in zip(hints, late, strict=True)
+    ]
+    assert sum(is_named) >= 0.5 * len(late), hints
 
 
 def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
-    one, pairs = exercise("distance_attention"), bank.pairs
+    task, pairs = exercise("distance_attention"), bank.pairs
     tried = []
 
-    def counted(couples):
+    def counted_pairs(couples):
         for pair in pairs(couples):
             tried.append(pair)
             yield pair
 
     def odd(q, k, v, mask=None):
-        return one.reference_answer(q, k, v, mask).exp() - q.sum(-1, keepdim=True)
+        return task.reference_answer(q, k, v, mask).exp() - q.sum(-1, keepdim=True)
 
-    monkeypatch.setattr(bank, "pairs", counted)
-    assert "the numbers are not" in told(one, odd).hint
+    monkeypatch.setattr(bank, "pairs", counted_pairs)
+    assert "the numbers are not" in verdict_on(task, odd).hint
     # of three tensors each
     assert len(tried) == mistakes.MOST_PAIRS // 3
 
@@ -257,5 +259,5 @@ def test_where_loops_are_fine_one_that_runs_too_long_is_not_sent_to_tensors():
                 pass
         return likeliest_pair.plain(pieces, times)
 
-    found = judge(exercise("likeliest_pair"), local(occurrence_by_occurrence), 0, forbidden=())
-    assert (found.status, found.hint) == ("too slow", hints.STEPS)
+    verdict = judge(exercise("likeliest_pair"), local(occurrence_by_occurrence), 0, forbidden=())
+    assert (verdict.status, verdict.hint) == ("too slow", hints.STEPS)

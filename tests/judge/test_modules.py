@@ -13,7 +13,7 @@ from judge.verdict import judge, local
 
 WEIGHTS = {"w.weight": (4, 3), "w.bias": (4,)}
 
-one = Exercise(
+exercise = Exercise(
     name="LinearMap",
     chapter="dot_product",
     title="A linear map",
@@ -25,7 +25,7 @@ one = Exercise(
 )
 
 
-@one.reference
+@exercise.reference
 class LinearMap(nn.Module):
     def __init__(self, d, width):
         super().__init__()
@@ -35,7 +35,7 @@ class LinearMap(nn.Module):
         return self.w(x)
 
 
-@one.cases
+@exercise.cases
 def cases(draw):
     weights = {name: draw.normal(*shape) for name, shape in WEIGHTS.items()}
     x = draw.normal(2, 5, 3)
@@ -44,13 +44,13 @@ def cases(draw):
     yield Case("one vector", (x[0, 0],), build=(3, 4), weights=weights)
 
 
-@one.mutant("the bias is missing")
+@exercise.mutant("the bias is missing")
 class WithoutBias(LinearMap):
     def forward(self, x):
         return x @ self.w.weight.mT
 
 
-@one.mutant("each product is kept: add them up as you go")
+@exercise.mutant("each product is kept: add them up as you go")
 class ProductsKept(LinearMap):
     def forward(self, x):
         return (x[..., None, :] * self.w.weight).sum(-1) + self.w.bias
@@ -136,7 +136,7 @@ def map_of_a_vector(d, width):
 
 
 def test_a_right_module_passes():
-    assert judge(one, local(LinearMap), seed=1).status == "passed"
+    assert judge(exercise, local(LinearMap), seed=1).status == "passed"
 
 
 @pytest.mark.parametrize(
@@ -170,29 +170,29 @@ def test_a_right_module_passes():
     ],
 )
 def test_a_wrong_module_is_told_what_is_wrong(answer, status, words):
-    verdict = judge(one, local(answer), seed=1)
+    verdict = judge(exercise, local(answer), seed=1)
     assert verdict.status == status, verdict
     assert words in verdict.hint
 
 
 def test_a_gradient_that_is_missing_is_named_by_its_parameter():
-    assert judge(one, local(Detached), seed=1).evidence == "On a batch: w.bias"
+    assert judge(exercise, local(Detached), seed=1).evidence == "On a batch: w.bias"
 
 
 def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
-    monkeypatch.setattr(one, "own_mutants", [])
-    verdict = judge(one, local(ProductsKept), seed=1)
+    monkeypatch.setattr(exercise, "own_mutants", [])
+    verdict = judge(exercise, local(ProductsKept), seed=1)
     assert verdict.hint == "a tensor made on the way is too large"
     assert verdict.evidence == "On a batch: one has 120 numbers, where 40 are enough"
 
 
 def test_a_module_is_asked_for_in_plain_data():
     """What the judge sends to the learner's kernel is JSON, weights included."""
-    said = []
+    messages = []
 
     def over_the_wire(request):
-        said.append(json.dumps(request))
-        return json.loads(driver.respond({"LinearMap": LinearMap}, json.loads(said[-1])))
+        messages.append(json.dumps(request))
+        return json.loads(driver.respond({"LinearMap": LinearMap}, json.loads(messages[-1])))
 
-    assert judge(one, over_the_wire, seed=1).status == "passed"
-    assert '"w.bias"' in said[0]
+    assert judge(exercise, over_the_wire, seed=1).status == "passed"
+    assert '"w.bias"' in messages[0]

@@ -79,7 +79,7 @@ def test_what_a_grader_may_not_have_is_said_below_ok(shell, tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "__main__", shell.user_module)
     for name in ("mine", "written"):
         (tmp_path / f"{name}.py").write_text("def one():\n    return 1\n")
-    top, inside, said = WARNED[what]
+    top, inside, warning = WARNED[what]
     source = textwrap.indent(inside, "    ")
     cells = [
         f"%%writefile {tmp_path}/written.py\ndef one():\n    return 1",
@@ -91,7 +91,7 @@ def test_what_a_grader_may_not_have_is_said_below_ok(shell, tmp_path, monkeypatc
         shell.run_cell(cell, store_history=True).raise_error()
     lines = capsys.readouterr().out.splitlines()
     warned = lines[lines.index("effective_keys: ok") + 1 :]
-    assert len(warned) == bool(said) and all(said in one for one in warned), lines
+    assert len(warned) == bool(warning) and all(warning in line for line in warned), lines
 
 
 def test_who_left_the_given_code_is_asked_whether_the_cell_was_run():
@@ -105,13 +105,13 @@ def test_a_verdict_does_not_depend_on_the_device_in_use(right, monkeypatch, caps
     def on_the_cpu(q, k, v, mask=None):
         return right(q, k, v, mask) + torch.zeros(v.shape[-1])
 
-    said = []
+    messages = []
     for name in ("cpu", "meta"):
         monkeypatch.setenv("ATTNCOURSE_DEVICE", name)
         assert device().type == name
         check("distance_attention", on_the_cpu)
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1] and hints.DEVICE in said[0]
+        messages.append(capsys.readouterr().out)
+    assert messages[0] == messages[1] and hints.DEVICE in messages[0]
 
 
 def test_an_error_is_reported_in_two_lines_whatever_its_text(capsys):
@@ -147,16 +147,16 @@ def test_an_answer_that_writes_into_its_input_spoils_nothing_for_the_next(right)
             x.zero_()
         return right(q, k, v, mask)
 
-    one = exercise("distance_attention")
-    assert judge(one, local(careless), SEED).status == "wrong"
-    assert judge(one, local(right), SEED).status == "passed"
+    task = exercise("distance_attention")
+    assert judge(task, local(careless), SEED).status == "wrong"
+    assert judge(task, local(right), SEED).status == "passed"
 
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_a_seed_draws_the_same_inputs_again(seed, capsys):
     # of the right shape, so that the evidence is a number and not two sizes that may come twice
-    for drawn in (seed, seed, seed + 1):
-        check("distance_attention", lambda q, k, v, mask=None: q @ k.mT @ v, seed=drawn)
+    for drawn_seed in (seed, seed, seed + 1):
+        check("distance_attention", lambda q, k, v, mask=None: q @ k.mT @ v, seed=drawn_seed)
     first, second, other = capsys.readouterr().out.split("distance_attention: ")[1:]
     assert first == second != other
     assert f"(seed={seed})" in first and f"(seed={seed + 1})" in other
@@ -191,8 +191,8 @@ def by_the_reference(q, k, v):
     ],
 )
 def test_an_answer_may_not_call_what_it_should_write(answer, called):
-    one = exercise("cached_attention")
-    verdict = judge(one, local(answer), SEED, forbidden=COURSE.forbidden(one))
+    task = exercise("cached_attention")
+    verdict = judge(task, local(answer), SEED, forbidden=COURSE.forbidden(task))
     assert verdict.status == "wrong"
     assert verdict.hint.startswith(called)
     assert verdict.hint.endswith("may not be called here: write the steps yourself")
@@ -241,9 +241,9 @@ def last(x):
 """
 
 
-@pytest.mark.parametrize(("called", "wanted"), [(False, "passed"), (True, "too slow")])
+@pytest.mark.parametrize(("called", "expected"), [(False, "passed"), (True, "too slow")])
 def test_only_what_a_library_does_when_it_is_called_counts_as_steps(
-    called, wanted, tmp_path, monkeypatch
+    called, expected, tmp_path, monkeypatch
 ):
     def prefix_mask(n, prefix, device=None):
         import large_library
@@ -256,7 +256,7 @@ def test_only_what_a_library_does_when_it_is_called_counts_as_steps(
     (tmp_path / "large_library.py").write_text(LIBRARY)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "large_library", raising=False)
-    assert judge(exercise("prefix_mask"), local(prefix_mask), SEED).status == wanted
+    assert judge(exercise("prefix_mask"), local(prefix_mask), SEED).status == expected
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
@@ -322,18 +322,19 @@ def test_tab_offers_what_the_course_has(name, statically, shell):
     shell.run_cell("import attncourse")
     text = f"attncourse.{name[:2]}"
     with provisionalcompleter():
-        found = {
-            one.text.rpartition(".")[2] for one in shell.Completer.completions(text, len(text))
+        completed = {
+            completion.text.rpartition(".")[2]
+            for completion in shell.Completer.completions(text, len(text))
         }
-    assert name in found
+    assert name in completed
 
 
 def test_a_function_is_as_good_as_its_name(right, capsys):
     right.__name__ = "distance_attention"
     check(right)
     hint(right)
-    said = f"distance_attention: ok\n{exercise('distance_attention').hints[0]}\n"
-    assert capsys.readouterr().out == said
+    printed = f"distance_attention: ok\n{exercise('distance_attention').hints[0]}\n"
+    assert capsys.readouterr().out == printed
 
 
 def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
@@ -341,9 +342,9 @@ def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
 
     check("path_lengths", on_booleans)
-    told = capsys.readouterr().out
-    assert told.startswith("path_lengths: error: whole numbers, or a mask, meet a function")
-    assert "NotImplementedError" in told
+    printed = capsys.readouterr().out
+    assert printed.startswith("path_lengths: error: whole numbers, or a mask, meet a function")
+    assert "NotImplementedError" in printed
 
 
 def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right):
@@ -369,21 +370,21 @@ def test_numbers_that_went_through_float32_are_told_so_however_few(right):
         out = right(q, k, v, mask)
         return out.float().to(out.dtype)
 
-    one = exercise("distance_attention")
-    assert "float32" in judge(one, local(in_float32), SEED).hint
+    task = exercise("distance_attention")
+    assert "float32" in judge(task, local(in_float32), SEED).hint
 
     def with_an_epsilon(q, k, v, mask=None):
         return right(q, k, v, mask) / (1 + 1e-7)
 
-    assert judge(one, local(with_an_epsilon), SEED).hint == hints.NEARLY
+    assert judge(task, local(with_an_epsilon), SEED).hint == hints.NEARLY
 
 
 def test_a_module_of_the_course_may_not_be_imported_in_an_answer():
     def importing(reads, layers):
         return importlib.reload(attncourse.recurrence)
 
-    one = exercise("path_lengths")
-    verdict = judge(one, local(importing), SEED, forbidden=COURSE.forbidden(one))
+    task = exercise("path_lengths")
+    verdict = judge(task, local(importing), SEED, forbidden=COURSE.forbidden(task))
     assert verdict.hint == (
         "attncourse.recurrence may not be imported here: write the steps yourself"
     )

@@ -16,7 +16,7 @@ from tests.test_layout import slugs
 from tools.blocks import parse
 from tools.notebooks import about_group, parts
 
-EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
+EVERY = [exercise for chapter in chapters() for exercise in exercises(chapter).values()]
 
 
 @pytest.mark.parametrize("chapter", chapters())
@@ -24,45 +24,45 @@ def test_two_or_three_exercises_carry_a_chapter_in_an_hour(chapter):
     carrying = groups(chapter).get(CARRY, [])
     # of three exercises nobody needs to choose
     assert len(carrying) in (2, 3) or len(exercises(chapter)) <= 3
-    assert sum(one.minutes for one in carrying) <= 60
-    assert "capstone" not in {one.kind for one in carrying}
+    assert sum(each.minutes for each in carrying) <= 60
+    assert "capstone" not in {each.kind for each in carrying}
 
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_easier_exercises_come_first_in_each_group(chapter):
     for members in groups(chapter).values():
-        for one, other in pairwise(members):
-            easier = f"{one.name} stands before {other.name}, which is easier: move it in index.md"
-            assert one.difficulty <= other.difficulty, easier
+        for one, harder in pairwise(members):
+            easier = f"{one.name} stands before {harder.name}, which is easier: move it in index.md"
+            assert one.difficulty <= harder.difficulty, easier
 
 
-@pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
-def test_an_exercise_tests_what_its_chapter_or_an_earlier_one_promises(one):
-    assert one.aims, f"{one.name}: aims names none of {[*AIMS[one.chapter]]}"
+@pytest.mark.parametrize("task", EVERY, ids=lambda task: task.name)
+def test_an_exercise_tests_what_its_chapter_or_an_earlier_one_promises(task):
+    assert task.aims, f"{task.name}: aims names none of {[*AIMS[task.chapter]]}"
     order = slugs(ROOT)
-    for aim in one.aims:
+    for aim in task.aims:
         earlier, _, name = aim.rpartition(".")
-        assert not earlier or order.index(earlier) < order.index(one.chapter)
-        assert name in AIMS[earlier or one.chapter], f"{one.name}: no aim is called {aim}"
+        assert not earlier or order.index(earlier) < order.index(task.chapter)
+        assert name in AIMS[earlier or task.chapter], f"{task.name}: no aim is called {aim}"
 
 
 def test_what_the_carrying_exercises_leave_out_is_said():
     promised = AIMS["dot_product"]
-    one = replace(toy(), aims=("compute-attention", "query-and-key", "scale"), minutes=15)
-    said = about_group(CARRY, [one, replace(one, aims=("count-cost",), minutes=30)])
-    assert said.startswith("If you have an hour for exercises, do these. They take about 45 min")
-    assert said.endswith(f" They leave out one of the chapter's aims: to {promised['mask']}.")
+    first = replace(toy(), aims=("compute-attention", "query-and-key", "scale"), minutes=15)
+    faults = about_group(CARRY, [first, replace(first, aims=("count-cost",), minutes=30)])
+    assert faults.startswith("If you have an hour for exercises, do these. They take about 45 min")
+    assert faults.endswith(f" They leave out one of the chapter's aims: to {promised['mask']}.")
     listed = f"- {promised['mask']};\n- {promised['count-cost']}."
-    assert about_group(CARRY, [one]).endswith(f" some of the chapter's aims:\n\n{listed}")
-    said = about_group(CARRY, [replace(one, aims=(*promised,))])
-    assert said.endswith(" They leave out none of the chapter's aims.")
+    assert about_group(CARRY, [first]).endswith(f" some of the chapter's aims:\n\n{listed}")
+    faults = about_group(CARRY, [replace(first, aims=(*promised,))])
+    assert faults.endswith(" They leave out none of the chapter's aims.")
 
 
 def test_a_group_is_opened_where_its_first_exercise_is_and_a_capstone_by_its_title():
     answer = "```{{code-cell}} python3\n:tags: [answer]\n# exercise: {}\n```\n\n"
     text = f"# All\n\n## One\n\n## Two\n\n{answer.format('a')}## Three\n\n{answer.format('b')}"
-    made = {MORE: [replace(toy(), name="a", minutes=15)], "Capstone": [replace(toy(), name="b")]}
-    kinds = [(block.kind, block.text) for block in parts(parse(text), made)]
+    groups = {MORE: [replace(toy(), name="a", minutes=15)], "Capstone": [replace(toy(), name="b")]}
+    kinds = [(block.kind, block.text) for block in parts(parse(text), groups)]
     headings = [text for kind, text in kinds if kind == "heading"]
     assert headings == ["All", "One", "More", "Two", "Three"]
     about = "These take about 15 minutes together, and the easier ones come first."
@@ -83,7 +83,7 @@ def test_status_shows_the_path(capsys, monkeypatch):
 
 def test_the_table_of_a_chapter_says_how_many_carry_it(monkeypatch):
     minutes = sum(group.minutes for group in groups("efficient")[CARRY])
-    said = f"{Cards('efficient')}".split("\n")[-1]
-    assert said == f"The first two carry the chapter, in about {minutes} minutes."
+    last_line = f"{Cards('efficient')}".split("\n")[-1]
+    assert last_line == f"The first two carry the chapter, in about {minutes} minutes."
     monkeypatch.setattr("attncourse.course.cards.groups", lambda _: {"": []})
     assert f"{Cards('efficient')}".split("\n")[-1].startswith("|`")

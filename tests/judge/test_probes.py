@@ -10,9 +10,9 @@ from judge.verdict import judge, local
 from tests.judge.test_usual import Scale, exercise
 
 
-def told(one: Exercise, answer) -> tuple[str, str]:
+def status_and_evidence(exercise: Exercise, answer) -> tuple[str, str]:
     """The status and the evidence of what an answer is told."""
-    verdict = judge(one, local(answer), seed=3)
+    verdict = judge(exercise, local(answer), seed=3)
     return verdict.status, verdict.evidence
 
 
@@ -31,12 +31,12 @@ def the_first_of_the_largest(x):
 
 
 def test_equal_numbers_are_tried_unless_the_text_has_none():
-    one = exercise(inputs, share_of_the_largest)
-    assert told(one, share_of_the_largest)[0] == "passed"
-    status, evidence = told(one, the_first_of_the_largest)
+    task = exercise(inputs, share_of_the_largest)
+    assert status_and_evidence(task, share_of_the_largest)[0] == "passed"
+    status, evidence = status_and_evidence(task, the_first_of_the_largest)
     assert status == "wrong" and "a batch, many numbers equal" in evidence
     distinct = exercise(inputs, share_of_the_largest, without={"ties": "no two are equal"})
-    assert told(distinct, the_first_of_the_largest)[0] == "passed"
+    assert status_and_evidence(distinct, the_first_of_the_largest)[0] == "passed"
 
 
 def sums(x):
@@ -48,11 +48,11 @@ def sums_of_ten(x):
 
 
 def test_the_values_at_a_greater_length_are_compared_as_well():
-    one = exercise(inputs, sums)
-    status, evidence = told(one, sums_of_ten)
+    task = exercise(inputs, sums)
+    status, evidence = status_and_evidence(task, sums_of_ten)
     assert status == "wrong" and "a batch, at a greater length" in evidence
     short = exercise(inputs, sums, without={"large": "its numbers differ by rounding"})
-    assert told(short, sums_of_ten)[0] == "passed"
+    assert status_and_evidence(short, sums_of_ten)[0] == "passed"
 
 
 class Dropping(Scale):
@@ -75,25 +75,25 @@ def scaled(draw):
 
 @pytest.mark.parametrize("answer", [Dropping, OnlyOnceTrained])
 def test_a_module_is_called_as_it_was_made_as_well(answer):
-    one = exercise(scaled, Scale)
-    status, evidence = told(one, answer)
+    task = exercise(scaled, Scale)
+    status, evidence = status_and_evidence(task, answer)
     assert status == "wrong" and "a batch, as it was made" in evidence
     trained = exercise(scaled, Scale, without={"training": "the text has a dropout"})
-    assert told(trained, answer)[0] == "passed"
+    assert status_and_evidence(trained, answer)[0] == "passed"
 
 
-def both(x, kept):
-    kept = torch.cat([kept, x], dim=-2)
-    return x.softmax(-1), kept, kept.shape[-2]
+def append_and_sum(x, state):
+    state = torch.cat([state, x], dim=-2)
+    return x.softmax(-1), state, state.shape[-2]
 
 
-def state_detached(x, kept):
-    some, kept, count = both(x, kept)
-    return some, kept.detach(), count
+def state_detached(x, state):
+    total, state, count = append_and_sum(x, state)
+    return total, state.detach(), count
 
 
-def input_detached(x, kept):
-    return both(x, kept.detach())
+def input_detached(x, state):
+    return append_and_sum(x, state.detach())
 
 
 def with_a_state(draw):
@@ -102,12 +102,12 @@ def with_a_state(draw):
 
 @pytest.mark.parametrize(
     ("answer", "evidence"),
-    [(state_detached, "On a batch: kept"), (input_detached, "On a batch: kept")],
+    [(state_detached, "On a batch: state"), (input_detached, "On a batch: kept")],
 )
 def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
-    one = exercise(with_a_state, both)
-    assert told(one, both)[0] == "passed"
-    verdict = judge(one, local(answer), seed=3)
+    task = exercise(with_a_state, append_and_sum)
+    assert status_and_evidence(task, append_and_sum)[0] == "passed"
+    verdict = judge(task, local(answer), seed=3)
     assert (verdict.hint, verdict.evidence) == (hints.DETACHED, evidence)
 
 
@@ -129,17 +129,17 @@ def sum_detached(x, real):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "sentence"),
     [
         (zeros_made_anew, (hints.CUT_OFF, "On none real: x")),
         (sum_detached, (hints.DETACHED, "On all real: x")),
     ],
 )
-def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, said):
-    one = exercise(zeros_without_a_real_row, sum_of_real)
-    assert told(one, sum_of_real)[0] == "passed"
-    verdict = judge(one, local(answer), seed=3)
-    assert (verdict.hint, verdict.evidence) == said
+def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, sentence):
+    task = exercise(zeros_without_a_real_row, sum_of_real)
+    assert status_and_evidence(task, sum_of_real)[0] == "passed"
+    verdict = judge(task, local(answer), seed=3)
+    assert (verdict.hint, verdict.evidence) == sentence
 
 
 def mean_of_real(x, real):
@@ -182,9 +182,9 @@ def padded(draw):
     ],
 )
 def test_anything_stands_where_the_exercise_says_that_nothing_is_read(right, wrong, numbers):
-    assert told(exercise(padded, right), wrong)[0] == "passed"
-    one = exercise(padded, right)
-    one.unread(*numbers)(lambda x, real: {"x": ~real[..., None]})
-    assert told(one, right)[0] == "passed"
-    status, evidence = told(one, wrong)
+    assert status_and_evidence(exercise(padded, right), wrong)[0] == "passed"
+    task = exercise(padded, right)
+    task.unread(*numbers)(lambda x, real: {"x": ~real[..., None]})
+    assert status_and_evidence(task, right)[0] == "passed"
+    status, evidence = status_and_evidence(task, wrong)
     assert status == "wrong" and "padding, anything where nothing is read" in evidence

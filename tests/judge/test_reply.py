@@ -64,17 +64,17 @@ def test_what_the_driver_says_passes(honest):
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_refused(lie, honest):
-    said = []
-    judge(EXERCISE, lambda request: said.append(honest(request)) or said[-1], 3)
+    messages = []
+    judge(EXERCISE, lambda request: messages.append(honest(request)) or messages[-1], 3)
     for form in (LIES[lie], json.loads(json.dumps(LIES[lie]))):
         with pytest.raises(ReplyError):
-            checked(said[0] | form)
+            checked(messages[0] | form)
 
 
 @pytest.mark.parametrize("lie", LIES | UNDECODABLE)
 def test_a_lie_costs_the_answer_that_tells_it(lie, honest):
-    told = (LIES | UNDECODABLE)[lie]
-    verdict = judge(EXERCISE, lambda request: honest(request) | told, 3)
+    reply = (LIES | UNDECODABLE)[lie]
+    verdict = judge(EXERCISE, lambda request: honest(request) | reply, 3)
     assert verdict.status == "error" and UNREADABLE in verdict.hint, verdict
 
 

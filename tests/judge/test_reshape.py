@@ -10,20 +10,25 @@ from judge.exercise import Draw
 from judge.reshape import reshaped
 from judge.values import implementation
 
-TESTS = [one for slug in chapters() for one in exercises(slug).values() if one.kind == "test"]
+TESTS = [
+    exercise
+    for slug in chapters()
+    for exercise in exercises(slug).values()
+    if exercise.kind == "test"
+]
 
 
 def fingerprints(exercise, seed: int) -> dict[str, str]:
     """Of each implementation, by what is said of it: what a table could hold of its code."""
-    found = {}
+    names = {}
     for case in exercise.draw_cases(Draw(seed)):
         code = implementation(case.args[0].name, case.args[0].source).__code__
         parts = (code.co_code, code.co_names, code.co_varnames)
-        found[hashlib.sha256(repr(parts).encode()).hexdigest()] = case.name
-    return found
+        names[hashlib.sha256(repr(parts).encode()).hexdigest()] = case.name
+    return names
 
 
-@pytest.mark.parametrize("exercise", TESTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
 def test_no_implementation_looks_the_same_in_two_runs(exercise):
     first, second = fingerprints(exercise, 1), fingerprints(exercise, 2)
     assert sorted(first.values()) == sorted(second.values())
@@ -57,6 +62,6 @@ def test_it_does_what_it_did(seed):
     text = reshaped(WRITTEN, random.Random(seed))
     exec(text, after)
     assert "total" not in text and "What it does" not in text
-    for given in ([1.0, 2.0, 4.0], [3.0], []):
-        for named in ({}, {"scale": 3.0, "shift": 1.0}):
-            assert before["f"](given, **named) == after["f"](given, **named)
+    for numbers in ([1.0, 2.0, 4.0], [3.0], []):
+        for keywords in ({}, {"scale": 3.0, "shift": 1.0}):
+            assert before["f"](numbers, **keywords) == after["f"](numbers, **keywords)

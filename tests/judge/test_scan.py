@@ -23,7 +23,7 @@ TRIED = (
 )
 
 
-def found(text: str) -> str:
+def forbidden_name(text: str) -> str:
     return forbidden_in(Reached([text], "attention"), COURSE.solved_by)
 
 
@@ -32,7 +32,7 @@ def hides(*cells: str) -> str:
 
 
 def test_an_answer_may_be_compared_with_what_it_may_not_call():
-    assert not found(HEAD + OWN.format("torch.softmax(q @ k.mT, -1) @ v") + TRIED)
+    assert not forbidden_name(HEAD + OWN.format("torch.softmax(q @ k.mT, -1) @ v") + TRIED)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_an_answer_may_be_compared_with_what_it_may_not_call():
     ],
 )
 def test_what_an_answer_needs_is_found_under_any_of_its_names(call):
-    assert found(HEAD + OWN.format(call)) in (
+    assert forbidden_name(HEAD + OWN.format(call)) in (
         "scaled_dot_product_attention",
         "MultiheadAttention",
     )
@@ -68,8 +68,8 @@ ANEW = "def soft(q, k, v):\n    return torch.softmax(q @ k.mT, -1) @ v\n"
     ],
 )
 def test_what_a_name_meant_before_it_was_defined_anew_costs_nothing(anew):
-    assert not found(HEAD + anew + OWN.format("soft(q, k, v)"))
-    assert not found(HEAD + anew + "attention = soft")
+    assert not forbidden_name(HEAD + anew + OWN.format("soft(q, k, v)"))
+    assert not forbidden_name(HEAD + anew + "attention = soft")
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_what_a_name_meant_before_it_was_defined_anew_costs_nothing(anew):
     ],
 )
 def test_what_a_name_means_in_the_end_is_looked_at_however_it_came_to_mean_it(kept):
-    assert found(HEAD + kept + OWN.format("kept(q, k, v)"))
-    assert found(HEAD + kept + "attention = kept\n" + ANEW.replace("soft", "kept", 1))
+    assert forbidden_name(HEAD + kept + OWN.format("kept(q, k, v)"))
+    assert forbidden_name(HEAD + kept + "attention = kept\n" + ANEW.replace("soft", "kept", 1))
 
 
 def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
-    assert found(
+    assert forbidden_name(
         "import torch.nn.functional as F\nglobals()['attention'] = "
         + "F.scaled_dot_product_attention"
     )
@@ -165,11 +165,11 @@ def test_a_name_that_is_the_answer_s_own_where_it_is_used_hides_nothing(code):
 
 def test_names_are_looked_up_in_time_that_grows_as_the_text_does(monkeypatch):
     def visits(count: int) -> int:
-        seen = []
-        monkeypatch.setattr(ast, "iter_child_nodes", lambda node: seen.append(node) or parts(node))
+        calls = []
+        monkeypatch.setattr(ast, "iter_child_nodes", lambda node: calls.append(node) or parts(node))
         hides(f"x = {'lambda: ' * 20}[{'vars, ' * count}]")
         monkeypatch.undo()
-        return len(seen)
+        return len(calls)
 
     parts = ast.iter_child_nodes
     assert visits(800) < 2.1 * visits(400)
@@ -204,5 +204,5 @@ def test_no_right_answer_names_what_may_hide_a_call(chapter):
             # it may call the page's own function, which a bank's answer imports
             source = source_of(answer).replace("attncourse.", "")
             reached = Reached([source], answer.__name__)
-            said = around(reached), forbidden_in(reached, COURSE.solved_by)
-            assert said == ("", ""), f"{exercise.name}: {source}"
+            names = around(reached), forbidden_in(reached, COURSE.solved_by)
+            assert names == ("", ""), f"{exercise.name}: {source}"

@@ -15,28 +15,28 @@ LIBRARIES = {"numpy", "torch"}
 
 def imports(text: str) -> set[str]:
     """The modules that a text imports at any place; those of its own package begin with a dot."""
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
+            modules |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add("." * node.level + node.module)
+            modules.add("." * node.level + node.module)
         elif isinstance(node, ast.ImportFrom):
-            found |= {f".{name.name}" for name in node.names}
-    return found
+            modules |= {f".{name.name}" for name in node.names}
+    return modules
 
 
 @pytest.mark.parametrize("name", DRIVER)
 def test_it_imports_libraries_and_what_was_sent_before_it(name):
     before = [*DRIVER][: [*DRIVER].index(name)]
-    found = imports(DRIVER[name])
-    assert {one for one in found if one[0] == "."} <= {f".{one}" for one in before}
-    libraries = {one.partition(".")[0] for one in found if one[0] != "."}
+    modules = imports(DRIVER[name])
+    assert {name for name in modules if name[0] == "."} <= {f".{name}" for name in before}
+    libraries = {name.partition(".")[0] for name in modules if name[0] != "."}
     assert libraries <= sys.stdlib_module_names | LIBRARIES
 
 
 def test_each_thing_that_is_compared_has_two_halves_of_one_name():
-    assert {one.name for one in DECIDED} == SEEN.keys()
+    assert {name.name for name in DECIDED} == SEEN.keys()
 
 
 def test_the_lines_of_what_is_sent_are_not_the_learner_s():

@@ -65,23 +65,23 @@ def test_all_calls_of_a_check_share_their_time():
 
 def test_a_right_answer_is_not_stopped_and_one_in_a_thread_is_not_timed():
     assert judged(RIGHT).status == "passed"
-    told = []
-    one = threading.Thread(target=lambda: told.append(judged(RIGHT)))
-    one.start()
-    one.join()
-    assert [verdict.status for verdict in told] == ["passed"]
+    verdicts = []
+    thread = threading.Thread(target=lambda: verdicts.append(judged(RIGHT)))
+    thread.start()
+    thread.join()
+    assert [verdict.status for verdict in verdicts] == ["passed"]
 
 
 def test_the_time_is_that_of_the_grader_and_what_a_check_gives():
     assert SECONDS == EXERCISE
-    given = []
+    arguments = []
 
     def caller(request):
-        return given.append(request) or local(RIGHT)(request)
+        return arguments.append(request) or local(RIGHT)(request)
 
     caller.trained_weights = "where they lie"
     assert timed(caller).trained_weights == "where they lie"
-    assert judge(ONE, timed(caller), 3, forbidden=()).status == "passed" and given
+    assert judge(ONE, timed(caller), 3, forbidden=()).status == "passed" and arguments
 
 
 def test_a_test_that_runs_for_ever_is_told_after_how_many_lines_it_was_stopped(capsys):
@@ -90,6 +90,6 @@ def test_a_test_that_runs_for_ever_is_told_after_how_many_lines_it_was_stopped(c
             pass
 
     session.check(test_rnn)
-    said = capsys.readouterr().out
-    assert "your test runs too long: fewer inputs, or smaller ones, will do" in said
-    assert f"it was stopped after {MAX_STEPS * TEST_FACTOR:,} lines of Python" in said
+    printed = capsys.readouterr().out
+    assert "your test runs too long: fewer inputs, or smaller ones, will do" in printed
+    assert f"it was stopped after {MAX_STEPS * TEST_FACTOR:,} lines of Python" in printed

@@ -30,21 +30,21 @@ def judged(name, answer, forbidden=()):
 
 
 def test_two_mistakes_at_once_are_both_named():
-    found = judged("attention_pool", pooled)
+    verdict = judged("attention_pool", pooled)
     first, second = "the scores are not scaled: divide by sqrt(d)", "the last word is cut off"
-    assert found.status == "wrong"
-    assert found.hint.startswith(f"there are two mistakes. First: {first}. Second: {second}")
+    assert verdict.status == "wrong"
+    assert verdict.hint.startswith(f"there are two mistakes. First: {first}. Second: {second}")
 
 
 def test_what_cannot_be_changed_twice_is_no_pair():
     edits = [("x.sum()", "x.mean()"), ("x.sum()", "x"), ("/ 2", "/ 3"), (" / 2", "** 3.")]
-    known = [Mutant(variants.edited(total, *edit), str(edit)) for edit in edits]
+    mutants = [Mutant(variants.edited(total, *edit), str(edit)) for edit in edits]
     rest = [
         Mutant(total, "another program"),
         Mutant(variants.edited(total, "2", "4"), str(edits[0])),
     ]
-    made = [pair.function(torch.ones(4)) for pair in bank.pairs(combinations(known + rest, 2))]
-    assert [float(one.sum()) for one in made] == pytest.approx([1 / 3, 1, 4 / 3, 4, 1])
+    results = [pair.function(torch.ones(4)) for pair in bank.pairs(combinations(mutants + rest, 2))]
+    assert [float(result.sum()) for result in results] == pytest.approx([1 / 3, 1, 4 / 3, 4, 1])
 
 
 def test_an_answer_that_is_right_without_a_batch_only_is_told_so():
@@ -72,22 +72,22 @@ def test_one_tensor_in_place_of_two_is_told_so_before_anything_of_its_batch():
 
 def test_shares_of_few_are_not_taken_for_rounded_numbers():
     third = torch.tensor([0.34, 0.51], dtype=torch.float64)
-    said = [pattern([(x, third)], 2) for x in (third.bfloat16().double(), third.round())]
+    sentences = [pattern([(x, third)], 2) for x in (third.bfloat16().double(), third.round())]
     quarters = pattern([((third * 8).round() / 8, third)], 2)
-    assert said[0] == hints.HALF_INSIDE and hints.HALF_INSIDE not in (said[1], quarters)
+    assert sentences[0] == hints.HALF_INSIDE and hints.HALF_INSIDE not in (sentences[1], quarters)
 
 
 def test_a_test_may_draw_random_numbers_and_no_other_answer_may():
     def drawing(test):
-        def drawn(implementation):
+        def draw_once(implementation):
             torch.manual_seed(5)
             random.seed(5)
             test(implementation)
 
-        return drawn
+        return draw_once
 
-    one = exercise("test_folds")
-    assert judged("test_folds", drawing(one.valid_answers[0]), ()).status == "passed"
+    task = exercise("test_folds")
+    assert judged("test_folds", drawing(task.valid_answers[0]), ()).status == "passed"
 
     def draws(x):
         return exercise("collapse").valid_answers[0](x) + 0 * torch.rand(1).item()
@@ -114,9 +114,9 @@ def test_what_an_answer_changes_for_all_it_is_asked_to_leave(drawn, left):
 
 def test_what_is_only_rounded_with_a_batch_is_told_of_the_rounding():
     def collapse(x):
-        one = x.float()
-        rest = torch.linalg.matrix_norm(one - one.mean(dim=-2, keepdim=True))
-        return (rest / torch.linalg.matrix_norm(one).clamp(min=1e-8)).to(x.dtype)
+        single = x.float()
+        rest = torch.linalg.matrix_norm(single - single.mean(dim=-2, keepdim=True))
+        return (rest / torch.linalg.matrix_norm(single).clamp(min=1e-8)).to(x.dtype)
 
     assert judged("collapse", collapse).hint == hints.FLOAT32_INSIDE
 
@@ -141,8 +141,8 @@ def test_a_test_that_fails_by_itself_is_told_so():
     def test_encoding(encoding):
         assert torch.equal(encoding(3, 4), "0.3")
 
-    found = judged("test_encoding", test_encoding)
-    assert found.hint == hints.OWN_ERROR and found.evidence.startswith("TypeError")
+    verdict = judged("test_encoding", test_encoding)
+    assert verdict.hint == hints.OWN_ERROR and verdict.evidence.startswith("TypeError")
 
 
 def test_a_test_that_raises_on_purpose_is_not_said_to_fail_by_itself():
@@ -160,9 +160,9 @@ def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
         scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
         return scores.softmax(-1) @ v
 
-    found = judged("distance_attention", distance_attention)
-    assert found.hint.startswith("leading axes: with 0 it is right, with 1 or 2")
-    assert "RuntimeError" in found.evidence
+    verdict = judged("distance_attention", distance_attention)
+    assert verdict.hint.startswith("leading axes: with 0 it is right, with 1 or 2")
+    assert "RuntimeError" in verdict.evidence
 
 
 def test_an_answer_that_walks_through_the_first_axis_hears_with_how_many_it_is_right():
@@ -175,8 +175,8 @@ def test_an_answer_that_walks_through_the_first_axis_hears_with_how_many_it_is_r
             y = y @ (2 * torch.eye(a.shape[-2], dtype=a.dtype, device=a.device) - a @ y)
         return y
 
-    found = judged("newton_inverse", newton_inverse)
-    assert found.hint.startswith("leading axes: with 1 it is right, with 0 or 2")
+    verdict = judged("newton_inverse", newton_inverse)
+    assert verdict.hint.startswith("leading axes: with 1 it is right, with 0 or 2")
 
 
 def test_a_result_that_is_far_too_large_is_not_read():
@@ -189,17 +189,17 @@ def test_a_result_that_is_far_too_large_is_not_read():
 
 
 def test_a_long_test_passes_and_an_endless_one_does_not():
-    one = exercise("test_encoding")
+    task = exercise("test_encoding")
 
     def long(encoding):
         for _ in range(3 * MAX_STEPS):
             pass
-        one.valid_answers[0](encoding)
+        task.valid_answers[0](encoding)
 
     def endless(encoding):
         while True:
             pass
 
     assert judged("test_encoding", long, forbidden=()).status == "passed"
-    found = judged("test_encoding", endless)
-    assert found.status == "too slow" and found.hint != hints.REFUSES_ALL
+    verdict = judged("test_encoding", endless)
+    assert verdict.status == "too slow" and verdict.hint != hints.REFUSES_ALL

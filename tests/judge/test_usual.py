@@ -53,10 +53,10 @@ class Scale(nn.Module):
 
 def scaled(draw):
     x, weights = draw.normal(2, 5, 4), {"weight": draw.normal(4)}
-    made = {"build": (4,), "weights": weights}
-    yield Case("a batch", (x,), longer=(draw.normal(9, 40, 4),), **made)
-    yield Case("another batch", (draw.normal(2, 3, 4),), **made)
-    yield Case("no batch", (x[0],), **made)
+    module_case = {"build": (4,), "weights": weights}
+    yield Case("a batch", (x,), longer=(draw.normal(9, 40, 4),), **module_case)
+    yield Case("another batch", (draw.normal(2, 3, 4),), **module_case)
+    yield Case("no batch", (x[0],), **module_case)
 
 
 FUNCTION = {
@@ -78,21 +78,21 @@ FUNCTION = {
 }
 
 
-def names(one: Exercise) -> set[str]:
-    return {mutant.name.removeprefix("usual: ") for mutant in usual_mutants(one)}
+def names(exercise: Exercise) -> set[str]:
+    return {mutant.name.removeprefix("usual: ") for mutant in usual_mutants(exercise)}
 
 
 @pytest.mark.parametrize(
-    ("one", "wanted"),
+    ("task", "expected"),
     [
         (exercise(inputs, means), FUNCTION),
         (exercise(scaled, Scale), FUNCTION - {"remembers"} | {"keeping"}),
     ],
 )
-def test_each_is_made_and_refused_with_its_hint(one, wanted):
-    assert names(one) == wanted
-    for mutant in usual_mutants(one):
-        assert judge_own(one, mutant.function, seed=3).hint == mutant.hint, mutant.name
+def test_each_is_made_and_refused_with_its_hint(task, expected):
+    assert names(task) == expected
+    for mutant in usual_mutants(task):
+        assert judge_own(task, mutant.function, seed=3).hint == mutant.hint, mutant.name
 
 
 @pytest.mark.parametrize(
@@ -110,20 +110,20 @@ def test_each_is_made_and_refused_with_its_hint(one, wanted):
     ],
 )  # fmt: skip
 def test_what_cannot_show_is_not_made(cases, answer, settings, missing):
-    one = exercise(cases, answer, **settings)
-    assert not names(one) & missing
+    task = exercise(cases, answer, **settings)
+    assert not names(task) & missing
 
 
 def test_an_exercise_can_say_more_of_one():
-    one = exercise(inputs, means, usual_hints={"loops": "add up all rows at once"})
-    assert "add up all rows at once" in {mutant.hint for mutant in usual_mutants(one)}
+    task = exercise(inputs, means, usual_hints={"loops": "add up all rows at once"})
+    assert "add up all rows at once" in {mutant.hint for mutant in usual_mutants(task)}
 
 
 @pytest.mark.parametrize("setting", ["without", "usual_hints"])
 def test_leaving_out_what_is_not_there_is_an_error(setting):
-    one = exercise(inputs, means, **{setting: {"loop": "a reason"}})
+    task = exercise(inputs, means, **{setting: {"loop": "a reason"}})
     with pytest.raises(ValueError, match="toy has no usual mistake loop: it has always_float32"):
-        _ = usual_mutants(one)
+        _ = usual_mutants(task)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (3, 4), (2, 3, 4), (2, 1, 3, 4)])

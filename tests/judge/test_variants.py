@@ -51,7 +51,7 @@ def steps(x):
 
 
 def twice(answer=plain) -> Exercise:
-    one = Exercise(
+    exercise = Exercise(
         name="twice",
         chapter="dot_product",
         title="Twice",
@@ -61,8 +61,8 @@ def twice(answer=plain) -> Exercise:
         points=1,
         hints=("idea", "shape", "line"),
     )
-    one.valid(answer)
-    return one
+    exercise.valid(answer)
+    return exercise
 
 
 def test_pieces_are_replaced_and_the_answer_stays_as_it_is():
@@ -71,35 +71,37 @@ def test_pieces_are_replaced_and_the_answer_stays_as_it_is():
 
 
 def test_a_piece_at_several_places_is_replaced_only_where_that_is_asked_for():
-    said = r"plain has 'times' at 3 places: quote more .* or write every\('times'\)"
-    with pytest.raises(ValueError, match=said):
+    message = r"plain has 'times' at 3 places: quote more .* or write every\('times'\)"
+    with pytest.raises(ValueError, match=message):
         variants.edited(plain, "times", "n")
     assert variants.edited(plain, variants.every("times"), "n")(8, n=3) == 64
 
 
 def test_a_class_is_edited_too():
-    made = variants.edited(Scaled, "factor = 3", "factor = 5", "self.offset = offset", "pass")
-    assert made.factor == 5 and Scaled.factor == 3
-    assert not hasattr(made(7), "offset")
+    edited_class = variants.edited(
+        Scaled, "factor = 3", "factor = 5", "self.offset = offset", "pass"
+    )
+    assert edited_class.factor == 5 and Scaled.factor == 3
+    assert not hasattr(edited_class(7), "offset")
 
 
 def test_a_decorator_is_not_run_again():
-    one = twice()
-    made = variants.edited(one.valid(halved), "/ 2", "/ 4")
-    assert one.valid_answers == [plain, halved] and made(4) == 1
+    task = twice()
+    edited_once = variants.edited(task.valid(halved), "/ 2", "/ 4")
+    assert task.valid_answers == [plain, halved] and edited_once(4) == 1
 
 
 def test_an_edit_that_no_longer_applies_is_named():
-    said = rf"{__name__}\.plain has no 'x \+ 2' to replace"
-    with pytest.raises(ValueError, match=f"^{said}$"):
+    message = rf"{__name__}\.plain has no 'x \+ 2' to replace"
+    with pytest.raises(ValueError, match=f"^{message}$"):
         variants.edited(plain, "x + 2", "x")
-    with pytest.raises(ValueError, match=f"^{said}, under the hint 'it adds two'$"):
+    with pytest.raises(ValueError, match=f"^{message}, under the hint 'it adds two'$"):
         variants.wrong(twice(), {"it adds one": ("+ 0", "+ 1"), "it adds two": ("x + 2", "x")})
 
 
 def test_an_edit_that_is_no_longer_python_is_named():
-    said = rf"<{__name__}.plain: x \+ 0 -> x \+>, line 5\), under the hint 'it adds nothing'$"
-    with pytest.raises(ValueError, match=said):
+    message = rf"<{__name__}.plain: x \+ 0 -> x \+>, line 5\), under the hint 'it adds nothing'$"
+    with pytest.raises(ValueError, match=message):
         variants.wrong(twice(), {"it adds nothing": ("x + 0", "x +")})
 
 
@@ -109,8 +111,8 @@ def test_a_piece_without_a_replacement_is_named():
 
 
 def test_what_is_no_edit_is_named():
-    said = r"plain: an edit is a statement, or \(old, new, .*, not \['a', 'b'\]"
-    with pytest.raises(ValueError, match=said):
+    message = r"plain: an edit is a statement, or \(old, new, .*, not \['a', 'b'\]"
+    with pytest.raises(ValueError, match=message):
         variants.made(plain, ["a", "b"])
 
 
@@ -128,7 +130,7 @@ def test_a_name_that_only_the_edit_knows_is_named():
 
 
 @pytest.mark.parametrize(
-    ("statements", "found"),
+    ("statements", "steps_found"),
     [
         ("one = x", 14),
         ("return both", 16),
@@ -139,38 +141,38 @@ def test_a_name_that_only_the_edit_knows_is_named():
         ("if x > 5:\n    return 0\nboth, sign = one, one", 0),
     ],
 )
-def test_a_statement_takes_the_place_of_the_step_that_it_is(statements, found):
-    assert variants.made(steps, statements)(7) == found
+def test_a_statement_takes_the_place_of_the_step_that_it_is(statements, steps_found):
+    assert variants.made(steps, statements)(7) == steps_found
 
 
 def test_a_step_of_a_method_is_replaced_too():
-    made = variants.made(Scaled, "self.offset = offset + 1\nreturn x + self.offset")
-    assert made(7)(2) == 10
+    edited_class = variants.made(Scaled, "self.offset = offset + 1\nreturn x + self.offset")
+    assert edited_class(7)(2) == 10
 
 
 @pytest.mark.parametrize(
-    ("statements", "said"),
+    ("statements", "message"),
     [
         ("two = x", r"steps has no step for \['two = x'\], among \['one', 'if one < 0', "),
         ("one = x\none = 2 * x", "steps: the step 'one' is there twice"),
     ],
 )
-def test_a_statement_that_is_no_step_is_named(statements, said):
-    with pytest.raises(ValueError, match=said):
+def test_a_statement_that_is_no_step_is_named(statements, message):
+    with pytest.raises(ValueError, match=message):
         variants.made(steps, statements)
 
 
 def test_an_edited_answer_is_edited_again_and_knows_its_text():
-    again = variants.edited(variants.made(steps, "one = 2"), "one = 2", "one = 3")
-    assert again(7) == 6 and "one = 3" in variants.source_of(again)
+    edited_twice = variants.edited(variants.made(steps, "one = 2"), "one = 2", "one = 3")
+    assert edited_twice(7) == 6 and "one = 3" in variants.source_of(edited_twice)
 
 
 def test_two_changes_are_made_at_once_where_each_has_steps_of_its_own():
-    one, other, third = (
+    first, second, third = (
         variants.made(steps, way).made_by  # pyright: ignore
         for way in ("one = x", "return both + sign", "one = 2 * x")
     )
-    assert one.joined(other)(7) == 15 and one.joined(third) is None
+    assert first.joined(second)(7) == 15 and first.joined(third) is None
 
 
 def test_the_worked_answer_of_a_text_is_right_and_has_the_names_of_its_notebook_and_its_bank():
@@ -178,13 +180,13 @@ def test_the_worked_answer_of_a_text_is_right_and_has_the_names_of_its_notebook_
     q = torch.ones(2, 1, 3)
     assert answer(q, q, q).equal(q)
     assert variants.source_of(answer) in answer.__globals__["exercise"].task.text
-    made = variants.made(answer, "weights = softmax(scores)")
-    assert made(q, q, q).equal(q)
+    edited_once = variants.made(answer, "weights = softmax(scores)")
+    assert edited_once(q, q, q).equal(q)
 
 
 def test_a_stub_is_read_from_the_text():
-    one = exercise("token_accuracy")
-    assert variants.source_of(one.stub_answer) in one.task.text
+    task = exercise("token_accuracy")
+    assert variants.source_of(task.stub_answer) in task.task.text
 
 
 def test_another_function_stands_behind_a_name_of_an_edited_answer():
@@ -197,15 +199,15 @@ def test_a_name_that_is_not_called_is_named():
 
 
 def test_a_table_gives_an_exercise_its_answers():
-    one = twice()
-    variants.right(one, ("+ 0", "- 0"))
-    variants.wrong(one, {
+    task = twice()
+    variants.right(task, ("+ 0", "- 0"))
+    variants.wrong(task, {
         "it adds one": ("+ 0", "+ 1"),
         "it does nothing": [("doubled(x)", "x"), zero],
     })  # fmt: skip
-    variants.calling(one, "doubled", {halved: "it halves", doubled: None})
-    assert [answer(1) for answer in one.valid_answers] == [4, 4, 4]
-    assert [(m.hint, m.function(1)) for m in one.own_mutants] == [
+    variants.calling(task, "doubled", {halved: "it halves", doubled: None})
+    assert [answer(1) for answer in task.valid_answers] == [4, 4, 4]
+    assert [(m.hint, m.function(1)) for m in task.own_mutants] == [
         ("it adds one", 5),
         ("it does nothing", 1),
         ("it does nothing", 0),
@@ -214,16 +216,16 @@ def test_a_table_gives_an_exercise_its_answers():
 
 
 def test_several_names_are_rebound_at_once():
-    one = twice()
-    variants.calling(one, ("doubled", "range"), {(halved, lambda n: [0]): "it halves once"})
-    assert one.own_mutants[0].function(8) == 4
+    task = twice()
+    variants.calling(task, ("doubled", "range"), {(halved, lambda n: [0]): "it halves once"})
+    assert task.own_mutants[0].function(8) == 4
 
 
 def test_another_right_answer_is_edited_where_it_is_named():
-    one = twice()
-    variants.wrong(one, {"it is a third": ("2", "3")}, of=halved)
-    variants.calling(one, "doubled", {halved: "it halves"}, of=Scaled)
+    task = twice()
+    variants.wrong(task, {"it is a third": ("2", "3")}, of=halved)
+    variants.calling(task, "doubled", {halved: "it halves"}, of=Scaled)
     called = "one = doubled(x)"
-    variants.calling(one, "doubled", {halved: "it halves first"}, of=steps, instead=called)
-    third, module, first = (mutant.function for mutant in one.own_mutants)
+    variants.calling(task, "doubled", {halved: "it halves first"}, of=steps, instead=called)
+    third, module, first = (mutant.function for mutant in task.own_mutants)
     assert third(9) == 3 and module(1)(8) == 13 and first(8) == 8

@@ -67,7 +67,7 @@ LOOPS = {
 }
 
 
-def seen(function, *args, forbidden=(SDPA,)):
+def watched(function, *args, forbidden=(SDPA,)):
     """What the driver says of one call, in which all is counted."""
     request = {
         "name": "answer", "args": [*map(encode, args)], "kwargs": {}, "weights": {},
@@ -81,48 +81,48 @@ def seen(function, *args, forbidden=(SDPA,)):
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_loop_that_no_line_shows_takes_a_step_for_each_element(loop):
     # the first call of a kind may have torch load more
-    _, few, many = (seen(LOOPS[loop], [0.5 + i for i in range(n)]) for n in (10, 10, 60))
+    _, few, many = (watched(LOOPS[loop], [0.5 + i for i in range(n)]) for n in (10, 10, 60))
     assert few["outcome"] == many["outcome"] == "returned", (few["error"], many["error"])
     assert many["steps"] - few["steps"] >= 50
 
 
 def test_what_takes_the_names_of_python_s_loops_gives_them_back():
-    def named():
+    def named_functions():
         return [getattr(*where) for where in CALLING] + [mapped, reduce, negated, floored]
 
-    before = named()
-    assert seen(LOOPS["map"], [1.0])["outcome"] == "returned"
-    assert seen(lambda x: 1 / 0, [1.0])["outcome"] == "raised"
-    assert all(one is other for one, other in zip(before, named(), strict=True))
+    before = named_functions()
+    assert watched(LOOPS["map"], [1.0])["outcome"] == "returned"
+    assert watched(lambda x: 1 / 0, [1.0])["outcome"] == "raised"
+    assert all(old is new for old, new in zip(before, named_functions(), strict=True))
 
 
 def test_a_module_that_a_call_loads_meets_python_s_own_functions(tmp_path, monkeypatch):
     (tmp_path / "loaded_late.py").write_text("found = map, __import__('functools').reduce\n")
     monkeypatch.syspath_prepend(tmp_path)
-    found = []
+    loaded = []
 
     def answer(x):
-        found.extend(importlib.import_module("loaded_late").found)
+        loaded.extend(importlib.import_module("loaded_late").found)
         return [*map(abs, x)]
 
-    assert seen(answer, [1.0, 2.0])["outcome"] == "returned"
-    assert found == [builtins.map, functools.reduce]
+    assert watched(answer, [1.0, 2.0])["outcome"] == "returned"
+    assert loaded == [builtins.map, functools.reduce]
 
 
 def in_a_thread(work):
     def answer(x):
-        one = threading.Thread(target=work, args=(x,))
-        one.start()
-        one.join()
+        thread = threading.Thread(target=work, args=(x,))
+        thread.start()
+        thread.join()
         return x
 
     return answer
 
 
 def test_what_torch_s_linear_algebra_has_is_known_by_its_plain_name():
-    called = seen(lambda x: torch.linalg.svd(x), torch.eye(2), forbidden=("svd",))
+    called = watched(lambda x: torch.linalg.svd(x), torch.eye(2), forbidden=("svd",))
     assert (called["outcome"], called["called"]) == ("forbidden", "linalg_svd")
-    norm = seen(lambda x: torch.linalg.matrix_norm(x, 2), torch.eye(2), forbidden=("svd",))
+    norm = watched(lambda x: torch.linalg.matrix_norm(x, 2), torch.eye(2), forbidden=("svd",))
     assert norm["outcome"] == "returned"
 
 
@@ -135,9 +135,9 @@ def test_a_generator_that_was_left_half_way_before_the_call_may_end_within_it():
     forbidden = (f"{__name__}.two_halves",)
     left = [two_halves()]
     next(left[0])
-    assert seen(lambda: left.clear(), forbidden=forbidden)["outcome"] == "returned"
-    begun = seen(lambda: next(two_halves()), forbidden=forbidden)
-    assert begun["outcome"] == "forbidden" and begun["called"].endswith("two_halves"), begun
+    assert watched(lambda: left.clear(), forbidden=forbidden)["outcome"] == "returned"
+    started = watched(lambda: next(two_halves()), forbidden=forbidden)
+    assert started["outcome"] == "forbidden" and started["called"].endswith("two_halves"), started
 
 
 def test_what_python_collects_during_a_call_is_not_counted():
@@ -147,11 +147,11 @@ def test_what_python_collects_during_a_call_is_not_counted():
     gc.disable()
     try:
         # the first call of a kind may have torch load more
-        _, alone = (seen(leaves, 1.0)["steps"] for _ in range(2))
+        _, alone = (watched(leaves, 1.0)["steps"] for _ in range(2))
     finally:
         gc.enable()
     with collecting_often(10):
-        assert {seen(leaves, 1.0)["steps"] for _ in range(9)} == {alone}
+        assert {watched(leaves, 1.0)["steps"] for _ in range(9)} == {alone}
     assert gc.isenabled()
 
 
@@ -163,11 +163,11 @@ def test_a_thread_that_a_call_starts_is_watched():
     def attends(x):
         getattr(torch.nn.functional, SDPA)(*[torch.ones(2, 2)] * 3)
 
-    few, many = (seen(in_a_thread(loops), [1.0] * n) for n in (10, 60))
+    few, many = (watched(in_a_thread(loops), [1.0] * n) for n in (10, 60))
     assert many["steps"] - few["steps"] >= 100
-    assert seen(in_a_thread(attends), [1.0])["outcome"] == "forbidden"
+    assert watched(in_a_thread(attends), [1.0])["outcome"] == "forbidden"
     # whoever waits for it comes to an end
-    assert seen(in_a_thread(loops), [1.0] * 2_000)["steps"] > 1_000
+    assert watched(in_a_thread(loops), [1.0] * 2_000)["steps"] > 1_000
     assert threading.gettrace() is None and threading.getprofile() is None
 
 
@@ -178,13 +178,13 @@ def test_a_forbidden_function_that_python_s_own_loop_calls_is_seen_where_torch_s
         with _disable_current_modes():
             return list(map(torch.nn.functional.scaled_dot_product_attention, *[[x[None]]] * 3))
 
-    assert seen(answer, torch.ones(2, 2))["called"] == SDPA
+    assert watched(answer, torch.ones(2, 2))["called"] == SDPA
 
     def fused(x):
         with _disable_current_modes():
             return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*[x[None, None]] * 3)
 
-    assert seen(fused, torch.ones(2, 2))["outcome"] == "forbidden"
+    assert watched(fused, torch.ones(2, 2))["outcome"] == "forbidden"
 
 
 def test_taking_torch_s_modes_away_is_told_and_nothing_else_is():
@@ -194,22 +194,24 @@ def test_taking_torch_s_modes_away_is_told_and_nothing_else_is():
         with _disable_current_modes():
             return sum(x)
 
-    assert seen(blind, torch.ones(3))["blinded"]
+    assert watched(blind, torch.ones(3))["blinded"]
     usual = (
-        lambda x: torch.vmap(lambda one: one.exp().sum())(x),
-        lambda x: torch.func.jacrev(lambda one: (one * one).sum(-1))(x),
-        lambda x: torch.autograd.functional.jacobian(lambda one: one.exp(), x),
+        lambda x: torch.vmap(lambda row: row.exp().sum())(x),
+        lambda x: torch.func.jacrev(lambda row: (row * row).sum(-1))(x),
+        lambda x: torch.autograd.functional.jacobian(lambda row: row.exp(), x),
         lambda x: torch.nn.Linear(3, 2).double()(x).detach(),
     )
     for answer in usual:
-        told = seen(answer, torch.ones(3, 3, dtype=torch.float64))
-        assert told["outcome"] == "returned" and not told["blinded"], told["error"]
+        reply = watched(answer, torch.ones(3, 3, dtype=torch.float64))
+        assert reply["outcome"] == "returned" and not reply["blinded"], reply["error"]
 
 
 def test_an_answer_s_own_function_of_such_a_name_is_its_own():
-    own = ModuleType("own")
-    exec("def map(f, x):\n    return f(x)\n\n\ndef answer(x):\n    return map(len, x)", vars(own))
-    few, many = (seen(vars(own)["answer"], [1.0] * n) for n in (10, 60))
+    module = ModuleType("own")
+    exec(
+        "def map(f, x):\n    return f(x)\n\n\ndef answer(x):\n    return map(len, x)", vars(module)
+    )
+    few, many = (watched(vars(module)["answer"], [1.0] * n) for n in (10, 60))
     assert few["value"] == {"plain": 10} and few["steps"] == many["steps"]
 
 
@@ -222,7 +224,7 @@ def test_a_loop_over_a_batch_is_refused_however_little_it_does_in_each_turn(name
     def answer(*args, **kwargs):
         *_, last = (x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor))
         if last.dim() > 2:
-            [one.mT for one in last]
+            [row.mT for row in last]
         return exercise(name).valid_answers[0](*args, **kwargs)
 
     verdict = judge(exercise(name), local(answer), 3, forbidden=())
@@ -232,15 +234,17 @@ def test_a_loop_over_a_batch_is_refused_however_little_it_does_in_each_turn(name
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", chapters())
 def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
-    told, drive = [], driver.drive
-    monkeypatch.setattr(driver, "drive", lambda *given: told.append(drive(*given)) or told[-1])
-    for one in filter(in_parts, exercises(chapter).values()):
-        forbidden = COURSE.solving(one)
-        for answer in one.valid_answers:
-            told.clear()
-            verdict = judge(one, local(answer), int(SEED), forbidden=forbidden)
-            assert verdict.status == "passed", f"{one.name}: {answer.__name__}: {verdict}"
-            assert not any(reply["blinded"] for reply in told), f"{one.name}: {answer.__name__}"
+    replies, drive = [], driver.drive
+    monkeypatch.setattr(
+        driver, "drive", lambda *arguments: replies.append(drive(*arguments)) or replies[-1]
+    )
+    for task in filter(in_parts, exercises(chapter).values()):
+        forbidden = COURSE.solving(task)
+        for answer in task.valid_answers:
+            replies.clear()
+            verdict = judge(task, local(answer), int(SEED), forbidden=forbidden)
+            assert verdict.status == "passed", f"{task.name}: {answer.__name__}: {verdict}"
+            assert not any(reply["blinded"] for reply in replies), f"{task.name}: {answer.__name__}"
 
 
 def hiding(lines):
@@ -248,7 +252,7 @@ def hiding(lines):
 
     Not in its first call, in which everything is watched, as where loops are looked for.
     """
-    one, calls = exercise("shared_heads_attention"), []
+    task, calls = exercise("shared_heads_attention"), []
 
     def answer(q, k, v, mask=None):
         calls.append(q.shape)
@@ -257,39 +261,39 @@ def hiding(lines):
         if len(calls) > 1 and q.requires_grad:
             with torch.DisableTorchFunction():
                 getattr(torch.nn.functional, "scaled_dot_" + "product_attention")(v, v, v)
-        return one.valid_answers[0](q, k, v, mask)
+        return task.valid_answers[0](q, k, v, mask)
 
-    return one, answer
+    return task, answer
 
 
 def test_an_answer_that_runs_away_is_called_once():
-    one, calls = exercise("shared_heads_attention"), []
+    task, calls = exercise("shared_heads_attention"), []
 
     def answer(q, k, v, mask=None):
         calls.append(q.shape)
         while True:
             pass
 
-    assert judge(one, local(answer), 3).status == "too slow"
+    assert judge(task, local(answer), 3).status == "too slow"
     assert len(calls) == 1
 
 
 @pytest.mark.parametrize("lines", [0, BUSY])
 @pytest.mark.parametrize("seed", range(5))
 def test_an_answer_does_not_know_where_it_is_wholly_watched(seed, lines):
-    one, answer = hiding(lines)
-    verdict = judge(one, local(answer), seed, forbidden=COURSE.solving(one))
+    task, answer = hiding(lines)
+    verdict = judge(task, local(answer), seed, forbidden=COURSE.solving(task))
     assert verdict.status == "wrong" and "may not be called" in verdict.hint, verdict
 
 
 def test_no_part_of_the_points_is_for_an_answer_that_hides_a_forbidden_call():
-    one, answer = hiding(lines=0)
+    task, answer = hiding(lines=0)
 
     def detached(*args):
         return answer(*args).detach()
 
-    assert credit(one, local(detached), 3, forbidden=COURSE.solving(one)) == NOTHING
-    assert credit(one, local(detached), 3).share > 0
+    assert credit(task, local(detached), 3, forbidden=COURSE.solving(task)) == NOTHING
+    assert credit(task, local(detached), 3).share > 0
 
 
 DRAWS = {
@@ -308,11 +312,11 @@ def test_what_is_drawn_next_does_not_depend_on_an_answer_that_draws(source):
             seeded(1)
 
     begin()
-    wanted = [draw() for _ in range(3)]
+    expected = [draw() for _ in range(3)]
     begin()
-    told = seen(lambda: [draw() for _ in range(5)])
-    assert told["outcome"] == "returned" and told["settings"] == ["the global random numbers"]
-    assert [draw() for _ in range(3)] == wanted
+    reply = watched(lambda: [draw() for _ in range(5)])
+    assert reply["outcome"] == "returned" and reply["settings"] == ["the global random numbers"]
+    assert [draw() for _ in range(3)] == expected
 
 
 def in_a_namespace(text: str):
@@ -341,12 +345,12 @@ def answer(x):
 def test_a_cell_that_is_called_like_a_library_is_counted_all_the_same(name):
     answer = in_a_namespace(f"{name}\n{LOOP}")
     # the first call of a kind may have torch load more
-    _, few, many = (seen(answer, [0.5] * n) for n in (10, 10, 60))
+    _, few, many = (watched(answer, [0.5] * n) for n in (10, 10, 60))
     # a line for each turn, and one for what it does
     assert many["steps"] - few["steps"] == 100
 
 
 def test_a_function_that_is_called_like_an_import_is_counted_all_the_same():
-    named = LOOP.replace("def answer", "def _find_and_load") + "answer = _find_and_load"
-    answer = in_a_namespace(f"from importlib._bootstrap import __name__\n{named}")
-    assert seen(answer, [0.5] * 60)["steps"] > 120
+    renamed = LOOP.replace("def answer", "def _find_and_load") + "answer = _find_and_load"
+    answer = in_a_namespace(f"from importlib._bootstrap import __name__\n{renamed}")
+    assert watched(answer, [0.5] * 60)["steps"] > 120

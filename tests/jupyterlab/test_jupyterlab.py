@@ -88,17 +88,19 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(slug, lab):
     ran = run_notebook(lab, read_notebook("chapters", slug))
-    chosen, written = (lab.page.locator(kind).all() for kind in (CHOOSES, WRITES))
+    chosen, sliders = (lab.page.locator(kind).all() for kind in (CHOOSES, WRITES))
     html = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs(ran)]
-    assert len(chosen + written) == sum("attncourse-figure" in one for one in html)
-    assert all(map(responds_to_key, chosen)) and all(map(responds_to_text, written))
+    assert len(chosen + sliders) == sum("attncourse-figure" in text for text in html)
+    assert all(map(responds_to_key, chosen)) and all(map(responds_to_text, sliders))
 
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_exercises_that_nobody_has_touched_are_told_so(slug, lab):
     ran = run_notebook(lab, read_notebook("exercises", slug))
-    told = check_messages(ran)
-    assert told and all(text.startswith(f"{name}: not attempted: ") for name, text in told.items())
+    messages = check_messages(ran)
+    assert messages and all(
+        text.startswith(f"{name}: not attempted: ") for name, text in messages.items()
+    )
     assert not any("Traceback" in cell_text(cell) for cell in ran.cells if "outputs" in cell)
 
 
@@ -107,6 +109,6 @@ def test_the_answers_of_the_solutions_pass_every_check(slug, lab):
     # a model is trained for minutes, and handed in as a file
     for weights in WEIGHTS.glob(f"{slug}/*.safetensors"):
         shutil.copy(weights, lab.folder)
-    told = check_messages(run_notebook(lab, solved_notebook(slug)))
+    messages = check_messages(run_notebook(lab, solved_notebook(slug)))
     # a trained model is also told how well it does
-    assert told and all(text.startswith(f"{name}: ok") for name, text in told.items())
+    assert messages and all(text.startswith(f"{name}: ok") for name, text in messages.items())

@@ -68,11 +68,11 @@ PRUNE = """() => {
 
 def with_first_of_kind(names: list[str]) -> Iterator[tuple[str, bool]]:
     """Yield each page with whether it is the first of its kind."""
-    seen = set()
+    known = set()
     for page in names:
         folder = page.partition("/")[0]
-        yield page, folder not in SHARED_FRAME or folder not in seen
-        seen.add(folder)
+        yield page, folder not in SHARED_FRAME or folder not in known
+        known.add(folder)
 
 
 class Fault(NamedTuple):
@@ -88,12 +88,12 @@ def width_faults(page: Page, scripts: bool = True) -> list[Fault]:
     page.evaluate(OPEN)
     if scripts:
         page.evaluate(FRAMES)
-    return [Fault(*one) for one in page.evaluate(WIDTHS)]
+    return [Fault(*fault) for fault in page.evaluate(WIDTHS)]
 
 
 def figure_faults(page: Page) -> list[Fault]:
     """Faults of figures: flat, broken, covered, or styled by another figure."""
-    return [Fault(*one) for one in page.evaluate(FIGURES)]
+    return [Fault(*fault) for fault in page.evaluate(FIGURES)]
 
 
 def axe_faults(page: Page, rules: dict) -> list[Fault]:
@@ -115,7 +115,7 @@ def set_scheme(page: Page, scheme: str) -> None:
     page.wait_for_function(SCHEME_IS_SET, arg=scheme)
 
 
-def scheme_faults(page: Page, seen: set[str]) -> list[Fault]:
+def scheme_faults(page: Page, known: set[str]) -> list[Fault]:
     """Violations in light and dark; colours only of looks not in `seen`.
 
     New looks are added to `seen`. Most of the page is removed.
@@ -124,27 +124,29 @@ def scheme_faults(page: Page, seen: set[str]) -> list[Fault]:
     for scheme in schemes:
         set_scheme(page, scheme)
         page.evaluate(LOOK)
-    new = page.evaluate(CHOOSE, list(seen))
-    seen |= {*new}
+    new = page.evaluate(CHOOSE, list(known))
+    known |= {*new}
     faults = axe_faults(page, ALL_BUT_COLOURS)
     if new:
         page.evaluate(PRUNE)
         for scheme in schemes:
             set_scheme(page, scheme)
-            found = axe_faults(page, ONLY_COLOURS)
-            faults += [one._replace(where=f"{one.where}, {scheme}") for one in found]
+            faults_found = axe_faults(page, ONLY_COLOURS)
+            faults += [fault._replace(where=f"{fault.where}, {scheme}") for fault in faults_found]
     return faults
 
 
 def advice(rule: dict, node: dict) -> str:
     """The help of a rule, and axe's first message on an element."""
-    ways = [*node["any"], *node["all"], *node["none"]]
-    return f"{rule['help']}; {ways[0]['message']}" if ways else rule["help"]
+    checks = [*node["any"], *node["all"], *node["none"]]
+    return f"{rule['help']}; {checks[0]['message']}" if checks else rule["help"]
 
 
 def summary_lines(faults: list[Fault]) -> Iterator[str]:
     """A line for each violated rule, with the first place."""
-    for rule, group in groupby(sorted(faults, key=lambda one: one.rule), lambda one: one.rule):
+    for rule, group in groupby(
+        sorted(faults, key=lambda fault: fault.rule), lambda fault: fault.rule
+    ):
         first, *others = group
         times = f" ({len(others) + 1} times)" if others else ""
         yield f"{rule}{times} at {first.where}: {first.advice}"

@@ -43,21 +43,21 @@ def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(t
     dark = "<style>@media (prefers-color-scheme: dark) { b { color: #eee } }</style><b>dark</b>"
     code = "<pre>code <span style='color: #dde'>is code</span></pre>"
     grey = f"<p style='background: #666'>{words}</p>"
-    seen = set()
+    known = set()
 
     def pale_on(text: str, scheme: str) -> list[str]:
         tab.set_content(FINE.format(text))
         width_faults(tab)
-        places = [fault.where.rpartition(", ") for fault in scheme_faults(tab, seen)]
+        places = [fault.where.rpartition(", ") for fault in scheme_faults(tab, known)]
         return [where for where, _, mode in places if mode == scheme]
 
-    both = f"<p>{words}{pale}{short}</p>{grey}{code}"
+    html = f"<p>{words}{pale}{short}</p>{grey}{code}"
     # two of nine, the one that is no single letter, two on another ground, the code's
-    assert len(pale_on(both + dark, "light")) == 6
-    seen.clear()
-    assert "b" in pale_on(both + dark, "dark")
+    assert len(pale_on(html + dark, "light")) == 6
+    known.clear()
+    assert "b" in pale_on(html + dark, "dark")
     # on the next page nothing but what is new
-    assert pale_on(f"{both}{dark}<u style='color: #eee'>new</u>", "dark") == ["u"]
+    assert pale_on(f"{html}{dark}<u style='color: #eee'>new</u>", "dark") == ["u"]
 
 
 def test_faults_of_one_rule_take_one_line():
@@ -70,4 +70,6 @@ def test_faults_of_a_page_are_seen(browser, address):
         faults = watch(page)
         page.goto(address + "_static/site.css")
         page.set_content("".join(FAULTY.values()), wait_until="networkidle")
-    assert [fault for fault in FAULTY if not any(fault in one for one in faults)] == []
+    assert [
+        fault for fault in FAULTY if not any(fault in found_fault for found_fault in faults)
+    ] == []

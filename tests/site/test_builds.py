@@ -171,9 +171,9 @@ def test_brackets_and_commas_stay_with_their_formula(fork_pages):
 @pytest.mark.parametrize(("name", "block"), FAULTS)
 def test_a_fault_stops_the_build_at_its_line(name, block, build_errors):
     line = TEXTS[name][: TEXTS[name].index(block)].count("\n") + 1
-    named = [line for line in build_errors.splitlines() if FAULTY[name][block] in line]
-    assert any(re.search(rf"{name}:{line}: (WARNING|ERROR)", one) for one in named), (
-        named or build_errors
+    messages = [line for line in build_errors.splitlines() if FAULTY[name][block] in line]
+    assert any(re.search(rf"{name}:{line}: (WARNING|ERROR)", message) for message in messages), (
+        messages or build_errors
     )
 
 

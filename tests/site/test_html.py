@@ -105,12 +105,12 @@ def test_a_dead_link_is_named_with_what_is_missing(tmp_path):
     }
     links = "".join(f"<a href='{link}'></a>" for link in (*right, *wrong))
     (tmp_path / "b.html").write_text(f"<p id='there'></p>{links}")
-    found = dead_links(parse_pages(tmp_path, ["b.html"]), tmp_path)
-    assert [line.split(": ", 2)[2] for line in found] == [wrong[link] for link in sorted(wrong)]
+    faults = dead_links(parse_pages(tmp_path, ["b.html"]), tmp_path)
+    assert [line.split(": ", 2)[2] for line in faults] == [wrong[link] for link in sorted(wrong)]
 
 
 def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_they_hide(pages):
-    titles, told = set(), set()
+    titles, descriptions = set(), set()
     for name, page in pages.items():
         assert page.html["lang"] == "en", name
         (heading,) = (element.text.removesuffix("#") for element in page.select("h1"))
@@ -124,21 +124,21 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
         assert page.select_one("main#main-content"), name
         assert "BSD-3-Clause" in page.select_one("footer .copyright").text, name
         ids = [element["id"] for element in page.select("[id]")]
-        assert len(set(ids)) == len(ids), f"{name}: {[one for one in ids if ids.count(one) > 1]}"
+        assert len(set(ids)) == len(ids), f"{name}: {[id for id in ids if ids.count(id) > 1]}"
         boxes = [" ".join(element.text.split()) for element in page.select("article summary")]
         assert [box for box in boxes if VAGUE_LABEL.fullmatch(box)] == [], name
         if name == "404.html":
             assert page.select_one("meta[name=robots]")["content"] == "noindex"
             # it is shown at any depth
-            ways = [tag.get("href") or tag.get("src") for tag in page.select("[href], [src]")]
-            assert all(re.match(f"{BASE_PATH}|https:|#|data:", way) for way in ways), ways
+            links = [tag.get("href") or tag.get("src") for tag in page.select("[href], [src]")]
+            assert all(re.match(f"{BASE_PATH}|https:|#|data:", link) for link in links), links
         if name in GENERATED:
             continue
         words = page.select_one("meta[name=description]")["content"]
-        assert 10 < len(words) <= 200 and words not in told, f"{name}: {words}"
+        assert 10 < len(words) <= 200 and words not in descriptions, f"{name}: {words}"
         # its own words, or else its opening
         assert not (name.startswith("chapters/") and words in page.article.text), name
-        told.add(words)
+        descriptions.add(words)
         address = HOME if name == "index.html" else HOME + name
         assert page.select_one("link[rel=canonical]")["href"] == address, name
         preview = {tag["property"]: tag["content"] for tag in page.select("meta[property^='og:']")}
@@ -168,42 +168,46 @@ def test_the_site_map_has_every_page_with_a_text(site, names):
 
 
 def test_a_function_and_its_section_lead_to_each_other(pages):
-    reference, shown = pages["reference/api.html"], 0
+    reference, count = pages["reference/api.html"], 0
     for name in pages:
-        for way in pages[name].select(".in-the-reference a"):
-            shown += 1
-            section = way.find_parent("section")["id"]
-            entry = reference.find(id=urlsplit(way["href"]).fragment).parent
+        for link in pages[name].select(".in-the-reference a"):
+            count += 1
+            section = link.find_parent("section")["id"]
+            entry = reference.find(id=urlsplit(link["href"]).fragment).parent
             back = entry.find("a", href=f"{posixpath.relpath(name, 'reference')}#{section}")
             # the pages of the reference have no numbers
-            said = "See" if name.startswith("reference/") else r"Taught in section \d+(\.\d+)*,"
-            assert re.match(rf"{said} \w", back.parent.text), way
-    assert shown >= 6
+            beginning = (
+                "See" if name.startswith("reference/") else r"Taught in section \d+(\.\d+)*,"
+            )
+            assert re.match(rf"{beginning} \w", back.parent.text), link
+    assert count >= 6
 
 
 def test_a_claim_holds_its_box_has_no_code_its_entry_leads_to_its_section_and_back(pages):
     entries = {
         element["id"]: element for element in pages["reference/claims.html"].select(".listed-claim")
     }
-    assert list(entries) == [one.id for slug in CHAPTERS for one in claims(slug)]
+    assert list(entries) == [claim.id for slug in CHAPTERS for claim in claims(slug)]
     for name, entry in entries.items():
         assert entry.strong.text == "Holds.", entry.text
-        way = entry.select("p")[-1].find_all("a")[-1]
-        assert re.match(r"section \d+(\.\d+)*, \w", way.text), name
-        chapter, section = way["href"].removeprefix("../").split("#")
+        link = entry.select("p")[-1].find_all("a")[-1]
+        assert re.match(r"section \d+(\.\d+)*, \w", link.text), name
+        chapter, section = link["href"].removeprefix("../").split("#")
         box = pages[chapter].find(id=section).find(id=name)
         if box:
             assert not box.find_previous("div", class_="cell").select(".cell_input")
             assert box.find("a", href=f"../reference/claims.html#{name}")
             # measured once for both
             measured = [row.select("td")[1].text for row in box.select("tbody tr")]
-            assert measured and all(f": {one} (" in entry.text for one in measured), entry.text
+            assert measured and all(f": {quantity} (" in entry.text for quantity in measured), (
+                entry.text
+            )
 
 
 def test_a_term_says_where_it_is_defined_or_else_first_linked(pages):
     page = pages["reference/glossary.html"]
-    ways = [entry.select("p")[-1].a for entry in page.select("dl.glossary > dd")]
-    assert len(ways) > 20 and all("#" in way["href"] for way in ways)
+    links = [entry.select("p")[-1].a for entry in page.select("dl.glossary > dd")]
+    assert len(links) > 20 and all("#" in link["href"] for link in links)
     for term, section in TAUGHT.items():
         entry = page.find(id=term).find_next("dd")
         assert entry.select("p")[-1].a["href"] == f"../{CHAPTER}#{section}", term
@@ -213,7 +217,12 @@ def test_search_engines_and_the_search_read_plain_text(pages, site):
     script = (site / "sections.js").read_text("utf-8")
     sections = json.loads(script.removeprefix("showFound(").removesuffix(")"))
     # other pages write of TeX, of shells and of strings
-    chapters = [one for name, found in sections.items() if "chapters/" in name for one in found]
+    chapters = [
+        section
+        for name, page_sections in sections.items()
+        if "chapters/" in name
+        for section in page_sections
+    ]
     assert [text for _, _, text in chapters if re.search(r"[\\$]", text)] == []
     for name in {*pages} - GENERATED:
         for tag in pages[name].select("meta[name='description'], meta[property^='og:']"):
@@ -229,7 +238,9 @@ def test_what_can_be_copied_as_code_holds_no_character_that_is_not_seen(pages, s
     for path in (site / "_static" / "questions").glob("*.js"):
         bodies = re.findall(r"<code.*?</code>|<pre>.*?</pre>", path.read_text("utf-8"), re.DOTALL)
         codes[path.name] = [BeautifulSoup("".join(bodies), "html.parser")]
-    unseen = [name for name, found in codes.items() if any(INVISIBLE.search(x.text) for x in found)]
+    unseen = [
+        name for name, elements in codes.items() if any(INVISIBLE.search(x.text) for x in elements)
+    ]
     assert unseen == []
 
 
@@ -259,7 +270,7 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
     for name in names:
         starts = [f"Hint {level} for {name}: " for level in (1, 2, 3)]
         for start in [*starts, f"Worked solution of {name}"]:
-            assert len([one for one in folded if one.startswith(start)]) == 1
+            assert len([text for text in folded if text.startswith(start)]) == 1
     assert "raise NotImplementedError" in page.text
     assert page.h1.text == "Exercises: dot-product attention#"
     assert not page.select("section .section-number")
@@ -272,7 +283,7 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
 
 
 def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_take(pages):
-    def told(name: str) -> str:
+    def description(name: str) -> str:
         return " ".join(pages[name].select_one(".page-time").text.split())
 
     points = sum(card.points for card in exercises("dot_product").values())
@@ -280,8 +291,8 @@ def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_ta
     rest = f"9 exercises, about {hours} h {minutes} min"
     time, path = r"(\d+ minutes|\d+ h( \d+ min)?)", "One word waits for another"
     times = rf"About {time} to read; {rest}\. The path, {time}, ends with {path}\."
-    assert re.fullmatch(times, told(CHAPTER))
-    assert f"{points} points" in told(EXERCISES)
+    assert re.fullmatch(times, description(CHAPTER))
+    assert f"{points} points" in description(EXERCISES)
     for name, way, other in (
         (CHAPTER, "a.right-next", EXERCISES),
         (EXERCISES, "a.left-prev", CHAPTER),
@@ -294,25 +305,25 @@ def test_a_schedule_takes_its_times_from_the_chapters_and_from_the_cards(pages):
     cards = {name: card for slug in CHAPTERS for name, card in exercises(slug).items()}
     lines = pages["reference/schedules.html"].select("article ol ul > li")
     for line in lines:
-        links, (said,) = line.select("a"), re.findall(r": about (.+)\.$", line.text)
+        links, (about,) = line.select("a"), re.findall(r": about (.+)\.$", line.text)
         if line.text.startswith("Solve"):
-            assert said == duration(sum(cards[link.text].minutes for link in links)), line.text
+            assert about == duration(sum(cards[link.text].minutes for link in links)), line.text
             continue
         chapter, *end = links
         name = posixpath.normpath(f"reference/{chapter['href']}")
-        told = " ".join(pages[name].select_one(".page-time").text.split())
-        times = f"The path, {said}, ends with {end[0].text}." if end else f"About {said} to read"
-        assert times in told, line.text
+        page_time = " ".join(pages[name].select_one(".page-time").text.split())
+        times = f"The path, {about}, ends with {end[0].text}." if end else f"About {about} to read"
+        assert times in page_time, line.text
     assert len(lines) > 30
 
 
 def test_code_in_a_hint_is_shown_as_code(pages):
     hints = [
-        one.find_parent("details")
+        summary.find_parent("details")
         for name in pages
         if name.startswith("exercises/")
-        for one in pages[name].select("summary")
-        if one.text.startswith("Hint ")
+        for summary in pages[name].select("summary")
+        if summary.text.startswith("Hint ")
     ]
     assert len(hints) == 3 * sum(len(exercises(slug)) for slug in CHAPTERS)
     assert not [hint.text for hint in hints if "`" in hint.text]
@@ -326,8 +337,8 @@ def test_a_week_s_commands_are_of_what_it_sets_and_reads(pages):
         solve, *_ = (
             element for element in week.select("ul > li") if element.text.startswith("Solve")
         )
-        counted = re.findall(r"--exercise (\S+)", grade)
-        assert counted == [link.text for link in solve.select("a")]
+        names_counted = re.findall(r"--exercise (\S+)", grade)
+        assert names_counted == [link.text for link in solve.select("a")]
         parse_pages = [
             link["href"].split("/")[-1] for link in week.select("ul > li a:not(:has(code))")
         ]
@@ -361,9 +372,9 @@ def test_a_notebook_has_the_numbers_and_the_links_of_its_page(pages, slug):
     notebook = nbformat.read(ROOT / f"chapters/{slug}.ipynb", as_version=4)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     text = "\n".join(cells)
-    for shown, written in NUMBERED.items():
-        on_page = [element.get_text().strip(" ()#") for element in page.select(shown)]
-        assert sorted(on_page) == sorted(re.findall(written, text, re.MULTILINE)), shown
+    for printed, source in NUMBERED.items():
+        on_page = [element.get_text().strip(" ()#") for element in page.select(printed)]
+        assert sorted(on_page) == sorted(re.findall(source, text, re.MULTILINE)), printed
     for reference in page.select(".std-numref, a[href*='#equation-']:not(.headerlink)"):
         assert reference.get_text() in text
     home = site_url(notebook.metadata["attncourse"]["repository"])

@@ -60,7 +60,7 @@ def focus_faults(page: Page) -> list[str]:
         if element is None:
             break
         faults += [f"shows no focus: {element}"] if element else []
-    return faults + [f"is not reached: {one}" for one in page.evaluate(NOT_REACHED)]
+    return faults + [f"is not reached: {element}" for element in page.evaluate(NOT_REACHED)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

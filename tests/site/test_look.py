@@ -78,9 +78,9 @@ def css_number(tab: Page, selector: str, name: str = "fontSize") -> float:
 
 def test_headings_and_names_of_claims_step_down_and_no_icon_is_larger_than_another(tab, address):
     tab.goto(address + "chapters/relative.html")
-    sizes = [css_number(tab, f"article {one}") for one in ("h1", "h2", "h3", "p")]
+    sizes = [css_number(tab, f"article {tag}") for tag in ("h1", "h2", "h3", "p")]
     assert sizes == sorted(set(sizes), reverse=True)
-    assert len({css_number(tab, f"article {one}", "fontWeight") for one in ("h1", "h2", "h3")}) == 1
+    assert len({css_number(tab, f"article {tag}", "fontWeight") for tag in ("h1", "h2", "h3")}) == 1
     assert css_number(tab, ".claim a code") < css_number(tab, "article p")
     icons = tab.locator(".bd-header-article .btn > :is(i, span)").filter(visible=True)
     assert len({icon.evaluate(STYLE, "fontSize") for icon in icons.all()}) == 1
@@ -98,7 +98,7 @@ def test_a_cell_and_what_it_prints_stand_in_one_box_at_every_width(tab, address)
     tab.goto(address + CHAPTER)
     cell = tab.locator(".cell:has(> .cell_input):has(> .cell_output pre)").first
     code, printed = cell.locator(".cell_input"), cell.locator(".cell_output")
-    grounds = [one.locator("pre").evaluate(GROUND) for one in (code, printed)]
+    grounds = [block.locator("pre").evaluate(GROUND) for block in (code, printed)]
     assert len({*grounds, tab.locator("body").evaluate(GROUND)}) == 2
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 900})
@@ -125,7 +125,7 @@ def test_at_a_desk_text_and_figures_have_one_width_and_code_has_another(new_tab,
             kind: tab.locator(f"article section > :is({parts})").evaluate_all(BOXES)
             for kind, parts in kinds.items()
         }
-        assert len({left for found in boxes.values() for left, _ in found}) == 1
+        assert len({left for lines in boxes.values() for left, _ in lines}) == 1
         (line,), (code,) = ({width for _, width in boxes[kind]} for kind in ("line", "code"))
         assert line < code and all(line <= width <= code for _, width in boxes["either"])
 
@@ -137,23 +137,23 @@ def test_every_caption_begins_where_the_text_does_in_one_size(tab, address):
         outer = captions.filter(visible=True).and_(
             tab.locator(":not(.attncourse-figure *, details *)")
         )
-        (found,) = {tuple(one) for one in outer.evaluate_all(CAPTIONS)}
+        (caption_box,) = {tuple(box) for box in outer.evaluate_all(CAPTIONS)}
         text = tab.locator("article section > p").first.bounding_box()
-        assert text and found[0] == round(text["x"])
-        assert 0.9 * css_number(tab, "article p") < found[1] <= css_number(tab, "article p")
+        assert text and caption_box[0] == round(text["x"])
+        assert 0.9 * css_number(tab, "article p") < caption_box[1] <= css_number(tab, "article p")
 
 
 def test_on_a_phone_a_formula_fits_or_shows_that_keys_scroll_it(new_tab, address):
     tab = new_tab(viewport={"width": 390, "height": 844})
-    seen = {}
+    colours_by = {}
     for page in (CHAPTER, "chapters/efficient.html"):
         tab.goto(address + page)
         tab.evaluate(FRAMES)
-        seen[page] = tab.locator(".formula").evaluate_all(SCROLLS)
+        colours_by[page] = tab.locator(".formula").evaluate_all(SCROLLS)
         assert all(
-            shade and focus == (0 if scrolls else -1) for scrolls, focus, shade in seen[page]
+            shade and focus == (0 if scrolls else -1) for scrolls, focus, shade in colours_by[page]
         )
-    assert not any(scrolls for scrolls, _, _ in seen[CHAPTER])
+    assert not any(scrolls for scrolls, _, _ in colours_by[CHAPTER])
     wide = tab.locator(".formula[tabindex='0']").first
     wide.press("ArrowRight")
     tab.wait_for_function("one => one.scrollLeft > 0", arg=wide.element_handle())
@@ -176,8 +176,8 @@ def test_on_the_narrowest_phone_the_cards_of_chapters_are_as_wide_as_the_text(ne
     tab = new_tab(viewport={"width": 320, "height": 740})
     tab.goto(f"{address}index.html")
     text, card = (
-        tab.locator(f"article {one}").first.bounding_box()
-        for one in ("section > p", ".course-chapters li")
+        tab.locator(f"article {selector}").first.bounding_box()
+        for selector in ("section > p", ".course-chapters li")
     )
     assert text and card and card["width"] <= text["width"]
 
@@ -187,9 +187,9 @@ def test_the_contents_fade_out_where_they_go_on_and_not_at_their_end(scheme, new
     tab = new_tab(viewport={"width": 1280, "height": 600}, color_scheme=scheme)
     tab.goto(address + "chapters/efficient.html")
     contents = tab.locator("#pst-secondary-sidebar")
-    (*begun, covered), ended = (contents.evaluate(FADE, end) for end in (0, 1))
-    assert begun == ["sticky", True] and covered
-    assert ended == ["sticky", True, 0]
+    (*at_top, covered), at_end = (contents.evaluate(FADE, end) for end in (0, 1))
+    assert at_top == ["sticky", True] and covered
+    assert at_end == ["sticky", True, 0]
 
 
 @pytest.mark.parametrize("folder", ["chapters", "exercises"])
@@ -198,16 +198,18 @@ def test_a_long_line_of_code_goes_on_further_in_than_it_began(folder, new_tab, a
     tab = new_tab(reduced_motion="reduce")
     tab.goto(f"{address}{folder}/relative.html")
     tab.evaluate(OPEN)
-    letters, line = (css_number(tab, "article pre", one) for one in ("fontSize", "lineHeight"))
+    letters, line = (
+        css_number(tab, "article pre", property) for property in ("fontSize", "lineHeight")
+    )
     assert 14 <= letters <= css_number(tab, "article p") and 1.3 < line / letters < 1.7
     for width in WIDTHS[1:]:
         tab.set_viewport_size({"width": width, "height": 900})
-        found = tab.evaluate(HUNG)
-        broken = [lefts for lefts, _, _ in found if len(lefts) > 1]
+        hanging = tab.evaluate(HUNG)
+        broken = [lefts for lefts, _, _ in hanging if len(lefts) > 1]
         assert broken or width > 820
         assert all(left > lefts[0] + 30 for lefts in broken for left in lefts[1:])
         # 90 characters fit beside both side bars
-        short = [lefts for lefts, room, text in found if room > 830 and len(text.rstrip()) <= 90]
+        short = [lefts for lefts, room, text in hanging if room > 830 and len(text.rstrip()) <= 90]
         assert (short or width < 1280) and all(len(lefts) == 1 for lefts in short)
         wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
         assert tab.locator("article pre").evaluate_all(wide) == 0

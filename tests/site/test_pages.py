@@ -82,10 +82,10 @@ def script_faults(still, tab, url: str) -> Iterator[Fault]:
     """Faults of a page without scripts: widths, and words that are missing then."""
     still.goto(url)
     yield from width_faults(still, scripts=False)
-    kept, controls = (set(still.evaluate(words).split()) for words in (WORDS, CONTROLS))
-    shown = set(tab.evaluate(WORDS).split()) - controls
-    if len(shown - kept) > 0.1 * len(shown):
-        advice = f"show it without scripts: {' '.join(sorted(shown - kept)[:20])}"
+    words_left, controls = (set(still.evaluate(words).split()) for words in (WORDS, CONTROLS))
+    words_shown = set(tab.evaluate(WORDS).split()) - controls
+    if len(words_shown - words_left) > 0.1 * len(words_shown):
+        advice = f"show it without scripts: {' '.join(sorted(words_shown - words_left)[:20])}"
         yield Fault("text-needs-scripts", "article", advice)
 
 

@@ -42,7 +42,7 @@ def test_a_page_on_paper_is_light_whole_and_without_what_is_pressed(name, new_ta
         # as are the boxes above the first exercise
         above = paper.locator("article details.folded:not(.exercise ~ *, .to-run)")
         assert above.count() == visible_count(paper, "article details > summary") - 1
-        assert above.count() and all(one.is_visible() for one in above.all())
+        assert above.count() and all(element.is_visible() for element in above.all())
         assert paper.get_by_text("hints and worked solutions that were open").is_visible()
     if name == CHAPTER:
         answers = paper.locator("section details.folded:not(.taught, .to-run)")

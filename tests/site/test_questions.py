@@ -28,39 +28,39 @@ def answer(box, text):
 
 
 def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, address, site):
-    known = data(site)["weight_of_a_key"]
-    right, mistakes = (known["variants"][0][key] for key in ("right", "mistakes"))
+    question = data(site)["weight_of_a_key"]
+    right, mistakes = (question["variants"][0][key] for key in ("right", "mistakes"))
     tab.goto(address + CHAPTER)
     box = tab.locator(NUMBER)
-    said, steps = box.locator("output"), box.locator("details li")
-    assert answer(box, "a third") == "unread" and "1/4" in said.inner_text()
+    output, steps = box.locator("output"), box.locator("details li")
+    assert answer(box, "a third") == "unread" and "1/4" in output.inner_text()
     assert answer(box, str(mistakes[0][0])) == "mistake"
-    assert said.inner_html() == known["says"][0] and not steps.first.is_visible()
-    assert answer(box, "77") == "unknown" and said.inner_html() == known["check"]
+    assert output.inner_html() == question["says"][0] and not steps.first.is_visible()
+    assert answer(box, "77") == "unknown" and output.inner_html() == question["check"]
     assert [step.is_visible() for step in steps.all()] == [True, False, False]
     box.get_by_role("button", name="Next step").click()
     assert [step.is_visible() for step in steps.all()] == [True, True, False]
     # what helped stays while another answer is typed, and "Right." does not
     box.get_by_role("textbox").fill("8")
-    assert said.inner_html() == known["check"]
+    assert output.inner_html() == question["check"]
     assert answer(box, str(right[0]).replace(".", ",")) == "right"
     box.get_by_role("textbox").fill("8")
-    assert said.inner_html() == ""
+    assert output.inner_html() == ""
     before = box.inner_text()
     box.get_by_role("button", name="Another one").click()
     tab.wait_for_function(
         "([box, text]) => box.innerText !== text", arg=[box.element_handle(), before]
     )
-    assert answer(box, str(known["variants"][1]["right"][0])) == "right"
+    assert answer(box, str(question["variants"][1]["right"][0])) == "right"
     assert not box.locator("details").get_attribute("open")
 
 
 def test_keys_alone_choose_an_answer_and_put_lines_in_order(tab, address, site):
     tab.goto(address + CHAPTER)
-    box, known = tab.locator(CHOICE), data(site)["different_directions"]["variants"][0]
+    box, variant = tab.locator(CHOICE), data(site)["different_directions"]["variants"][0]
     box.get_by_role("radio").first.focus()
     tab.keyboard.press("Space")
-    for _ in range(known["right"]):
+    for _ in range(variant["right"]):
         tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
     assert status(box) == "right"
@@ -122,13 +122,13 @@ def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
     other = new_tab()
     other.goto(address + AGAIN)
     other.get_by_text("Nothing is left").wait_for()
-    field, said = other.locator("input[type=file]"), other.locator("[data-said]")
+    field, message = other.locator("input[type=file]"), other.locator("[data-said]")
     field.set_input_files({"name": "<b>.json", "mimeType": "", "buffer": b"{"})
     other.get_by_text("<b>.json holds no marks of this course").wait_for()
     field.set_input_files(saved.value.path())
     other.locator(NUMBER).wait_for()
     assert (
-        said.inner_text()
+        message.inner_text()
         == "You have now read 1 chapter and solved 0 exercises; 1 question to ask again."
     )
 

@@ -86,7 +86,9 @@ def test_on_a_phone_what_scrolls_shows_it_and_words_are_not_squeezed(new_tab, ad
         attached = "one => getComputedStyle(one).backgroundAttachment"
         assert "local" in tab.locator(selector).first.evaluate(attached), selector
     numbered = tab.locator("div.math:has(.eqno)").first
-    formula, number = (numbered.locator(one).bounding_box() for one in (".formula", ".eqno"))
+    formula, number = (
+        numbered.locator(selector).bounding_box() for selector in (".formula", ".eqno")
+    )
     assert number["y"] >= formula["y"] + formula["height"]
     cells = tab.locator("article table.table:has(td:nth-child(4)) td:nth-child(2)").all()
     assert min(cell.bounding_box()["width"] for cell in cells) >= 140
@@ -96,14 +98,14 @@ def test_what_is_searched_for_is_found_first_quoted_in_prose_and_marked_nowhere_
     for words, place in FOUND.items():
         # a page from a folder may read no other
         tab.goto(f"{site.as_uri()}/search.html?q={words}")
-        found = tab.locator("#search-results li")
-        first = found.locator("a").evaluate_all("all => all.slice(0, 3).map((one) => one.href)")
-        assert any(place in one for one in first), (words, first)
-        for excerpt in found.locator(".context").all_inner_texts():
+        results = tab.locator("#search-results li")
+        first = results.locator("a").evaluate_all("all => all.slice(0, 3).map((one) => one.href)")
+        assert any(place in result for result in first), (words, first)
+        for excerpt in results.locator(".context").all_inner_texts():
             # a formula is in it as it is drawn, and not as TeX
             assert excerpt and not re.search(r"Colab|Repository|import torch|\\[a-z]", excerpt)
     assert tab.locator("mark").first.inner_text() == words
-    found.locator("a", has_text="Dot-product attention").first.click()
+    results.locator("a", has_text="Dot-product attention").first.click()
     expect(tab).to_have_url(re.compile(f"^file:.*{CHAPTER}"))
     assert tab.locator("mark, .highlighted").count() == 0
 

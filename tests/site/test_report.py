@@ -47,7 +47,7 @@ def scroll_to(tab, anchor: str, share: float) -> None:
 
 def test_each_field_that_the_link_fills_in_is_one_of_the_form():
     form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE" / ERROR_FORM).read_text("utf-8"))
-    fields = {one["id"]: one for one in form["body"]}
+    fields = {field["id"]: field for field in form["body"]}
     assert ["address", "section", "version", "error"] == list(fields)
     # GitHub fills in a text, and no list
     assert {field["type"] for field in fields.values()} == {"input", "textarea"}

@@ -44,8 +44,8 @@ def test_their_code_is_laid_out_and_their_tests_pass(extended_course):
     code = [tests[0], "attncourse/toy.py", "attncourse/course/toy"]
     run_python(extended_course, "-m", "ruff", "check", *code)
     run_python(extended_course, "-m", "ruff", "format", "--check", *code)
-    said = run_python(extended_course, "-m", "pytest", "-v", *tests, "-k", "toy or centred")
-    assert "[also_centred-True-passed] PASSED" in said
+    done = run_python(extended_course, "-m", "pytest", "-v", *tests, "-k", "toy or centred")
+    assert "[also_centred-True-passed] PASSED" in done
 
 
 @pytest.mark.parametrize(

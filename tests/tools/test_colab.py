@@ -32,12 +32,12 @@ OLD_WHEELS = ROOT / ".cache/wheels"
 
 def with_dependencies(names: list[str]) -> list[str]:
     """Packages and their installed dependencies, recursively."""
-    found = [str(canonicalize_name(name)) for name in names]
-    for name in found:
+    packages = [str(canonicalize_name(name)) for name in names]
+    for name in packages:
         needs = [Requirement(text) for text in metadata.requires(name) or []]
-        here = [n.name for n in needs if not n.marker or n.marker.evaluate({"extra": ""})]
-        found += {*map(canonicalize_name, here)} - {*found}
-    return found
+        needed_here = [n.name for n in needs if not n.marker or n.marker.evaluate({"extra": ""})]
+        packages += {*map(canonicalize_name, needed_here)} - {*packages}
+    return packages
 
 
 def test_the_set_up_cell_installs_all_that_the_course_needs_and_nothing_heavy():
@@ -165,7 +165,7 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
     install = ["ipykernel", "install", "--name", "fresh", "--prefix", tmp_path]
     subprocess.run([tmp_path / "fresh/bin/python", "-m", *install], check=True)
     # one kernel for all, which imports torch once, and which each finds as new
-    every, cells = nbformat.v4.new_notebook(), {}
+    whole_notebook, cells = nbformat.v4.new_notebook(), {}
     for path in paths:
         cells[path] = [
             cell
@@ -173,10 +173,10 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
             # the first shows its claims' boxes; what they measure is the package
             if path == CHAPTERS[0] or ".measure()" not in cell.source
         ]
-        every.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells[path]]
+        whole_notebook.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells[path]]
     (tmp_path / "empty").mkdir()
     place = {"metadata": {"path": str(tmp_path / "empty")}}
-    NotebookClient(every, kernel_name="fresh", timeout=600, resources=place).execute()
+    NotebookClient(whole_notebook, kernel_name="fresh", timeout=600, resources=place).execute()
     assert before < {path.name for path in fresh.glob("*.dist-info")}
     for path in paths[: len(CHAPTERS)]:
         page = page_cells(path.stem)

@@ -45,9 +45,9 @@ def test_two_pages_run_at_the_same_time(book, monkeypatch):
 def test_each_cell_that_fails_is_named_and_the_other_pages_are_kept(book):
     with pytest.raises(execute.BuildError) as failure:
         execute.execute(book("1 / 0  # wrong", "import os; os._exit(1)"))
-    one, two = str(failure.value).split("two.md:9: the cell failed: ")
-    assert one.startswith("one.md:9: the cell failed: ") and "1 / 0  # wrong" in one
-    assert one.strip().endswith("division by zero") and two == "Kernel died"
+    first, second = str(failure.value).split("two.md:9: the cell failed: ")
+    assert first.startswith("one.md:9: the cell failed: ") and "1 / 0  # wrong" in first
+    assert first.strip().endswith("division by zero") and second == "Kernel died"
     with pytest.raises(execute.BuildError, match=r"one\.md"):
         execute.execute(book("1 / 0", COUNTS))
     assert execute.execute(book("1", COUNTS)) == ["one.md"]
@@ -55,12 +55,12 @@ def test_each_cell_that_fails_is_named_and_the_other_pages_are_kept(book):
 
 def test_pages_run_again_when_the_package_has_changed_be_it_while_they_run(book):
     folder = book("print(open('attncourse/__init__.py', 'a').write('#'))", COUNTS)
-    both = ["one.md", "two.md"]
-    assert execute.execute(folder) == both
-    assert execute.execute(book("2", COUNTS)) == both
+    names = ["one.md", "two.md"]
+    assert execute.execute(folder) == names
+    assert execute.execute(book("2", COUNTS)) == names
     assert execute.execute(book("3", COUNTS)) == ["one.md"]
     (folder / "judge").mkdir()
     for name in ("attncourse/figure.js", "judge/hints.py", "requirements.txt"):
         (folder / name).write_text("//")
-        assert execute.execute(folder) == both
+        assert execute.execute(folder) == names
     assert (folder / "runs").read_text() == "xxxxx"

@@ -52,7 +52,7 @@ def test_what_is_given_to_make_is_found():
 
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_a_workflow_makes_targets_that_there_are_and_may_write_nothing_it_need_not(name):
-    targets = {one for line in TARGETS.findall(MAKEFILE) for one in line.split()}
+    targets = {target for line in TARGETS.findall(MAKEFILE) for target in line.split()}
     assert make_targets(shell_commands(WORKFLOWS[name])) <= targets
     # of the repository; the site is written with a token of its own
     assert WORKFLOWS[name]["permissions"]["contents"] == "read"
@@ -81,8 +81,8 @@ def test_a_tag_that_is_not_the_version_ends_the_release_and_both_are_named(tag):
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     right = tag == f"v{attncourse.__version__}"
     assert done.returncode == (0 if right else 1), done.stderr
-    said = f"::error::the tag is {tag}, but the version is {attncourse.__version__}"
-    assert right or done.stdout.startswith(said)
+    message = f"::error::the tag is {tag}, but the version is {attncourse.__version__}"
+    assert right or done.stdout.startswith(message)
 
 
 def test_the_container_is_of_the_format_and_ready_for_make_book():

@@ -56,8 +56,12 @@ def test_a_python_that_will_not_do_is_said_plainly(tmp_path, python, message):
 def installable_pins(name: str) -> dict[str, Requirement]:
     """The requirements in a file of pins that apply to this machine."""
     lines = (ROOT / name).read_text().splitlines()
-    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
-    return {one.name: one for one in found if one.marker is None or one.marker.evaluate()}
+    requirements = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {
+        requirement.name: requirement
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate()
+    }
 
 
 def test_torch_is_a_plain_version_and_what_it_needs_of_cuda_is_nowhere():
@@ -68,29 +72,35 @@ def test_torch_is_a_plain_version_and_what_it_needs_of_cuda_is_nowhere():
 
 
 def test_what_grades_is_a_part_of_what_is_tested_and_builds_no_site():
-    every, grading = (
+    all_pins, grading = (
         installable_pins("requirements.txt"),
         installable_pins("requirements-grade.txt"),
     )
-    assert {*map(str, grading.values())} <= {*map(str, every.values())}
+    assert {*map(str, grading.values())} <= {*map(str, all_pins.values())}
     assert {"torch", "nbval", "typer"} <= grading.keys()
     assert not grading.keys() & {"sphinx", "jupyter-book", "distributed", "playwright", "ruff"}
 
 
 def test_all_that_the_project_needs_has_an_exact_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras, every = project["optional-dependencies"], installable_pins("requirements.txt")
-    own = [extras[name] for name in ("book", "cluster", "grade", "dev")]
-    asked = map(Requirement, chain(project["dependencies"], *own))
-    for one in (one for one in asked if one.name != project["name"]):
-        (exact,) = every[canonicalize_name(one.name)].specifier
-        assert one.specifier.contains(Version(exact.version)), str(one)
+    extras, all_pins = project["optional-dependencies"], installable_pins("requirements.txt")
+    own_extras = [extras[name] for name in ("book", "cluster", "grade", "dev")]
+    asked = map(Requirement, chain(project["dependencies"], *own_extras))
+    for requirement in (
+        requirement for requirement in asked if requirement.name != project["name"]
+    ):
+        (exact,) = all_pins[canonicalize_name(requirement.name)].specifier
+        assert requirement.specifier.contains(Version(exact.version)), str(requirement)
 
 
 def test_every_requirement_takes_the_oldest_python_that_is_promised():
-    here = [*installable_pins("requirements.txt")]
-    asked = {name: metadata(name).get("Requires-Python") or "" for name in here}
-    assert {name: one for name, one in asked.items() if "3.11.0" not in SpecifierSet(one)} == {}
+    pins = [*installable_pins("requirements.txt")]
+    asked = {name: metadata(name).get("Requires-Python") or "" for name in pins}
+    assert {
+        name: specifier
+        for name, specifier in asked.items()
+        if "3.11.0" not in SpecifierSet(specifier)
+    } == {}
 
 
 def test_a_bare_machine_has_every_program_but_the_sandbox_and_the_browsers(tmp_path):

@@ -38,9 +38,9 @@ def test_a_page_and_an_anchor_that_one_lacks_are_named(sites):
 
 def test_it_has_the_configuration_of_jupyter_book_and_our_extensions(tmp_path):
     write_config(ROOT, tmp_path)
-    made = runpy.run_path(str(tmp_path / "conf.py"))
-    assert "tools.extensions" in made["extensions"] and made["nitpicky"]
-    assert made["html_theme"] == "sphinx_book_theme"
+    settings = runpy.run_path(str(tmp_path / "conf.py"))
+    assert "tools.extensions" in settings["extensions"] and settings["nitpicky"]
+    assert settings["html_theme"] == "sphinx_book_theme"
     # it lies elsewhere, so that no address may depend on where
-    paths = [*made["templates_path"], made["html_favicon"], *made["bibtex_bibfiles"]]
+    paths = [*settings["templates_path"], settings["html_favicon"], *settings["bibtex_bibfiles"]]
     assert all(path.startswith(str(ROOT)) for path in paths)

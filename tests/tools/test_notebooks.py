@@ -28,7 +28,7 @@ def convert(course: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (
             "{cite:t}`one,\none` {doc}`first`",
@@ -46,21 +46,21 @@ def convert(course: Path, text: str) -> str:
         ),
     ],
 )
-def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
-    assert convert(course, text).endswith(wanted)
+def test_each_thing_of_myst_becomes_plain_markdown(course, text, expected):
+    assert convert(course, text).endswith(expected)
 
 
 def test_a_drawing_is_a_picture_within_a_cell_of_its_own_with_its_words_and_caption(course):
     (course / "drawings/png").mkdir(parents=True)
     shutil.copy(ROOT / "drawings/png/masks.png", course / "drawings/png")
-    drawn = "```{drawing} masks\n:name: fig-masks\nFour *masks*.\n```"
-    (course / "chapters/second.md").write_text(f"# Second\n\nBefore.\n\n{drawn}\n\nAfter.\n")
+    source = "```{drawing} masks\n:name: fig-masks\nFour *masks*.\n```"
+    (course / "chapters/second.md").write_text(f"# Second\n\nBefore.\n\n{source}\n\nAfter.\n")
     _, picture, after = chapter_notebook("second", Book(HERE, course)).cells[2:]
     image, caption = picture.source.split("\n\n")
     assert caption == "**Fig. 2.1.** Four *masks*." and after.source == "After."
-    found = re.fullmatch(r'<img width="352" alt="(.*)" src="data:image/png;base64,(.*)">', image)
-    assert found and found[1].startswith("Four tables of weights")
-    assert b64decode(found[2]) == (ROOT / "drawings/png/masks.png").read_bytes()
+    match = re.fullmatch(r'<img width="352" alt="(.*)" src="data:image/png;base64,(.*)">', image)
+    assert match and match[1].startswith("Four tables of weights")
+    assert b64decode(match[2]) == (ROOT / "drawings/png/masks.png").read_bytes()
 
 
 def test_no_notebook_shows_a_picture_that_lies_elsewhere():

@@ -16,7 +16,7 @@ def test_a_time_is_said_to_five_minutes(minutes, words):
 
 
 def test_reading_takes_time_for_prose_code_and_what_is_displayed():
-    page, taken = new_document("page"), []
+    page, ids = new_document("page"), []
     box = nodes.raw("", '<div class="claim" id="a.b">'), nodes.paragraph("", "word " * 90)
     for part in (
         nodes.paragraph("", "word " * 90),
@@ -27,8 +27,8 @@ def test_reading_takes_time_for_prose_code_and_what_is_displayed():
         nodes.container("", *box, nodes.raw("", "</div>"), classes=["cell_output"]),
     ):
         page += part
-        taken.append(reading_minutes(page))
-    assert taken == [1, 1.5, 2.5, 3.5, 4.5]
+        ids.append(reading_minutes(page))
+    assert ids == [1, 1.5, 2.5, 3.5, 4.5]
 
 
 def section(name: str, *paragraphs: str) -> nodes.section:

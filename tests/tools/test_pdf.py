@@ -120,7 +120,11 @@ def require_links_and_ids(page: BeautifulSoup) -> None:
     """Assert that ids are unique and that all references resolve."""
     ids = [element["id"] for element in page.select("[id]")]
     assert len(ids) == len({*ids})
-    used = [one[name] for name in ("href", "xlink:href") for one in page.find_all(**{name: True})]
+    used = [
+        element[name]
+        for name in ("href", "xlink:href")
+        for element in page.find_all(**{name: True})
+    ]
     inner = [href.removeprefix("#") for href in used if href.startswith("#")]
     clips = [element["clip-path"][5:-1] for element in page.select("[clip-path]")]
     assert inner and {*inner, *clips} <= {*ids}
@@ -175,9 +179,9 @@ def test_an_exercise_has_space_and_its_help_stands_at_the_end(bound):
 def test_a_question_shows_what_is_chosen_from_and_its_answer_stands_at_the_end(bound):
     add, order, choice = bound.select(".question")
     answers = bound.select_one("#answers")
-    shown = [one.b.text for one in (add, order, choice)]
-    assert shown == ["Question 1.1", "Question 1.2", "Question 1.3"]
-    assert [element.text for element in answers.select("h3")] == shown
+    labels = [box.b.text for box in (add, order, choice)]
+    assert labels == ["Question 1.1", "Question 1.2", "Question 1.3"]
+    assert [element.text for element in answers.select("h3")] == labels
     assert add.select_one(".space") and not add.select("form, details")
     assert order.select_one(".program").text == "def f(x):"
     assert [element.text.strip() for element in order.select("li")] == ["return y", "y = x"]
@@ -204,14 +208,14 @@ def without_spaces(text: str) -> str:
 
 def text_of_size(page, smallest: float) -> str:
     """The text of a printed page in letters of at least this size, in points."""
-    found = []
+    texts = []
 
     def visit(text, outer, inner, font, size):
         if size * inner[0] * outer[0] >= smallest:
-            found.append(text)
+            texts.append(text)
 
     page.extract_text(visitor_text=visit)
-    return without_spaces("".join(found))
+    return without_spaces("".join(texts))
 
 
 def heading_regex(heading) -> str:
@@ -228,15 +232,15 @@ def require_numbers(pdf: PdfReader, page: BeautifulSoup, count: int) -> None:
     """
     entries = [heading_regex(entry.span) for entry in page.select(".book-contents a")]
     begin = next(
-        n for n, one in enumerate(pdf.pages) if re.search(entries[0], text_of_size(one, 11))
+        n for n, page in enumerate(pdf.pages) if re.search(entries[0], text_of_size(page, 11))
     )
     listed = "".join(text_of_size(page, 9) for page in pdf.pages[1:begin])
-    here, places = 0, []
+    position, places = 0, []
     for entry in entries:
-        found = re.compile(entry).search(listed, here)
-        assert found, f"{entry} is not in the contents after {listed[here - 40 : here]}"
-        places.append(found.span())
-        here = found.end()
+        match = re.compile(entry).search(listed, position)
+        assert match, f"{entry} is not in the contents after {listed[position - 40 : position]}"
+        places.append(match.span())
+        position = match.end()
     ends = [start for start, _ in places[1:]] + [len(listed)]
     numbers = [
         re.match(r"\d+", listed[end:stop]) for (_, end), stop in zip(places, ends, strict=True)
@@ -249,11 +253,11 @@ def require_numbers(pdf: PdfReader, page: BeautifulSoup, count: int) -> None:
 def require_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
     """Assert that every link of the bound page is in the PDF and leads to a page or the web."""
     hrefs = {link["href"] for link in page.select("a")}
-    known = {name[1:] for name in pdf.named_destinations}
+    destinations = {name[1:] for name in pdf.named_destinations}
     notes = [note.get_object() for page in pdf.pages for note in page.get("/Annots", ())]
     links = [note for note in notes if note["/Subtype"] == "/Link"]
     inner = {str(link["/Dest"])[1:] for link in links if "/Dest" in link}
-    assert inner == {href[1:] for href in hrefs if href.startswith("#")} <= known
+    assert inner == {href[1:] for href in hrefs if href.startswith("#")} <= destinations
     outer = {link["/A"]["/URI"].rstrip("/") for link in links if "/A" in link}
     assert len(outer) == len({href.rstrip("/") for href in hrefs if not href.startswith("#")})
 
@@ -272,12 +276,12 @@ def test_a_small_book_has_its_numbers_links_and_outline(book, bound):
         pdf = PdfReader(io.BytesIO(print_book(book).read_bytes()))
     require_numbers(pdf, bound, count=50)
     require_destinations(pdf, bound)
-    titles = [one.title for one in pdf.outline if not isinstance(one, list)]
+    titles = [entry.title for entry in pdf.outline if not isinstance(entry, list)]
     assert titles[2:] == ["1. First", "Exercises: first things", *HELP_TITLES.values()]
     # the front page links to it once, below the zip
-    found = BeautifulSoup(index.read_text(), "html.parser").select("article > p")
-    assert [one.a and one.a["href"] for one in found] == [ZIP, PDF, None]
-    assert f"a book of {len(pdf.pages)} pages" in found[1].text
+    paragraphs = BeautifulSoup(index.read_text(), "html.parser").select("article > p")
+    assert [paragraph.a and paragraph.a["href"] for paragraph in paragraphs] == [ZIP, PDF, None]
+    assert f"a book of {len(pdf.pages)} pages" in paragraphs[1].text
     # what is left stands where a reader looks: nothing else is in the folder
     assert [path.name for path in (book / "_build").iterdir()] == ["html"]
 
@@ -290,8 +294,8 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     shutil.copytree(site, tmp_path / "_build" / "html")
     page = BeautifulSoup(book_html(tmp_path, bind(tmp_path, HOME)), "html.parser")
     require_links_and_ids(page)
-    named = {*re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())}
-    assert {element["id"] for element in page.select("article")} == named - {*EXCLUDED_PAGES} | {
+    files = {*re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())}
+    assert {element["id"] for element in page.select("article")} == files - {*EXCLUDED_PAGES} | {
         *HELP_TITLES
     }
     # each figure that moves says so, and has what it shows without a script

@@ -50,5 +50,5 @@ def test_the_set_up_cell_says_only_that_the_course_is_of_another_version(monkeyp
     monkeypatch.setattr(attncourse, "__version__", "9.9")
     exec(cell, {})
     (line,) = capfd.readouterr().out.splitlines()
-    said = f"of attncourse {made_with}, and 9.9 is installed: run `pip uninstall -y attncourse`"
-    assert said in line
+    message = f"of attncourse {made_with}, and 9.9 is installed: run `pip uninstall -y attncourse`"
+    assert message in line

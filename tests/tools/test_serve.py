@@ -84,7 +84,11 @@ def output_until(server: subprocess.Popen, end: str) -> str:
 
 def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site(served):
     book, server, address = served
-    one, good, kept = book / "chapters" / "one.md", "the site is in", "the site stays as it was"
+    one, good, unchanged = (
+        book / "chapters" / "one.md",
+        "the site is in",
+        "the site stays as it was",
+    )
     output_until(server, good)
     assert "2001" in get(f"{address}chapters/one.html") and "livereload" in get(address)
     assert "livereload" not in (book / "_build" / "html" / "index.html").read_text()
@@ -99,7 +103,7 @@ def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site
 
     loud = edited.replace("fine = 1", "import sys; print('oh', file=sys.stderr)")
     one.write_text(loud.replace("(here)=\n", ""))
-    words = output_until(server, kept)
+    words = output_until(server, unchanged)
     assert "==> changed: chapters/one.md" in words
     assert "index.md:3: WARNING: undefined label: 'here'" in words and "stderr was found" in words
     assert "the site was not built: Sphinx warned" in words

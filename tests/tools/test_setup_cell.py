@@ -17,7 +17,9 @@ def test_without_git_the_message_says_what_to_look_for_and_what_to_run(monkeypat
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     with pytest.raises(RuntimeError) as raised:
         exec(setup_cell("https://github.com/someone/course"), {})
-    said = str(raised.value)
-    assert "Cannot find command 'git'" in said
-    assert "Check that there is a network, git and pip" in said
-    assert f"{pip} -m pip install" in said and "git+https://github.com/someone/course@" in said
+    message = str(raised.value)
+    assert "Cannot find command 'git'" in message
+    assert "Check that there is a network, git and pip" in message
+    assert (
+        f"{pip} -m pip install" in message and "git+https://github.com/someone/course@" in message
+    )

@@ -13,17 +13,17 @@ from tools.extensions.formulas import (
 
 
 def test_its_version_and_hash_are_those_that_are_said():
-    said, program = (TEMML / "render.js").read_text(), (TEMML / "temml.min.js").read_bytes()
-    (version,) = re.findall(r"of version ([\d.]+) of the npm package temml", said)
-    (sha256,) = re.findall(r"\b[0-9a-f]{64}\b", said)
+    script, program = (TEMML / "render.js").read_text(), (TEMML / "temml.min.js").read_bytes()
+    (version,) = re.findall(r"of version ([\d.]+) of the npm package temml", script)
+    (sha256,) = re.findall(r"\b[0-9a-f]{64}\b", script)
     assert hashlib.sha256(program).hexdigest() == sha256
     assert f'version:"{version}"' in program.decode("utf-8")
 
 
 def unbreakable_parts(tex):
     """The parts of an inline formula between which a line may break."""
-    found = mathml(tex, display=False)["html"].removeprefix("<math>").removesuffix("</math>")
-    return found.replace("</mrow><mrow", "</mrow>|<mrow").split("|")
+    result = mathml(tex, display=False)["html"].removeprefix("<math>").removesuffix("</math>")
+    return result.replace("</mrow><mrow", "</mrow>|<mrow").split("|")
 
 
 def test_a_line_ends_after_a_sum_or_a_relation_and_not_within_a_product():

@@ -53,6 +53,6 @@ def test_the_site_lives_on_the_pages_of_the_repository(repository, site):
 
 
 def test_an_error_is_reported_where_there_is_a_form_for_it():
-    told = urls.issue_url(HERE, section="1.1. Keys & values")
-    assert told == f"{HERE}/issues/new?template=error.yml&section=1.1.+Keys+%26+values"
+    url = urls.issue_url(HERE, section="1.1. Keys & values")
+    assert url == f"{HERE}/issues/new?template=error.yml&section=1.1.+Keys+%26+values"
     assert urls.issue_url("https://gitlab.com/a/b", section="") == ""

@@ -37,8 +37,8 @@ def forgetting_step(state, q, k, v, feature_map=feature_map):
 
 def in_16_bits(k, v, mask=None, feature_map=feature_map):
     total = torch.zeros_like(k[0])
-    for one in feature_map(k[:300]):
-        total = total + one
+    for vector in feature_map(k[:300]):
+        total = total + vector
     return linear_attention_state(k, v, mask, feature_map)[0], total
 
 

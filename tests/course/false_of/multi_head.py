@@ -16,8 +16,8 @@ class Viewed(MultiHeadAttention):
     def forward(self, x, context=None, mask=None):
         y = x if context is None else context
         q, k, v = (
-            one(z).reshape(*z.shape[:-2], self.heads, z.shape[-2], -1)
-            for one, z in ((self.w_q, x), (self.w_k, y), (self.w_v, y))
+            layer(z).reshape(*z.shape[:-2], self.heads, z.shape[-2], -1)
+            for layer, z in ((self.w_q, x), (self.w_k, y), (self.w_v, y))
         )
         mask = None if mask is None else mask.unsqueeze(-3)
         return self.w_o(self.attend(q, k, v, mask).reshape(x.shape))

@@ -40,8 +40,8 @@ def in_the_band_alone(x, band, by_row):
 
 def by_place(n, *settings, device=None):
     """The row is that of the key's position, wherever the query is."""
-    there = device or settings[-1]
-    return torch.arange(n, device=there).clamp(max=4).expand(n, n)
+    placed_on = device or settings[-1]
+    return torch.arange(n, device=placed_on).clamp(max=4).expand(n, n)
 
 
 def of_one_query(scores):

@@ -38,10 +38,10 @@ FALSE_OF = {
     ),
     "exact_match_falls_with_the_length": (
         "exact_matches",
-        lambda written, labels: (written == labels).double().mean(-1) > 0.9,
+        lambda outputs, labels: (outputs == labels).double().mean(-1) > 0.9,
     ),
     "stopping_is_learned": [
-        ("exact_matches", lambda written, labels: written[:, 0] == labels[:, 0]),
+        ("exact_matches", lambda outputs, labels: outputs[:, 0] == labels[:, 0]),
         ("relative", lambda: attention),
     ],
     "equal_models_differ": (

@@ -25,8 +25,8 @@ CHANCES = english.next_probabilities_by_block
 class Doubled(PreNorm):
     """Adds twice what the part wrote."""
 
-    def forward(self, x, *more, **named):
-        return x + 2 * self.part(self.norm(x), *more, **named)
+    def forward(self, x, *more, **options):
+        return x + 2 * self.part(self.norm(x), *more, **options)
 
 
 class CrossLast(DecoderBlock):
@@ -83,7 +83,7 @@ CACHE = "attncourse.transformer.cache.KeyValueCache.attend"
 FALSE_OF = {
     "one_block_brings_the_word": (
         "attncourse.english.next_probabilities_by_block",
-        lambda *given: CHANCES(*given).flip(0),
+        lambda *arguments: CHANCES(*arguments).flip(0),
     ),
     "stream_is_a_sum": (f"{BLOCKS}.PreNorm", PostNorm),
     "depth_needs_skips_and_norms": [(f"{BLOCKS}.NoSkip", PreNorm), (f"{BLOCKS}.NoNorm", PreNorm)],
@@ -116,7 +116,7 @@ FALSE_OF = {
     ),
     "a_beam_finds_a_likelier_text": (
         f"{WRITING}.beam_search",
-        lambda *given, width, **options: beam_search(*given, width=1, **options),
+        lambda *arguments, width, **options: beam_search(*arguments, width=1, **options),
     ),
     "a_penalty_helps_longer_texts": (
         "attncourse.transformer.generation.penalty",

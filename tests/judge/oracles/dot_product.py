@@ -54,10 +54,10 @@ def torch_decoder(lengths, n):
 
 def torch_pool(x, query, lengths):
     pooled = [
-        F.scaled_dot_product_attention(query[None], one[:length], one[:length])[0]
+        F.scaled_dot_product_attention(query[None], sequence[:length], sequence[:length])[0]
         if length
-        else 0 * one.sum(0)
-        for one, length in zip(x, lengths.tolist(), strict=True)
+        else 0 * sequence.sum(0)
+        for sequence, length in zip(x, lengths.tolist(), strict=True)
     ]
     return torch.stack(pooled)
 

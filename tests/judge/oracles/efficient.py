@@ -29,7 +29,7 @@ def torch_projected(q, k, v, e, f):
     """A projection along the length is a convolution of width 1: the tokens are its channels."""
     batch = k.shape[:-2]
     keys, values = (
-        F.conv1d(x.reshape(-1, *x.shape[-2:]), one[..., None]) for x, one in ((k, e), (v, f))
+        F.conv1d(x.reshape(-1, *x.shape[-2:]), kernel[..., None]) for x, kernel in ((k, e), (v, f))
     )
     flat = F.scaled_dot_product_attention(q.reshape(-1, *q.shape[-2:]), keys, values)
     return flat.reshape(*batch, *flat.shape[-2:])
@@ -80,9 +80,9 @@ def torch_running(scores, block):
     """From the softmax of all keys so far: its largest weight is one over the sum."""
     tops, sums = [], []
     ends = range(block, scores.shape[-1] + block, block)
-    for seen in (scores[..., :end] for end in ends):
-        largest = seen.softmax(-1).max(-1)
-        tops.append(seen.gather(-1, largest.indices[..., None])[..., 0])
+    for visible in (scores[..., :end] for end in ends):
+        largest = visible.softmax(-1).max(-1)
+        tops.append(visible.gather(-1, largest.indices[..., None])[..., 0])
         sums.append(1 / largest.values)
     return torch.stack(tops, dim=-1), torch.stack(sums, dim=-1)
 

@@ -41,15 +41,15 @@ def numpy_nucleus(scores, p):
         weights = np.exp(row - row.max())
         sums = np.cumsum(weights[order]) / weights.sum()
         stays = order[: 1 + np.searchsorted(sums, p)]
-        kept = np.zeros_like(row)
-        kept[stays] = weights[stays] / weights[stays].sum()
-        found.append(kept)
+        nucleus = np.zeros_like(row)
+        nucleus[stays] = weights[stays] / weights[stays].sum()
+        found.append(nucleus)
     return torch.from_numpy(np.stack(found)).reshape(scores.shape)
 
 
 def numpy_induction(weights, tokens):
-    told = tokens.numpy()
-    query, before = np.nonzero(np.tril(np.equal.outer(told, told), -1))
+    numbers = tokens.numpy()
+    query, before = np.nonzero(np.tril(np.equal.outer(numbers, numbers), -1))
     if not len(query):
         return torch.zeros(weights.shape[:-2], dtype=weights.dtype)
     on_them = weights.numpy()[..., query, before + 1].sum(-1)
@@ -64,8 +64,8 @@ def torch_ablated(z, w_o, heads):
     # with a momentum of 1 the running mean is that of the batch; a row alone has no variance
     twice = torch.cat([joined, joined])
     F.batch_norm(twice, mean, torch.ones_like(mean), training=True, momentum=1.0)
-    named = torch.isin(torch.arange(count), torch.tensor(heads, dtype=torch.int64))
-    kept = joined.where(~named.repeat_interleave(width), mean)
+    ablated = torch.isin(torch.arange(count), torch.tensor(heads, dtype=torch.int64))
+    kept = joined.where(~ablated.repeat_interleave(width), mean)
     return F.linear(kept, w_o.T).reshape(batch, n, -1)
 
 

@@ -54,9 +54,11 @@ def torch_prompt(phi_k, v, lengths):
     lengths = lengths.expand(batch).reshape(-1)
     kept = lengths > 0
     s = phi_k.new_zeros(len(lengths), d, v.shape[-1] + 1)
-    both = torch.cat([phi_k, v, torch.ones_like(v[..., :1])], dim=-1).reshape(-1, n, s.shape[2] + d)
+    summands = torch.cat([phi_k, v, torch.ones_like(v[..., :1])], dim=-1).reshape(
+        -1, n, s.shape[2] + d
+    )
     if kept.any():
-        packed = pack_padded_sequence(both[kept], lengths[kept], True, enforce_sorted=False)
+        packed = pack_padded_sequence(summands[kept], lengths[kept], True, enforce_sorted=False)
         whole, _ = pad_packed_sequence(packed, batch_first=True)
         s[kept] = torch.bmm(whole[..., :d].mT, whole[..., d:])
     s = s.reshape(*batch, d, -1)
@@ -66,9 +68,9 @@ def torch_prompt(phi_k, v, lengths):
 def torch_decayed(q, k, v, decay):
     """The state by its own products: a convolution of what is written with the powers."""
     n = q.shape[-2]
-    written = (k[..., :, None] * v[..., None, :]).flatten(-2)
-    *batch, heads, _, width = written.shape
-    signal = written.reshape(-1, heads, n, width).permute(0, 3, 1, 2).reshape(-1, heads, n)
+    products = (k[..., :, None] * v[..., None, :]).flatten(-2)
+    *batch, heads, _, width = products.shape
+    signal = products.reshape(-1, heads, n, width).permute(0, 3, 1, 2).reshape(-1, heads, n)
     kernel = torch.pow(decay[:, None], torch.arange(n - 1, -1, -1))
     states = F.conv1d(F.pad(signal, (n - 1, 0)), kernel[:, None], groups=heads)
     states = (
@@ -85,16 +87,16 @@ def products(call):
 
 
 def torch_break_even(d, e, features):
-    def made(*shape):
+    def normal(*shape):
         return torch.empty(*shape, device="meta")
 
     def step():
-        made(features, 1) @ made(1, e)
-        made(1, features) @ made(features, e)
-        made(1, features) @ made(features, 1)
+        normal(features, 1) @ normal(1, e)
+        normal(1, features) @ normal(features, e)
+        normal(1, features) @ normal(features, 1)
 
     def all_pairs(n):
-        made(n, d) @ made(d, n) @ made(n, e)
+        normal(n, d) @ normal(d, n) @ normal(n, e)
 
     token = products(step)
     # once cheaper, cheaper for good

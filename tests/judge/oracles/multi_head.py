@@ -56,10 +56,10 @@ class TorchCross(nn.Module):
 
     def forward(self, x, context, mask=None):
         *batch, n, _ = x.shape
-        flat, other = (one.reshape(-1, *one.shape[-2:]) for one in (x, context))
+        flat, other = (sequence.reshape(-1, *sequence.shape[-2:]) for sequence in (x, context))
         if mask is not None:
             mask = mask.expand(*batch, *mask.shape[-2:]).reshape(-1, *mask.shape[-2:])
-        weights = [one.weight for one in (self.w_q, self.w_k, self.w_v)]
+        weights = [layer.weight for layer in (self.w_q, self.w_k, self.w_v)]
         # torch asks for a mask for each head of each sentence, True where it may not attend
         hidden = mask if mask is None else ~mask.repeat_interleave(self.heads, dim=0)
         out = torch_layer(flat, other, weights, self.w_o.weight, self.heads, hidden)
@@ -70,8 +70,8 @@ class TorchCross(nn.Module):
 
 def torch_matrices(w_v, w_o, heads):
     values = F.linear(torch.eye(w_v.shape[1], dtype=w_v.dtype), w_v)
-    own = torch.eye(heads, dtype=w_v.dtype).repeat_interleave(len(w_v) // heads, dim=1)
-    return torch.stack([F.linear(values * one, w_o) for one in own])
+    selectors = torch.eye(heads, dtype=w_v.dtype).repeat_interleave(len(w_v) // heads, dim=1)
+    return torch.stack([F.linear(values * selector, w_o) for selector in selectors])
 
 
 def torch_collapse(x):

@@ -24,7 +24,7 @@ def torch_shift(offset, d):
     """To turn a pair is to multiply a complex number: its matrix is that of the number."""
     waves = complex_powers(offset, d)
     blocks = torch.view_as_real(torch.stack([waves, 1j * waves], dim=-1))
-    matrices = [torch.block_diag(*one) for one in blocks.reshape(-1, d // 2, 2, 2)]
+    matrices = [torch.block_diag(*pairs) for pairs in blocks.reshape(-1, d // 2, 2, 2)]
     return torch.stack(matrices).reshape(*offset.shape, d, d)
 
 

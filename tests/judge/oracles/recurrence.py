@@ -40,9 +40,9 @@ def numpy_reversed(x, lengths):
     """The whole turned round, then rolled so that its padding is back at the end."""
     turned = np.empty(x.shape)
     for at in np.ndindex(*x.shape[:-2]):
-        one, length = x[at].numpy(), int(lengths[at])
-        turned[at] = np.roll(one[::-1], length - len(one), axis=0)
-        turned[at][length:] = one[length:]
+        sequence, length = x[at].numpy(), int(lengths[at])
+        turned[at] = np.roll(sequence[::-1], length - len(sequence), axis=0)
+        turned[at][length:] = sequence[length:]
     return torch.from_numpy(turned)
 
 
@@ -52,7 +52,7 @@ def torch_last(states, lengths):
     ends = lengths.flatten() + 1
     packed = pack_padded_sequence(longer, ends, batch_first=True, enforce_sorted=False)
     padded, _ = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
-    last = [one[-1] for one in unpad_sequence(padded, ends, batch_first=True)]
+    last = [states[-1] for states in unpad_sequence(padded, ends, batch_first=True)]
     return torch.stack(last).reshape(*states.shape[:-2], -1)
 
 
@@ -63,9 +63,11 @@ def torch_gradient(layer, x):
 
 def numpy_paths(reads, layers):
     """The first power of the matrix of reads in which an entry is not zero."""
-    known = [np.linalg.matrix_power(reads.numpy().astype(float), k) > 0 for k in range(layers + 1)]
-    reached = np.any(known, axis=0)
-    return torch.from_numpy(np.where(reached, np.argmax(known, axis=0), -1))
+    reachable = [
+        np.linalg.matrix_power(reads.numpy().astype(float), k) > 0 for k in range(layers + 1)
+    ]
+    reached = np.any(reachable, axis=0)
+    return torch.from_numpy(np.where(reached, np.argmax(reachable, axis=0), -1))
 
 
 def torch_linear(a, b):

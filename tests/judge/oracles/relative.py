@@ -38,7 +38,7 @@ def torch_causal_scores(q, r):
     n = q.shape[-2]
     back = range(n)
     diagonals = [torch.linalg.vecdot(q[..., o:, :], r[..., n - 1 - o, None, :]) for o in back]
-    return sum(torch.diag_embed(one, -o) for o, one in zip(back, diagonals, strict=True))
+    return sum(torch.diag_embed(diagonal, -o) for o, diagonal in zip(back, diagonals, strict=True))
 
 
 def torch_rotation(x, positions):
@@ -68,8 +68,10 @@ class TorchBias(nn.Module):
         rows = numpy_rows(n, m, self.reach)
         return torch.stack(
             [
-                one + F.embedding(rows, column[:, None])[..., 0]
-                for one, column in zip(scores.unbind(-3), self.table.unbind(-1), strict=True)
+                head_scores + F.embedding(rows, column[:, None])[..., 0]
+                for head_scores, column in zip(
+                    scores.unbind(-3), self.table.unbind(-1), strict=True
+                )
             ],
             dim=-3,
         )

@@ -15,8 +15,8 @@ def numpy_pooled(x, real):
 def numpy_lookup(words, suffixes, labels, new_words, new_suffixes):
     """A histogram of labels for each number, of words and of suffixes."""
     tables = []
-    for known, new in ((words, new_words), (suffixes, new_suffixes)):
-        pairs, size = np.stack([known, labels], 1), int(max(known.max(), new.max())) + 1
+    for vocabulary, new in ((words, new_words), (suffixes, new_suffixes)):
+        pairs, size = np.stack([vocabulary, labels], 1), int(max(vocabulary.max(), new.max())) + 1
         edges = np.arange(size + 1), np.arange(int(labels.max()) + 2)
         tables.append(np.histogramdd(pairs, edges)[0][new.numpy()])
     tables.append(np.broadcast_to(np.bincount(labels), tables[0].shape))
@@ -31,19 +31,23 @@ def numpy_accuracy(batches):
 
 
 def numpy_confused(predicted, labels, count):
-    some = labels >= 0
+    is_label = labels >= 0
     edges = np.arange(count + 1)
-    matrix = np.histogram2d(labels[some].numpy(), predicted[some].numpy(), (edges, edges))[0]
+    matrix = np.histogram2d(labels[is_label].numpy(), predicted[is_label].numpy(), (edges, edges))[
+        0
+    ]
     wrong = np.where(np.eye(count), 0, matrix)
     label, other = (int(i) for i in np.unravel_index(wrong.argmax(), wrong.shape))
     recall = matrix[label, label] / matrix.sum(1)[label]
     return label, other, int(wrong[label, other]), float(recall)
 
 
-def numpy_exact(written, targets, lengths, stop, bounds):
+def numpy_exact(outputs, targets, lengths, stop, bounds):
     """Texts as Python's lists up to their stop; a group's share from two histograms."""
-    pairs = zip(written.tolist(), targets.tolist(), strict=True)
-    right = [stop in said and upto(said, stop) == upto(target, stop) for said, target in pairs]
+    pairs = zip(outputs.tolist(), targets.tolist(), strict=True)
+    right = [
+        stop in output and upto(output, stop) == upto(target, stop) for output, target in pairs
+    ]
     edges = [-np.inf, *(bound + 0.5 for bound in bounds), np.inf]
     with np.errstate(invalid="ignore"):
         share = np.histogram(lengths[right], edges)[0] / np.histogram(lengths, edges)[0]
@@ -81,8 +85,8 @@ def numpy_attachment(weights, parents, lengths):
 
 def numpy_bootstrap(first, second, indices):
     ahead = second.numpy().astype(int) - first.numpy().astype(int)
-    drawn = np.sign(np.take(ahead, indices.numpy(), axis=-1).sum(-1))
-    return torch.tensor(np.heaviside(drawn, 0.5).mean(-1), dtype=torch.float32)
+    differences = np.sign(np.take(ahead, indices.numpy(), axis=-1).sum(-1))
+    return torch.tensor(np.heaviside(differences, 0.5).mean(-1), dtype=torch.float32)
 
 
 ORACLES = {

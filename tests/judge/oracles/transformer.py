@@ -11,8 +11,8 @@ from torch.nn.utils.rnn import pad_sequence
 def torch_residual(x, scale, shift, w_up, w_down, pre=True):
     norm = nn.LayerNorm(x.shape[-1], dtype=x.dtype)
     normed = {"weight": scale, "bias": shift}
-    read = functional_call(norm, normed, x) if pre else x
-    out = x + F.linear(F.relu(F.linear(read, w_up)), w_down)
+    normalised = functional_call(norm, normed, x) if pre else x
+    out = x + F.linear(F.relu(F.linear(normalised, w_up)), w_down)
     return out if pre else functional_call(norm, normed, out)
 
 
@@ -32,9 +32,9 @@ class TorchBlock(nn.Module):
         layer = nn.TransformerEncoderLayer(
             *self.sizes, dropout=0.0, batch_first=True, norm_first=True, dtype=x.dtype
         )
-        own = [self.w_q.weight, self.w_k.weight, self.w_v.weight]
+        projections = [self.w_q.weight, self.w_k.weight, self.w_v.weight]
         weights = {
-            "self_attn.in_proj_weight": torch.cat(own),
+            "self_attn.in_proj_weight": torch.cat(projections),
             "self_attn.in_proj_bias": x.new_zeros(3 * x.shape[-1]),
             "self_attn.out_proj.weight": self.w_o.weight,
             "self_attn.out_proj.bias": x.new_zeros(x.shape[-1]),
@@ -47,13 +47,13 @@ class TorchBlock(nn.Module):
         if words is None:
             return functional_call(layer, weights, flat).reshape(x.shape)
         words = words.reshape(flat.shape[:2])
-        some = words.any(-1, keepdim=True)
-        hidden = {"src_key_padding_mask": (~words & some)}
+        has_words = words.any(-1, keepdim=True)
+        hidden = {"src_key_padding_mask": (~words & has_words)}
         out = functional_call(layer, weights, flat, hidden)
         # torch gives NaN where there is no word: there, attention adds nothing
         weights["self_attn.out_proj.weight"] = 0 * self.w_o.weight
         nothing = functional_call(layer, weights, flat)
-        return out.where(some[..., None], nothing).reshape(x.shape)
+        return out.where(has_words[..., None], nothing).reshape(x.shape)
 
 
 def torch_shifted(tokens, start, end, pad):
