@@ -15,7 +15,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def write_template(kind: str, root: Path, **words: str) -> list[str]:
     """Write the files of a template; text marked `after` a pattern goes into the existing file."""
-    written, template = [], (TEMPLATES / f"{kind}.txt").read_text("utf-8")
+    files, template = [], (TEMPLATES / f"{kind}.txt").read_text("utf-8")
     for placeholder, value in words.items():
         template = template.replace(placeholder, value)
     for part in template.split("=== ")[1:]:
@@ -30,8 +30,8 @@ def write_template(kind: str, root: Path, **words: str) -> list[str]:
             raise ValueError(f"{name} is there already")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-        written.append(name)
-    return written
+        files.append(name)
+    return files
 
 
 def write_chapter(slug: str, root: Path = ROOT) -> list[str]:
@@ -60,12 +60,12 @@ def main() -> None:
     """Write the skeleton that the command line names, and say what to do next."""
     kind, name = sys.argv[1:]
     try:
-        written = {"chapter": write_chapter, "exercise": write_exercise}[kind](name)
+        files = {"chapter": write_chapter, "exercise": write_exercise}[kind](name)
     except ValueError as error:
         sys.exit(f"==> {error}")
     # the notebooks of what was added
     release.write()
-    print(f"==> wrote {', '.join(written)}: make them yours, then say make release")
+    print(f"==> wrote {', '.join(files)}: make them yours, then say make release")
 
 
 if __name__ == "__main__":

@@ -99,11 +99,11 @@ def make_printable(question: Tag, number: str) -> None:
 
 def drop_repeated_boxes(pages: Pages) -> None:
     """Remove each folded box whose text has stood before, as above the exercises of a chapter."""
-    seen = set()
+    ids = set()
     for box in [box for page in pages.values() for box in page.select("details.dropdown")]:
-        if (text := box.get_text()) in seen:
+        if (text := box.get_text()) in ids:
             box.decompose()
-        seen.add(text)
+        ids.add(text)
 
 
 def freeze_figure(figure: Tag, site_link: str) -> None:

@@ -66,7 +66,7 @@ class Book:
                 self.targets[label] = name, found, self.page_url(name, anchor)
             return found
 
-        for block in [block for one in blocks for block in (one, *one.blocks)]:
+        for block in [block for outer in blocks for block in (outer, *outer.blocks)]:
             match block.kind:
                 case "code-cell" if block.figure:
                     block.number = number("Fig.", block.figure.get("name"))

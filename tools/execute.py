@@ -30,8 +30,8 @@ def source_files(folder: Path, without: tuple[str, ...] = ()) -> Iterator[Path]:
     ignored = (*IGNORED_FOLDERS, *without)
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in ignored and name[0] != ".")
-        own = (name for name in sorted(names) if name not in ignored and name[0] != ".")
-        for path in (Path(parent, name) for name in own):
+        relevant = (name for name in sorted(names) if name not in ignored and name[0] != ".")
+        for path in (Path(parent, name) for name in relevant):
             # a file may have been removed since it was listed
             if path.is_file():
                 yield path

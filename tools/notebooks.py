@@ -34,8 +34,8 @@ SAID = {
 def chapter_notebook(slug: str, book: Book) -> NotebookNode:
     """The copy of a chapter that runs in Colab."""
     document = book.documents[f"chapters/{slug}"]
-    here = f"the notebook of [{document.title}]({book.page_url(document.name)})"
-    return notebook(book, document, f"This is {here}, a chapter of", translated(document, book))
+    link = f"the notebook of [{document.title}]({book.page_url(document.name)})"
+    return notebook(book, document, f"This is {link}, a chapter of", translated(document, book))
 
 
 def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
@@ -54,8 +54,8 @@ def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNo
     parted = replace(document, blocks=[*parts(document.blocks, groups(slug))])
     cells = translated(parted, book, answered)
     cells.append(code("status", status, tags=[UNCOMPARED]))
-    there = f"[{chapter.title}]({book.page_url(chapter.name)})"
-    return notebook(book, document, f"These are the exercises of {there}, a chapter of", cells)
+    link = f"[{chapter.title}]({book.page_url(chapter.name)})"
+    return notebook(book, document, f"These are the exercises of {link}, a chapter of", cells)
 
 
 def parts(blocks: list[Block], groups: dict[str, list]) -> Iterator[Block]:
@@ -64,8 +64,8 @@ def parts(blocks: list[Block], groups: dict[str, list]) -> Iterator[Block]:
     headings = [at for at, block in enumerate(blocks) if block.kind == "heading"]
     for start, end in pairwise([0, *headings, len(blocks)]):
         section = blocks[start:end]
-        named = [exercise_of(one.text) for one in section if {"answer", "stub"} & {*one.tags}]
-        if group := opens.get(named[0] if named else ""):
+        names = [exercise_of(block.text) for block in section if {"answer", "stub"} & {*block.tags}]
+        if group := opens.get(names[0] if names else ""):
             line = section[0].line
             yield Block("heading", line, group, "##")
             yield Block("text", line, about_group(group, groups[group]))
@@ -93,11 +93,11 @@ def notebook(book: Book, document: Document, words: str, cells: list) -> Noteboo
     made = nbformat.v4.new_notebook(metadata=metadata)
     made.nbformat_minor = 5
     made.cells = [markdown("about", about), start, *cells]
-    seen: Counter = Counter()
+    counts: Counter = Counter()
     for cell in made.cells:
-        seen[cell.id] += 1
-        if seen[cell.id] > 1:
-            cell.id = f"{cell.id}--{seen[cell.id]}"
+        counts[cell.id] += 1
+        if counts[cell.id] > 1:
+            cell.id = f"{cell.id}--{counts[cell.id]}"
     nbformat.validate(made)
     return made
 
@@ -139,14 +139,14 @@ def translated(
 def stretches(blocks: list[Block]) -> list[list[Block]]:
     """The blocks of each cell: what runs or is drawn by itself, text up to that or to a heading;
     no stubs."""
-    found: list[list[Block]] = []
+    groups: list[list[Block]] = []
     for block in blocks:
         if "stub" in block.tags:
             continue
-        if not found or {block.kind, found[-1][0].kind} & ALONE or block.kind == "heading":
-            found.append([])
-        found[-1].append(block)
-    return found
+        if not groups or {block.kind, groups[-1][0].kind} & ALONE or block.kind == "heading":
+            groups.append([])
+        groups[-1].append(block)
+    return groups
 
 
 def slug_of(heading: str) -> str:
@@ -159,24 +159,24 @@ def markdown(name: str, source: str) -> NotebookNode:
 
 
 def code(name: str, source: str, **metadata) -> NotebookNode:
-    said = {key: value for key, value in metadata.items() if value}
-    return nbformat.v4.new_code_cell(source, id=name, metadata=said)
+    filled = {key: value for key, value in metadata.items() if value}
+    return nbformat.v4.new_code_cell(source, id=name, metadata=filled)
 
 
 def about_group(name: str, exercises: list) -> str:
     """What is said of a group: how long it takes and, if it carries a chapter, what it lacks."""
     minutes = sum(exercise.minutes for exercise in exercises)
-    said = f"{SAID[name].format(minutes)}, and the easier ones come first."
+    sentence = f"{SAID[name].format(minutes)}, and the easier ones come first."
     if name == MORE:
-        return said
+        return sentence
     tested = {aim for exercise in exercises for aim in exercise.aims}
     lacking = [text for aim, text in AIMS[exercises[0].chapter].items() if aim not in tested]
     match lacking:
         case []:
-            return f"{said} They leave out none of the chapter's aims."
+            return f"{sentence} They leave out none of the chapter's aims."
         case [text]:
-            return f"{said} They leave out one of the chapter's aims: to {text}."
-    return f"{said} They leave out some of the chapter's aims:\n\n{bullets(lacking)}"
+            return f"{sentence} They leave out one of the chapter's aims: to {text}."
+    return f"{sentence} They leave out some of the chapter's aims:\n\n{bullets(lacking)}"
 
 
 def card_facts(exercise) -> tuple[str, ...]:

@@ -73,31 +73,31 @@ class Page:
 
     def box(self, name: str) -> str:
         """A question with its first numbers, as it stands in the page."""
-        one = self.known[name]
+        question = self.known[name]
         return (
             f'<div class="question" id="{box_id(name)}" data-question="{self.chapter}.{name}" '
-            f'data-script="{self.file}" '
-            f'role="group" aria-label="Question">{self.body(one, one["variants"][0])}</div>'
+            f'data-script="{self.file}" role="group" aria-label="Question">'
+            f"{self.body(question, question['variants'][0])}</div>"
         )
 
-    def body(self, one: dict, variant: dict) -> str:
+    def body(self, question: dict, variant: dict) -> str:
         """What changes with the numbers of a question."""
-        minutes = f"{one['minutes']} minute{'s' * (one['minutes'] != 1)}"
+        minutes = f"{question['minutes']} minute{'s' * (question['minutes'] != 1)}"
         steps = "".join(f"<li>{self.line(step)}</li>" for step in variant["steps"])
         return (
             f'<p class="question-card"><b>Question</b> · {minutes}, on paper</p>'
             f"<p>{self.line(variant['asks'])}</p>"
-            f"<form hidden>{self.controls(one, variant)}"
+            f"<form hidden>{self.controls(question, variant)}"
             '<button class="judge">Check</button><output></output></form>'
             f"<details><summary>The answer, step by step</summary><ol>{steps}</ol>"
-            f"{self.solution(one, variant)}</details>"
+            f"{self.solution(question, variant)}</details>"
         )
 
-    def controls(self, one: dict, variant: dict) -> str:
+    def controls(self, question: dict, variant: dict) -> str:
         """What the reader answers with."""
-        match one["kind"]:
+        match question["kind"]:
             case "number":
-                rights = (right for each in one["variants"] for right in each["right"])
+                rights = (right for variant_ in question["variants"] for right in variant_["right"])
                 return field("Your answer", f"such as {like(rights)}")
             case "row":
                 names = ORDINALS[: len(variant["right"])]
@@ -114,27 +114,27 @@ class Page:
                     f"{code(head)}</div>"
                     f'<div class="lines" role="group" aria-label="Lines">{buttons}</div>'
                 )
-        return self.choices(one["kind"], variant["options"])
+        return self.choices(question["kind"], variant["options"])
 
     def choices(self, kind: str, options: list) -> str:
         labels = (
-            f'<label><input type="radio" name="answer" value="{i}"> {self.option(kind, one, i)}'
+            f'<label><input type="radio" name="answer" value="{i}"> {self.option(kind, option, i)}'
             "</label>"
-            for i, one in enumerate(options)
+            for i, option in enumerate(options)
         )
         return f'<fieldset class="{kind}">{"".join(labels)}</fieldset>'
 
-    def option(self, kind: str, one: Any, place: int) -> str:
+    def option(self, kind: str, option: Any, place: int) -> str:
         if kind == "maps":
-            return f"{place + 1} {map_of(one, f'Map {place + 1}')}"
-        return code(one) if kind == "line" else self.line(one)
+            return f"{place + 1} {map_of(option, f'Map {place + 1}')}"
+        return code(option) if kind == "line" else self.line(option)
 
-    def solution(self, one: dict, variant: dict) -> str:
+    def solution(self, question: dict, variant: dict) -> str:
         """The right answer, after the steps."""
         right = variant["right"]
-        match one["kind"]:
+        match question["kind"]:
             case "number" | "row":
-                if one["tolerance"] > 0.005 and any(x % 1 for x in right):
+                if question["tolerance"] > 0.005 and any(x % 1 for x in right):
                     # nobody derives the digits of what is asked for roughly
                     return f"<p>So the answer is about {', '.join(f'{x:.2g}' for x in right)}.</p>"
                 return f"<p>So the answer is {in_full(right)}.</p>"
@@ -155,19 +155,24 @@ class Page:
     @cached_property
     def script(self) -> str:
         """The script that a page loads when a question is touched."""
-        data = {name: self.data(one) for name, one in self.known.items()}
+        data = {name: self.data(question) for name, question in self.known.items()}
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         return f'attncourseQuestions("{self.chapter}",{text});\n'
 
-    def data(self, one: dict) -> dict:
+    def data(self, question: dict) -> dict:
         """What the page needs of a question: bodies, answers, and what to say of each."""
         judged = [
-            {key: variant[key] for key in ("right", "mistakes")} | {"body": self.body(one, variant)}
-            for variant in one["variants"]
+            {key: variant[key] for key in ("right", "mistakes")}
+            | {"body": self.body(question, variant)}
+            for variant in question["variants"]
         ]
-        says = [self.line(text) for text in one["says"]]
-        kept_as_is = {key: one[key] for key in ("kind", "tolerance", "table", "examples")}
-        return kept_as_is | {"says": says, "check": self.line(one["check"]), "variants": judged}
+        says = [self.line(text) for text in question["says"]]
+        kept_as_is = {key: question[key] for key in ("kind", "tolerance", "table", "examples")}
+        return kept_as_is | {
+            "says": says,
+            "check": self.line(question["check"]),
+            "variants": judged,
+        }
 
 
 def quoted(text: str) -> str:
@@ -183,7 +188,7 @@ def unbroken(text: str) -> str:
     parts = re.split(r"(`[^`]*`|\$[^$]*\$)", text)
     for pattern in (LOG, ROW):
         parts[::2] = [
-            pattern.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), part)
+            pattern.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), part)
             for part in parts[::2]
         ]
     return "".join(parts)
@@ -218,21 +223,26 @@ def in_full(numbers: list[float]) -> str:
     if parts == 1 or not same(fractions, numbers) or (exact and parts > MOST_USUAL):
         return decimals
     signed = ", ".join(str(fraction).replace("-", "−") for fraction in fractions)
-    again = f"{'or' if exact else 'about'} {decimals}"
-    return f"{signed}, {again}" if len(numbers) == 1 else f"{signed} ({again})"
+    sentence = f"{'or' if exact else 'about'} {decimals}"
+    return f"{signed}, {sentence}" if len(numbers) == 1 else f"{signed} ({sentence})"
 
 
-def same(some: Iterable, others: Iterable) -> bool:
+def same(first: Iterable, second: Iterable) -> bool:
     """Whether these numbers are those, in the same order."""
-    return all(NEAR(*both) for both in zip(some, others, strict=True))
+    return all(NEAR(*pair) for pair in zip(first, second, strict=True))
 
 
 def like(answers: Iterable[float]) -> str:
     """A number of the kind of these, and none of them."""
     known = [*answers]
     whole = same(map(round, known), known)
-    some = (Fraction(one) for one in (("12", "14", "22", "26") if whole else ("1/4", "3/7", "5/9")))
-    return next(str(one) for one in some if not any(NEAR(one, other) for other in known))
+    fractions = (
+        Fraction(fraction)
+        for fraction in (("12", "14", "22", "26") if whole else ("1/4", "3/7", "5/9"))
+    )
+    return next(
+        str(fraction) for fraction in fractions if not any(NEAR(fraction, other) for other in known)
+    )
 
 
 def map_of(weights: list[list[float]], name: str) -> str:
@@ -255,8 +265,8 @@ def map_of(weights: list[list[float]], name: str) -> str:
 
 def for_notebook(chapter: str, name: str) -> str:
     """A question as plain Markdown, with its answer folded away."""
-    one = load(chapter)[name]
-    variant = one["variants"][0]
+    question = load(chapter)[name]
+    variant = question["variants"][0]
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(variant["steps"], start=1))
     answer = {
         "number": lambda: in_full(variant["right"]),
@@ -265,8 +275,8 @@ def for_notebook(chapter: str, name: str) -> str:
         "order": lambda: f"\n\n```python\n{variant['right']}\n```",
         "line": lambda: f"`{variant['options'][variant['right']].strip()}`",
         "choice": lambda: variant["options"][variant["right"]],
-    }[one["kind"]]()
-    parts = [f"**Question.** {variant['asks']}", *options_for_notebook(one["kind"], variant)]
+    }[question["kind"]]()
+    parts = [f"**Question.** {variant['asks']}", *options_for_notebook(question["kind"], variant)]
     folded = f"<summary><b>The answer, step by step</b></summary>\n\n{steps}\n\nAnswer: {answer}"
     return "\n\n".join([*parts, f"<details>\n{folded}\n\n</details>"])
 
@@ -277,8 +287,8 @@ def options_for_notebook(kind: str, variant: dict) -> Iterator[str]:
     if kind == "choice":
         yield "\n".join(f"- {option}" for option in options)
     elif kind == "maps":
-        for i, one in enumerate(options, start=1):
-            rows = "\n".join("  ".join(f"{x:.2f}" for x in row) for row in one)
+        for i, option in enumerate(options, start=1):
+            rows = "\n".join("  ".join(f"{x:.2f}" for x in row) for row in option)
             yield f"Map {i}:\n\n```\n{rows}\n```"
     elif options:
         yield "```python\n{}\n```".format("\n".join(options))

@@ -38,9 +38,9 @@ def stale(root: Path = ROOT) -> list[Path]:
 
     A fork's name the repository that it came from until its first release: that is not stale.
     """
-    there = min(root.glob("chapters/*.ipynb"), default=None)
-    named = nbformat.read(there, 4).metadata.attncourse.repository if there else None
-    return [path for path, _ in differing(named or repository_url(root), root)]
+    first = min(root.glob("chapters/*.ipynb"), default=None)
+    repository = nbformat.read(first, 4).metadata.attncourse.repository if first else None
+    return [path for path, _ in differing(repository or repository_url(root), root)]
 
 
 def main() -> str | None:

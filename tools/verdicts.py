@@ -135,17 +135,17 @@ def main() -> int:
     parser.add_argument("what", choices=("record", "compare"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", help="exercises or chapters; all if left out")
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     by_chapter = {chapter: order(chapter) for chapter in chapters()}
-    chosen = given.names or [*by_chapter]
+    chosen = options.names or [*by_chapter]
     names = [name for choice in chosen for name in by_chapter.get(choice, [choice])]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        if given.what == "record":
-            [*_] = pool.map(partial(record, given.folder), names)
+        if options.what == "record":
+            [*_] = pool.map(partial(record, options.folder), names)
             return 0
         judged = count = 0
-        for verdicts, lines in pool.map(partial(compare, given.folder), names):
+        for verdicts, lines in pool.map(partial(compare, options.folder), names):
             judged, count = judged + verdicts, count + len(lines)
             print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
     print(f"{judged} verdicts, {count} differences")

@@ -81,7 +81,7 @@ class Capstone(Exercise):
         """What the weights beside the notebook, or those that the caller has, are worth."""
         trained = getattr(caller, "trained_weights", None)
         try:
-            weights = read(Path(self.file)) if trained is None else trained()
+            weights = read_weights_file(Path(self.file)) if trained is None else trained()
             require_sound(weights, self.most_parameters)
             # the bank's own models have them by right
             if trained is None and self.is_known(weights):
@@ -103,15 +103,15 @@ class Capstone(Exercise):
         examples = numbers(99, TESTED, seed)[1][self.length]
         sample, g = examples[::STEP], torch.Generator().manual_seed(seed)
         right, example = write(examples, weights)
-        found = f"{right:.2f} of {len(examples)} names are right (numbers of {self.length} words)"
+        summary = f"{right:.2f} of {len(examples)} names are right (numbers of {self.length} words)"
         if right < self.least:
             asked = f"at least {self.least:.2f} of the names must be right in every part"
-            return Verdict("wrong", asked, f"{found}; {example}")
+            return Verdict("wrong", asked, f"{summary}; {example}")
         if write(sample, changed(weights, shuffled, g))[0] > MOST_SHUFFLED:
             return Verdict("wrong", DISORDER)
         if write(sample, changed(weights, noisy, g))[0] < right - MOST_LOST:
             return Verdict("wrong", BY_HEART)
-        return Verdict("passed", evidence=found)
+        return Verdict("passed", evidence=summary)
 
     def writer(self, caller: Caller, forbidden: tuple[str, ...]) -> Write:
         """What has the model write the names of numbers, up to their stop, and compares them."""
@@ -139,7 +139,7 @@ class Capstone(Exercise):
         return write
 
 
-def read(path: Path) -> dict[str, Tensor]:
+def read_weights_file(path: Path) -> dict[str, Tensor]:
     """The tensors of a file of weights; NotJudgedError where it has none."""
     from safetensors import SafetensorError
     from safetensors.torch import load

@@ -113,10 +113,13 @@ def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(found):
         assert excerpt.text in {text[:3000].strip() for text in texts}
 
 
-def test_the_addresses_are_the_whole_ones(found):
-    assert (len(found.train), len(found.validation), len(found.test)) == (201, 24, 24)
-    assert len({example.decade for example in found.test}) == 23
-    every = [*found.train, *found.validation, *found.test]
-    assert (every[0].year, max(one.year for one in every)) == (1790, 2026)
-    assert sum(example.year == 1973 for example in found.train) == 11
-    assert all(len(one.text) > 6_000 and not set("[]“”’–") & set(one.text) for one in every)
+def test_the_addresses_are_the_whole_ones(archive):
+    assert (len(archive.train), len(archive.validation), len(archive.test)) == (201, 24, 24)
+    assert len({example.decade for example in archive.test}) == 23
+    all_addresses = [*archive.train, *archive.validation, *archive.test]
+    assert (all_addresses[0].year, max(address.year for address in all_addresses)) == (1790, 2026)
+    assert sum(example.year == 1973 for example in archive.train) == 11
+    assert all(
+        len(address.text) > 6_000 and not set("[]“”’–") & set(address.text)
+        for address in all_addresses
+    )

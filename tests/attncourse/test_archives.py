@@ -51,10 +51,10 @@ def test_without_network_the_error_names_the_file_and_the_remedy_and_leaves_noth
     fake_pip(
         {WHEEL.name: b"ab"}, status=1, stderr="WARNING: Retrying\nERROR: No matching distribution\n"
     )
-    wanted = (
+    expected = (
         r"letters==1.0 could not be downloaded \(No matching distribution\): connect to the network"
     )
-    with pytest.raises(UnavailableError, match=wanted):
+    with pytest.raises(UnavailableError, match=expected):
         fetch(WHEEL)
     assert list(cache.iterdir()) == []
 

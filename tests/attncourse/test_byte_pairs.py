@@ -199,10 +199,10 @@ def test_a_stored_token_is_more_than_three_letters_of_a_text_it_has_not_learned_
 
 @pytest.mark.slow
 def test_the_stored_pairs_are_those_the_library_learns_from_the_training_addresses():
-    found = addresses()
-    if found.sample:
-        pytest.skip(f"the addresses cannot be had: {found.why}")
-    text = "\n".join(example.text for example in found.train)
+    archive = addresses()
+    if archive.sample:
+        pytest.skip(f"the addresses cannot be had: {archive.why}")
+    text = "\n".join(example.text for example in archive.train)
     assert library_merges(text, 2048) == [*STORED.merges]
 
 

@@ -29,8 +29,8 @@ def inputs(g):
 
     def draw(leading, n, d=4, e=3, dtype=torch.float64):
         shapes = [(*leading, n, d), (*leading, n, d), (*leading, n, e)]
-        drawn = (torch.randn(shape, generator=g, dtype=torch.float64) for shape in shapes)
-        return [x.to(device(), dtype).requires_grad_() for x in drawn]
+        tensors = (torch.randn(shape, generator=g, dtype=torch.float64) for shape in shapes)
+        return [x.to(device(), dtype).requires_grad_() for x in tensors]
 
     return draw
 

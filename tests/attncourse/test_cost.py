@@ -68,5 +68,5 @@ def test_the_function_is_called_once_with_its_arguments():
 @pytest.mark.parametrize("where", DEVICES)
 def test_the_numbers_made_are_counted_by_operation_and_views_make_none(where):
     x, w = blanks(where, (3, 4), (4, 5))
-    made = elements_by_operation(lambda: torch.tanh(x @ w).mT.tanh() + 1)
-    assert made == {"mm": 15, "tanh": 30, "add": 15}
+    elements = elements_by_operation(lambda: torch.tanh(x @ w).mT.tanh() + 1)
+    assert elements == {"mm": 15, "tanh": 30, "add": 15}

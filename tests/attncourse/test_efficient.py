@@ -85,8 +85,8 @@ def test_the_random_keys_follow_the_generator_and_each_is_as_likely(g):
     first, second = (bigbird_mask(20, 1, [], 3, torch.Generator().manual_seed(s)) for s in (1, 2))
     assert torch.equal(first, bigbird_mask(20, 1, [], 3, torch.Generator().manual_seed(1)))
     assert not torch.equal(first, second)
-    seen = torch.stack([bigbird_mask(5, 1, [], 1, g) for _ in range(2000)]).double().mean(0)
-    others = seen[~torch.eye(5, dtype=torch.bool)]
+    share = torch.stack([bigbird_mask(5, 1, [], 1, g) for _ in range(2000)]).double().mean(0)
+    others = share[~torch.eye(5, dtype=torch.bool)]
     assert (others - 1 / 4).abs().max() < 0.06
 
 
@@ -140,8 +140,8 @@ def test_causal_flash_is_attention_under_the_causal_mask(normal, g, masked, bloc
         q, k, v = normal(2, n, 4), normal(2, m, 4), normal(2, m, 3)
         allowed = causal_mask(m, device())[m - n :]
         mask = random_mask(g, n, m) if masked else None
-        both = allowed if mask is None else allowed & mask
-        theirs = attention(q, k, v, both)
+        both_masks = allowed if mask is None else allowed & mask
+        theirs = attention(q, k, v, both_masks)
         assert_equal_with_gradients(
             flash_attention(q, k, v, mask, causal=True, block=block), theirs, (q, k, v), g
         )
@@ -203,8 +203,10 @@ def test_each_block_leaves_the_softmax_of_all_keys_so_far(normal):
         v.new_zeros(2, 3, 4),
     )
     for end in (4, 8, 10):
-        here = slice((end - 1) // 4 * 4, end)
-        top, total, z = online_softmax_update(top, total, z, scores[..., here], v[..., here, :])
+        block_slice = slice((end - 1) // 4 * 4, end)
+        top, total, z = online_softmax_update(
+            top, total, z, scores[..., block_slice], v[..., block_slice, :]
+        )
         torch.testing.assert_close(top, scores[..., :end].amax(-1, keepdim=True))
         torch.testing.assert_close(top + total.log(), scores[..., :end].logsumexp(-1, keepdim=True))
         torch.testing.assert_close(z / total, scores[..., :end].softmax(-1) @ v[..., :end, :])

@@ -89,8 +89,8 @@ def test_there_are_as_many_directions_as_asked_for(g, rows):
 def test_the_features_have_the_exponential_as_their_mean_product(normal, g):
     q, k = normal(3, 8) / 2, normal(4, 8) / 2
     w = orthogonal_random_matrix(80_000, 8, g).double().to(device())
-    found = log_positive_features(q, w).exp() @ log_positive_features(k, w).exp().mT
-    torch.testing.assert_close(found, (q @ k.mT / 8**0.5).exp(), rtol=0.03, atol=0)
+    estimate = log_positive_features(q, w).exp() @ log_positive_features(k, w).exp().mT
+    torch.testing.assert_close(estimate, (q @ k.mT / 8**0.5).exp(), rtol=0.03, atol=0)
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -131,8 +131,8 @@ def test_a_number_added_to_each_feature_draws_the_outputs_to_the_mean(g, added, 
     phi_k = (by_k - half_k - by_k.amax()).exp() + added
     theirs = phi_q @ (phi_k.mT @ v) / (phi_q @ phi_k.sum(0)[:, None])
     ours, mean = performer_attention(q, k, v, w), v.mean(0)
-    kept = ((theirs - mean).norm() / (ours - mean).norm()).item()
-    assert least - 1e-9 <= kept <= most + 1e-9
+    ratio = ((theirs - mean).norm() / (ours - mean).norm()).item()
+    assert least - 1e-9 <= ratio <= most + 1e-9
 
 
 @pytest.mark.parametrize("scale", [1, 100, 1e4])
@@ -195,15 +195,15 @@ def test_more_rounds_let_a_token_meet_more(normal):
 
 def test_the_bucket_is_the_column_or_its_opposite_with_the_largest_product(normal):
     x, rotations = normal(2, 9, 4), normal(3, 4, 5)
-    found = lsh_buckets(x, rotations)
-    assert found.shape == (2, 3, 9)
+    buckets = lsh_buckets(x, rotations)
+    assert buckets.shape == (2, 3, 9)
     axes = torch.cat([rotations, -rotations], dim=-1)
     for b, r, i in [(0, 0, 0), (1, 2, 8), (0, 1, 4)]:
         products = [(x[b, i] * axes[r, :, c]).sum().item() for c in range(10)]
-        assert products.index(max(products)) == found[b, r, i]
+        assert products.index(max(products)) == buckets[b, r, i]
     # only the direction counts, and the opposite is half the buckets away
-    assert torch.equal(lsh_buckets(3 * x, rotations), found)
-    assert torch.equal(lsh_buckets(-x, rotations), (found + 5) % 10)
+    assert torch.equal(lsh_buckets(3 * x, rotations), buckets)
+    assert torch.equal(lsh_buckets(-x, rotations), (buckets + 5) % 10)
 
 
 def test_the_batch_changes_nothing_in_lsh(normal):
@@ -255,11 +255,11 @@ def test_a_start_over_all_heads_lets_one_head_hold_up_another(g):
     q, k = torch.stack([x, torch.full((512, 16), 4.0)]), torch.stack([x, one_key])
     q, k, v = (y.double().to(device()) for y in (q, k, torch.stack([v, v])))
     few_q, few_k = segment_means(q, 32), segment_means(k, 32)
-    a, one = attention_weights(few_q, few_k), torch.eye(32).to(q)
+    a, identity = attention_weights(few_q, few_k), torch.eye(32).to(q)
     # as in the authors' code: by the largest sum of all columns of all heads; a row's is 1
     y = a.mT / a.sum(-2).max()
     for _ in range(6):
-        y = y @ (13 * one - a @ y @ (15 * one - a @ y @ (7 * one - a @ y))) / 4
+        y = y @ (13 * identity - a @ y @ (15 * identity - a @ y @ (7 * identity - a @ y))) / 4
     theirs = attention_weights(q, few_k) @ (y @ attention(few_q, k, v))
     ours, exact = nystrom_attention(q, k, v, 32), attention(q, k, v)[0]
     torch.testing.assert_close(ours[0], nystrom_attention(q[0], k[0], v[0], 32))

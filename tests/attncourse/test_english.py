@@ -27,8 +27,8 @@ def test_every_word_of_the_sentence_is_one_token():
 
 
 def test_no_address_has_the_sentence():
-    found = addresses()
-    texts = (*found.train, *found.validation, *found.test)
+    archive = addresses()
+    texts = (*archive.train, *archive.validation, *archive.test)
     assert not any(english.SENTENCE in text.text for text in texts)
 
 
@@ -43,11 +43,11 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
         assert row[english.CUE] >= 1 and abs(row[english.CONTROL]) < 0.1
     # what the page says of the other trainings
     page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
-    told = (
+    numbers = (
         'one in its last block and one in its third. At "today", they put '
         f'{rows[1]["weight"]:.3f} and {rows[2]["weight"]:.3f} of their weight on "more".'
     )
-    assert told in page
+    assert numbers in page
     assert [row["block"] for row in rows] == [2, 3, 2]
 
 
@@ -59,7 +59,7 @@ def test_the_stored_line_is_what_the_stored_model_says(model):
         english.costs_of_hiding(model, english.tokens()),
     )
     promise, control = (
-        costs[english.pieces().index(one), at].item() for one in (english.CUE, english.CONTROL)
+        costs[english.pieces().index(word), at].item() for word in (english.CUE, english.CONTROL)
     )
     assert promise == pytest.approx(float(row[english.CUE]), abs=1e-3)
     assert control == pytest.approx(float(row[english.CONTROL]), abs=1e-3)
@@ -72,11 +72,14 @@ def test_a_hidden_word_costs_nothing_before_it_and_nothing_at_itself(model):
 
 
 def test_as_many_last_words_as_there_are_is_all_of_them(model):
-    read = english.tokens()
-    whole, short = english.surprisals(model, read)[0], english.surprisals_of_last(model, read, 20)
+    tokens = english.tokens()
+    whole, short = (
+        english.surprisals(model, tokens)[0],
+        english.surprisals_of_last(model, tokens, 20),
+    )
     torch.testing.assert_close(short, whole, atol=1e-4, rtol=1e-4)
-    least = english.surprisals_of_last(model, read, 1)
-    two = torch.cat([read[:, :2], read[:, 9:11]], dim=1)
+    least = english.surprisals_of_last(model, tokens, 1)
+    two = torch.cat([tokens[:, :2], tokens[:, 9:11]], dim=1)
     assert least[8].item() == pytest.approx(english.surprisals(model, two)[0, -1].item(), abs=1e-4)
 
 
@@ -93,8 +96,8 @@ def test_a_word_of_several_tokens_is_refused(model):
 
 
 def test_nothing_moves_if_nothing_changes_and_all_moves_at_most():
-    read, other = english.tokens(), english.tokens("They have more people at work today.")
-    assert not english.total_variation(english.model_or_lstm("gpt"), read, read).any()
+    tokens, other = english.tokens(), english.tokens("They have more people at work today.")
+    assert not english.total_variation(english.model_or_lstm("gpt"), tokens, tokens).any()
     far = english.total_variation(
         english.model_or_lstm("gpt"), english.tokens("We have more people at work today."), other
     )
@@ -121,11 +124,11 @@ def test_the_lstm_and_the_gpt_have_as_many_parameters():
 
 
 def test_without_positions_order_is_not_seen_and_with_them_it_is():
-    one, other = "We have more people at work", "at people more have We work"
+    sentence, shuffled = "We have more people at work", "at people more have We work"
     following = ["ed", ".", " to"]
     for name, same in (("one_block_without_positions", True), ("one_block", False)):
         first, second = (
             english.next_probabilities(english.model(name), text, following)
-            for text in (one, other)
+            for text in (sentence, shuffled)
         )
         assert torch.allclose(first, second, atol=1e-5) is same

@@ -87,10 +87,10 @@ def test_surprisal_is_torchs_cross_entropy_in_bits_with_its_gradients(
     assert ours.shape == labels.shape and ours.dtype == torch.float64
     torch.testing.assert_close(ours, theirs, **EXACT)
     assert ours[labels == ignore].eq(0).all()
-    for one, other in zip(
+    for mine, reference in zip(
         *(torch.autograd.grad(bits.square().sum(), scores) for bits in (ours, theirs)), strict=True
     ):
-        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(mine, reference)
 
 
 def test_surprisal_is_minus_the_logarithm_of_a_probability():
@@ -114,11 +114,11 @@ def test_perplexity_is_the_exponential_of_torchs_mean_loss(shape, ignore, g, dra
     scores = 3 * torch.randn(*shape, VOCABULARY, generator=g, dtype=torch.float64)
     labels = draw_labels(*shape, ignore=ignore)
     loss = F.cross_entropy(scores.view(-1, VOCABULARY), labels.view(-1), ignore_index=ignore)
-    found = perplexity(scores, labels, ignore)
-    assert isinstance(found, float) and found == pytest.approx(math.exp(loss), rel=1e-12)
+    value = perplexity(scores, labels, ignore)
+    assert isinstance(value, float) and value == pytest.approx(math.exp(loss), rel=1e-12)
     # what is ignored may have any scores
     scores[labels == ignore] *= 5
-    assert perplexity(scores, labels, ignore) == found
+    assert perplexity(scores, labels, ignore) == value
 
 
 def test_labels_none_of_which_counts_have_no_perplexity():
@@ -187,11 +187,11 @@ def test_the_interval_of_many_alike_texts_is_that_of_a_mean(g):
     want = bits.mean().item() - half, bits.mean().item() + half
     assert (low, high) == pytest.approx(want, abs=0.02)
     # few draws find less of it, and which they are is the generator's
-    again = [
+    continued = [
         bootstrap_interval(bits, torch.ones(400), torch.Generator().manual_seed(s))
         for s in (1, 1, 2)
     ]
-    assert again[0] == again[1] != again[2]
+    assert continued[0] == continued[1] != continued[2]
     low, high = bootstrap_interval(bits, torch.ones(400), g, draws=1)
     assert low == high
 
@@ -306,12 +306,16 @@ def test_what_is_learned_later_counts_as_what_is_learned_at_once():
 def test_a_longer_memory_is_less_surprised_by_what_it_has_learned():
     row = [0, 1, 2, 0, 2, 1] * 4
     text = torch.tensor([row])
-    found = []
+    texts_found = []
     for order in range(4):
         model = BackOff(order, 3)
         model.learn([row])
-        found.append(perplexity(model(text[:, :-1]), text[:, 1:]))
-    assert found == sorted(found, reverse=True) and found[0] > 2.9 and found[3] < 1.3
+        texts_found.append(perplexity(model(text[:, :-1]), text[:, 1:]))
+    assert (
+        texts_found == sorted(texts_found, reverse=True)
+        and texts_found[0] > 2.9
+        and texts_found[3] < 1.3
+    )
 
 
 @pytest.mark.parametrize(
@@ -450,19 +454,19 @@ def test_the_weights_of_the_heads_are_those_by_hand(name, n, make_model, g):
     model, text = make_model(name), tokens(g, 2, n)
     weights = head_weights(model, text)
     assert weights.shape == (DEPTH, 2, HEADS, n, n) and not weights.requires_grad
-    for found, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
+    for expected, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
         q, k = layer.w_q(x), layer.w_k(x)
         q, k = split_heads(q, HEADS), split_heads(k, k.shape[-1] // (D // HEADS))
-        torch.testing.assert_close(found, EXPECTED_WEIGHTS[name][1](q, k).detach())
+        torch.testing.assert_close(expected, EXPECTED_WEIGHTS[name][1](q, k).detach())
 
 
 @pytest.mark.parametrize("name", ATTENDS)
 def test_with_its_weights_a_block_does_what_its_attention_does(name, make_model, g):
     model, text = make_model(name), tokens(g, 2, 7)
     weights = head_weights(model, text)
-    for found, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
+    for expected, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
         v = repeat_keys(layer.keys_values(x)[1])
-        torch.testing.assert_close(layer.w_o(join_heads(found @ v)), layer(x))
+        torch.testing.assert_close(layer.w_o(join_heads(expected @ v)), layer(x))
     torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
     assert weights.triu(1).eq(0).all() and weights.min() >= 0
 
@@ -503,8 +507,8 @@ def test_without_a_head_is_with_zeros_in_the_columns_that_read_it(name, heads, m
     assert inside.equal(before) == (not heads)
     assert model(text).equal(before) and hook_count(model) == 0
     ours, theirs = (
-        torch.autograd.grad(scores.square().sum(), [*one.parameters()])
-        for scores, one in ((inside, model), (other(text), other))
+        torch.autograd.grad(scores.square().sum(), [*language_model.parameters()])
+        for scores, language_model in ((inside, model), (other(text), other))
     )
     outputs = {f"stack.blocks.{block}.attention.part.w_o.weight" for block, _ in heads}
     for (part, _), a, b in zip(model.named_parameters(), ours, theirs, strict=True):
@@ -557,15 +561,15 @@ def test_the_scores_of_heads_are_means_by_loops(shape, g):
     rows = weights.reshape(-1, n, n).tolist()
     for offset in range(n):
         want = [sum(row[i][i - offset] for i in range(offset, n)) / (n - offset) for row in rows]
-        found = offset_score(weights, offset)
-        assert found.shape == shape[:-2] and found.flatten().tolist() == pytest.approx(want)
+        score = offset_score(weights, offset)
+        assert score.shape == shape[:-2] and score.flatten().tolist() == pytest.approx(want)
     for period in range(1, n):
         # token i stood at i - period, too, and there was followed by the next
         want = [
             sum(row[i][i - period + 1] for i in range(period, n)) / (n - period) for row in rows
         ]
-        found = induction_score(weights, period)
-        assert found.shape == shape[:-2] and found.flatten().tolist() == pytest.approx(want)
+        score = induction_score(weights, period)
+        assert score.shape == shape[:-2] and score.flatten().tolist() == pytest.approx(want)
     if n > 1:
         assert offset_score(weights).equal(offset_score(weights, 1))
 
@@ -639,7 +643,7 @@ def test_by_default_its_heads_know_the_order_of_the_tokens(make_model, g):
 
 def test_it_has_the_parameters_of_blocks_four_times_as_wide_inside():
     model, grouped = (language_model(VOCABULARY, D, HEADS, DEPTH, groups=g) for g in (None, 2))
-    count, fewer = (sum(p.numel() for p in one.parameters()) for one in (model, grouped))
+    count, fewer = (sum(p.numel() for p in counted.parameters()) for counted in (model, grouped))
     assert count == VOCABULARY * D + DEPTH * (12 * D**2 + 13 * D) + 2 * D
     # half as many keys and values
     assert count - fewer == DEPTH * (D**2 + D)
@@ -663,25 +667,25 @@ def test_at_first_all_tokens_are_about_equally_likely(make, g):
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("n", [1, 5])
 def test_the_lstm_equals_torchs_cells_one_token_after_another(layers, n, normal, g):
-    made = LSTMLanguageModel(VOCABULARY, 6, 5, layers).to(device(), torch.float64)
-    for weight in made.parameters():
+    model = LSTMLanguageModel(VOCABULARY, 6, 5, layers).to(device(), torch.float64)
+    for weight in model.parameters():
         weight.data.copy_(normal(*weight.shape) / 2)
     count = VOCABULARY * 6 + 4 * 5 * (6 + 5 + 2) + (layers - 1) * 4 * 5 * (5 + 5 + 2) + 6 * 5 + 6
-    assert sum(weight.numel() for weight in made.parameters()) == count
+    assert sum(weight.numel() for weight in model.parameters()) == count
     cells = []
     for layer in range(layers):
         cell = nn.LSTMCell(5 if layer else 6, 5).to(device(), torch.float64)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        cell.load_state_dict({name: getattr(made.lstm, f"{name}_l{layer}") for name in names})
+        cell.load_state_dict({name: getattr(model.lstm, f"{name}_l{layer}") for name in names})
         cells.append(cell)
     text, states, rows = tokens(g, 2, n), [None] * layers, []
     for t in range(n):
-        x = made.embedding.table.weight[text[:, t]]
+        x = model.embedding.table.weight[text[:, t]]
         for layer, cell in enumerate(cells):
             states[layer] = cell(x, states[layer])
             x = states[layer][0]
-        rows.append(made.out(x) @ made.embedding.table.weight.T)
-    torch.testing.assert_close(made(text), torch.stack(rows, 1))
+        rows.append(model.out(x) @ model.embedding.table.weight.T)
+    torch.testing.assert_close(model(text), torch.stack(rows, 1))
 
 
 def test_the_lstm_is_causal_and_reads_all_that_came_before(normal, g):
@@ -738,29 +742,29 @@ def test_what_is_counted_is_of_the_vocabulary():
 
 def test_bits_per_character_are_those_of_all_windows_over_all_characters(normal):
     scores, labels = normal(2, 3, 5), torch.tensor([[1, 2, -100], [4, 0, 3]], device=device())
-    found = bits_per_character(lambda tokens: scores, [(labels, labels)] * 2, 7)
-    assert found == pytest.approx(2 * surprisal(scores, labels).sum().item() / 7)
+    bits = bits_per_character(lambda tokens: scores, [(labels, labels)] * 2, 7)
+    assert bits == pytest.approx(2 * surprisal(scores, labels).sum().item() / 7)
 
 
 def test_the_dots_on_the_page_are_the_results():
     page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
     figure = page[page.index("name: fig-language-parts") : page.index("name: fig-language-curves")]
-    told = {
-        name: [float(one) for one in numbers.split(", ")]
+    stated = {
+        name: [float(number) for number in numbers.split(", ")]
         for name, numbers in re.findall(r'"([\w ]+)": \[([\d., ]+)\]', figure)
     }
-    found, full = {}, {}
+    measured, full = {}, {}
     with (ROOT / "benchmarks" / "results" / "language_model.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["size"] == "small" or row["model"] in ("bigram", "trigram"):
-                found.setdefault(row["model"], []).append(round(float(row["bits"]), 4))
+                measured.setdefault(row["model"], []).append(round(float(row["bits"]), 4))
             elif row["size"] == "full":
                 full.setdefault(row["model"], []).append(float(row["bits"]))
-    assert told == found and len(found) == 13
+    assert stated == measured and len(measured) == 13
     # what the text says of them
-    mean = {name: sum(numbers) / len(numbers) for name, numbers in found.items()}
+    mean = {name: sum(numbers) / len(numbers) for name, numbers in measured.items()}
     apart = {
-        name: max(numbers) - min(numbers) for name, numbers in found.items() if len(numbers) == 3
+        name: max(numbers) - min(numbers) for name, numbers in measured.items() if len(numbers) == 3
     }
     assert len(apart) == 11 and 0.0115 <= max(apart.values()) < 0.0125
     wide = {name for name, spread in apart.items() if round(spread, 2) == 0.01 and spread > 0.007}
@@ -787,15 +791,17 @@ def test_the_dots_on_the_page_are_the_results():
 def test_the_curves_on_the_page_are_the_results():
     page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
     figure = page[page.index("name: fig-language-curves") :]
-    steps = [int(one) for one in figure.split("figures.lines(\n    [")[1].split("]")[0].split(", ")]
-    found = {}
+    steps = [
+        int(step) for step in figure.split("figures.lines(\n    [")[1].split("]")[0].split(", ")
+    ]
+    measured = {}
     with (ROOT / "benchmarks" / "results" / "language_model_curves.csv").open() as file:
         for size, model, seed, step, _, bits in csv.reader(file):
             if (size, seed) == ("full", "0") and int(step) in steps:
-                found.setdefault(model, []).append(f"{float(bits):.3f}")
+                measured.setdefault(model, []).append(f"{float(bits):.3f}")
     for model in ("GPT", "no positions", "LSTM"):
-        assert f'"{model}": [{", ".join(found[model])}],' in figure
-    halfway, end = (float(found["GPT"][steps.index(step)]) for step in (5000, 10000))
+        assert f'"{model}": [{", ".join(measured[model])}],' in figure
+    halfway, end = (float(measured["GPT"][steps.index(step)]) for step in (5000, 10000))
     assert round(halfway - end, 2) == 0.04
 
 

@@ -96,25 +96,25 @@ def test_the_layer_equals_torch_with_the_gradients_of_inputs_and_weights(
         theirs_mask = ~mask.expand(2, n, y.shape[1]).repeat_interleave(heads, dim=0)
     grad_output = normal(2, n, d_model)
     out = ours(*inputs, mask=mask)
-    wanted, _ = theirs(x, y, y, attn_mask=theirs_mask)
-    torch.testing.assert_close(out, wanted)
+    expected, _ = theirs(x, y, y, attn_mask=theirs_mask)
+    torch.testing.assert_close(out, expected)
     torch.testing.assert_close(
-        gradients(out, inputs, grad_output, ours), gradients(wanted, inputs, grad_output, theirs)
+        gradients(out, inputs, grad_output, ours), gradients(expected, inputs, grad_output, theirs)
     )
 
 
 def test_padding_equals_torch_s_own_word_for_it(make_layer, normal):
     ours, x, lengths = make_layer(12, 3), normal(2, 7, 12), torch.tensor([7, 4], device=device())
     allowed = padding_mask(lengths, 7)
-    wanted, _ = to_torch(ours)(x, x, x, key_padding_mask=~allowed.squeeze(1))
-    torch.testing.assert_close(ours(x, mask=allowed), wanted)
+    expected, _ = to_torch(ours)(x, x, x, key_padding_mask=~allowed.squeeze(1))
+    torch.testing.assert_close(ours(x, mask=allowed), expected)
 
 
 def test_a_layer_without_a_batch_equals_torch(make_layer, normal):
     ours, x = make_layer(12, 3), normal(7, 12)
     mask = causal_mask(7, device())
-    wanted, _ = to_torch(ours)(x, x, x, attn_mask=~mask)
-    torch.testing.assert_close(ours(x, mask=mask), wanted)
+    expected, _ = to_torch(ours)(x, x, x, attn_mask=~mask)
+    torch.testing.assert_close(ours(x, mask=mask), expected)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 6])
@@ -145,9 +145,9 @@ def test_a_mask_of_the_batch_does_not_line_up_with_the_heads(make_layer, normal,
     # as many heads as sequences: a missing axis would not be noticed by the shapes
     ours, x = make_layer(6, 3), normal(3, 5, 6)
     mask = torch.rand(shape, generator=g).to(device()) < 0.6
-    each = mask.expand(3, 5, 5)
-    wanted = torch.stack([ours(x[i], mask=each[i]) for i in range(3)])
-    torch.testing.assert_close(ours(x, mask=mask), wanted)
+    masks = mask.expand(3, 5, 5)
+    expected = torch.stack([ours(x[i], mask=masks[i]) for i in range(3)])
+    torch.testing.assert_close(ours(x, mask=mask), expected)
 
 
 def test_a_mask_with_an_axis_for_the_heads_is_refused(make_layer, normal):
@@ -215,7 +215,7 @@ def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(
     inputs = (x, y, mask)
     before = [input.clone() for input in inputs]
     assert ours(*inputs).dtype == dtype
-    assert all(torch.equal(one, old) for one, old in zip(inputs, before, strict=True))
+    assert all(torch.equal(new, old) for new, old in zip(inputs, before, strict=True))
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)

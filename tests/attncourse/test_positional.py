@@ -179,16 +179,16 @@ def test_only_without_positions_and_mask_does_attention_follow_a_permutation(g, 
 def test_depth_and_distance_are_those_of_the_way_walked_token_by_token(n, forest):
     for seed in range(5):
         heads = random_heads(n, seed, forest)
-        ways = [path_to_root(heads, token) for token in range(n)]
-        given = torch.tensor(heads, device=device())
-        assert tree_depth(given).tolist() == [len(way) - 2 for way in ways]
-        above = [[j in ways[i] for j in range(n)] for i in range(n)]
-        assert ancestors(given).tolist() == above
+        paths = [path_to_root(heads, token) for token in range(n)]
+        heads_tensor = torch.tensor(heads, device=device())
+        assert tree_depth(heads_tensor).tolist() == [len(path) - 2 for path in paths]
+        above = [[j in paths[i] for j in range(n)] for i in range(n)]
+        assert ancestors(heads_tensor).tolist() == above
         want = [
-            [len(set(ways[i]) ^ set(ways[j])) * ((j > i) - (j < i)) for j in range(n)]
+            [len(set(paths[i]) ^ set(paths[j])) * ((j > i) - (j < i)) for j in range(n)]
             for i in range(n)
         ]
-        assert tree_distance(given).tolist() == want
+        assert tree_distance(heads_tensor).tolist() == want
 
 
 def test_in_a_chain_depth_is_the_position_and_distance_the_offset():
@@ -202,11 +202,11 @@ def test_in_a_chain_depth_is_the_position_and_distance_the_offset():
 def test_trees_come_in_batches_and_keep_their_dtype(leading, dtype):
     count = math.prod(leading)
     heads = torch.tensor([random_heads(6, seed, seed % 2) for seed in range(count)], dtype=dtype)
-    given = heads.reshape(*leading, 6).to(device())
+    heads_tensor = heads.reshape(*leading, 6).to(device())
     for f in (tree_depth, tree_distance):
-        each = torch.stack([f(head) for head in heads]).reshape(*leading, *f(heads[0]).shape)
-        torch.testing.assert_close(f(given), each.to(device()))
-        assert f(given).dtype == dtype
+        expected = torch.stack([f(head) for head in heads]).reshape(*leading, *f(heads[0]).shape)
+        torch.testing.assert_close(f(heads_tensor), expected.to(device()))
+        assert f(heads_tensor).dtype == dtype
 
 
 def test_padding_is_a_root_and_leaves_the_tree_as_it_is():

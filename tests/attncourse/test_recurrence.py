@@ -138,10 +138,10 @@ def test_the_states_have_the_dtype_of_the_tokens(network, inputs, dtype):
 
 def test_inputs_come_back_unchanged(network, inputs):
     x, weights, first = inputs(network, (2,), 5, 4, 3)
-    every = [x, *weights, *(first if network == "lstm" else [first])]
-    before = [one.detach().clone() for one in every]
+    inputs_and_weights = [x, *weights, *(first if network == "lstm" else [first])]
+    before = [tensor.detach().clone() for tensor in inputs_and_weights]
     run_network(network, x, weights, first)
-    assert all(torch.equal(one, old) for one, old in zip(every, before, strict=True))
+    assert all(torch.equal(new, old) for new, old in zip(inputs_and_weights, before, strict=True))
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -156,7 +156,7 @@ def test_the_meta_device_gives_the_shapes(network, leading):
 
 
 def test_the_gradient_over_distance_is_that_of_the_jacobian(inputs, g):
-    weights = [one.cpu() for one in inputs("rnn", (), 1, 4, 4)[1]]
+    weights = [weight.cpu() for weight in inputs("rnn", (), 1, 4, 4)[1]]
     got = gradient_by_distance(
         lambda x: rnn(x, *weights), 6, d=4, draws=3, generator=g, dtype=torch.float64
     )

@@ -69,9 +69,9 @@ def test_the_skew_is_how_all_offsets_meet_their_queries(normal):
 
 def append_offset_bias(q, k, bias):
     """q, k and a key table with an extra column, by which the table adds a bias per offset."""
-    one = torch.ones_like(q[..., :1])
+    ones = torch.ones_like(q[..., :1])
     table = torch.cat([q.new_zeros(len(bias), q.shape[-1]), bias[:, None]], dim=-1)
-    return torch.cat([q, one], -1), torch.cat([k, 0 * one], -1), table
+    return torch.cat([q, ones], -1), torch.cat([k, 0 * ones], -1), table
 
 
 def test_alibi_is_a_relative_table_of_one_number_a_row(normal):
@@ -140,7 +140,7 @@ def test_a_t5_bias_is_a_relative_table_of_one_number_a_row(normal, bidirectional
 )
 def test_the_buckets_of_t5_begin_where_the_powers_say(buckets, farthest, bidirectional):
     n = 2 * farthest
-    found = t5_buckets(n, buckets, farthest, bidirectional, device()).tolist()
+    buckets_found = t5_buckets(n, buckets, farthest, bidirectional, device()).tolist()
     half = buckets // 2 if bidirectional else buckets
     near = half // 2
     for distance in range(n):
@@ -148,8 +148,8 @@ def test_the_buckets_of_t5_begin_where_the_powers_say(buckets, farthest, bidirec
         far = half - near
         steps = [s for s in range(far) if near**far * farthest**s <= distance**far * near**s]
         want = distance if distance < near else near + len(steps) - 1
-        assert found[distance][0] == want
-        assert found[0][distance] == (want + half * (distance > 0) if bidirectional else 0)
+        assert buckets_found[distance][0] == want
+        assert buckets_found[0][distance] == (want + half * (distance > 0) if bidirectional else 0)
 
 
 def test_the_buckets_of_the_published_model():

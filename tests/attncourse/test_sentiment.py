@@ -97,7 +97,7 @@ def test_emoticons_marks_and_shouted_words_are_tokens(text, want):
 def test_folds_test_each_text_once_and_never_learn_what_they_test(k):
     folds = list(SAMPLE.folds(k, seed=0))
     assert len(folds) == k
-    assert sorted((one for _, test in folds for one in test), key=str) == sorted(
+    assert sorted((text for _, test in folds for text in test), key=str) == sorted(
         SAMPLE.texts, key=str
     )
     for train, test in folds:

@@ -194,5 +194,5 @@ def test_sums_are_taken_in_float32_at_least_and_the_output_is_like_the_values(dt
 def test_a_state_keeps_its_digits_and_the_output_beside_it_does_not():
     v = ones(3, 4, dtype=torch.bfloat16)
     assert [x.dtype for x in state(v)] == [torch.float32] * 2
-    kept, out = after(state(v), v)
-    assert [x.dtype for x in (*kept, out)] == [torch.float32, torch.float32, torch.bfloat16]
+    state_after, out = after(state(v), v)
+    assert [x.dtype for x in (*state_after, out)] == [torch.float32, torch.float32, torch.bfloat16]

@@ -54,17 +54,17 @@ def shapes(file: Path) -> dict[str, list[int]]:
 
 
 def test_what_is_written_is_read_back(file, weights):
-    read, held = read_weights(file)
-    assert held == {"heads": 4, "note": NOTE}
-    assert [*read] == [*weights]
+    tensors, metadata = read_weights(file)
+    assert metadata == {"heads": 4, "note": NOTE}
+    assert [*tensors] == [*weights]
     for name, x in weights.items():
-        assert read[name].shape == x.shape and read[name].dtype == torch.float32
+        assert tensors[name].shape == x.shape and tensors[name].dtype == torch.float32
         if x.ndim == 2:
             steps = x.abs().amax(-1, keepdim=True).float() / 127
             # a scale in half precision is off by no more than 1 in 2,048
-            assert ((read[name] - x).abs() <= steps * (0.5 + 2**-11)).all()
+            assert ((tensors[name] - x).abs() <= steps * (0.5 + 2**-11)).all()
         else:
-            assert read[name].equal(x.half().float())
+            assert tensors[name].equal(x.half().float())
 
 
 def test_each_row_is_whole_numbers_times_a_scale_that_half_precision_has(weights):
@@ -90,8 +90,8 @@ def test_a_row_that_no_scale_reaches_keeps_its_signs():
 
 
 def test_what_was_read_is_read_again_and_once_more_written_is_the_same(file):
-    (first, held), (second, _) = read_weights(file), read_weights(file)
-    write_weights(file.with_name("again.js"), "courseModel", first, **held)
+    (first, metadata), (second, _) = read_weights(file), read_weights(file)
+    write_weights(file.with_name("again.js"), "courseModel", first, **metadata)
     third, _ = read_weights(file.with_name("again.js"))
     for name, x in first.items():
         assert x.equal(second[name]) and x.equal(third[name])
@@ -102,11 +102,11 @@ def test_what_was_read_is_read_again_and_once_more_written_is_the_same(file):
 
 def test_a_model_that_is_loaded_from_it_computes_nearly_the_same(g, tmp_path):
     with seeded(0):
-        made, other = (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3)) for _ in range(2))
-    write_weights(tmp_path / "model.js", "m", made.state_dict())
+        model, other = (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3)) for _ in range(2))
+    write_weights(tmp_path / "model.js", "m", model.state_dict())
     other.load_state_dict(read_weights(tmp_path / "model.js")[0])
     x = torch.randn(4, 6, generator=g)
-    torch.testing.assert_close(other(x), made(x), rtol=0, atol=0.02)
+    torch.testing.assert_close(other(x), model(x), rtol=0, atol=0.02)
 
 
 def test_the_file_is_a_script_that_gives_one_variable_all_of_it(file, weights):
@@ -125,11 +125,11 @@ def test_the_file_is_a_script_that_gives_one_variable_all_of_it(file, weights):
     assert (names, name, note) == (["courseModel"], "courseModel", NOTE)
     assert shapes == {name: [*x.shape] for name, x in weights.items()}
     # little-endian, a scale for each row
-    scales, vectors = (np.frombuffer(bytes(one), "<f2").tolist() for one in (scales, vectors))
+    scales, vectors = (np.frombuffer(bytes(buffer), "<f2").tolist() for buffer in (scales, vectors))
     widths = [x.shape[1] for x in weights.values() if x.ndim == 2 for _ in x]
     of_each = np.repeat(scales, widths)
-    read = [*read_weights(file)[0].values()]
-    matrices, others = ([x for x in read if (x.ndim == 2) == which] for which in (True, False))
+    tensors = [*read_weights(file)[0].values()]
+    matrices, others = ([x for x in tensors if (x.ndim == 2) == which] for which in (True, False))
     expected = torch.cat([x.flatten() for x in matrices]).tolist()
     assert (np.array(rows) * of_each).tolist() == pytest.approx(expected, rel=1e-6)
     assert vectors == torch.cat([x.flatten() for x in others]).tolist()
@@ -183,7 +183,7 @@ def test_a_file_of_another_format_is_refused_with_both_numbers(file):
 )
 def test_numbers_that_are_missing_or_left_over_are_counted(file, name, shape, words):
     other = shapes(file) | {name: shape}
-    change_file(file, shapes={one: size for one, size in other.items() if size is not None})
+    change_file(file, shapes={name_: size for name_, size in other.items() if size is not None})
     with pytest.raises(ValueError, match=rf"model\.js {words}"):
         read_weights(file)
 
@@ -199,6 +199,6 @@ def test_of_half_its_numbers_the_error_says_how_many_are_missing(file):
 def test_weights_of_one_kind_alone_are_written_too(tmp_path):
     for weights in ({"w": torch.eye(3)}, {"b": torch.ones(3)}):
         write_weights(tmp_path / "one.js", "one", weights)
-        read, _ = read_weights(tmp_path / "one.js")
-        ((name, x),) = read.items()
+        tensors, _ = read_weights(tmp_path / "one.js")
+        ((name, x),) = tensors.items()
         assert torch.allclose(x, weights[name], atol=1e-3)

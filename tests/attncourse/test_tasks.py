@@ -42,31 +42,31 @@ def tokens(g) -> torch.Tensor:
 @pytest.mark.parametrize("attend", [lambda: attention, lambda: TreeAttention(4, 3, offsets=True)])
 def test_padding_changes_no_label_of_a_tagger(attend, tokens):
     model = Tagger(WordEmbedding(9, 9, 8, SinusoidalEncoding(8)), encoder(attend()), 8, 4)
-    both = model(tokens, tokens, torch.tensor([5, 3]), PARENTS)
+    outputs = model(tokens, tokens, torch.tensor([5, 3]), PARENTS)
     alone = model(tokens[1:, :3], tokens[1:, :3], torch.tensor([3]), PARENTS[1:, :3])
-    torch.testing.assert_close(both[1:, :3], alone)
+    torch.testing.assert_close(outputs[1:, :3], alone)
 
 
 def test_padding_does_not_change_the_label_of_a_sequence(tokens):
     model = Classifier(Embedding(9, 8), encoder(), 8, 2)
-    both = model(tokens, torch.tensor([5, 3]))
-    torch.testing.assert_close(both[1:], model(tokens[1:, :3], torch.tensor([3])))
+    outputs = model(tokens, torch.tensor([5, 3]))
+    torch.testing.assert_close(outputs[1:], model(tokens[1:, :3], torch.tensor([3])))
 
 
 def test_padding_does_not_change_a_translation(tokens):
     model = translator()
-    both = model.translate(tokens, torch.tensor([5, 3]), START, STOP, 6)
+    outputs = model.translate(tokens, torch.tensor([5, 3]), START, STOP, 6)
     alone = model.translate(tokens[1:, :3], torch.tensor([3]), START, STOP, 6)
-    assert both[1:, : alone.shape[1]].equal(alone)
+    assert outputs[1:, : alone.shape[1]].equal(alone)
 
 
 def test_a_translation_is_what_the_scores_of_the_whole_text_say(tokens):
     model, lengths = translator(), torch.tensor([5, 3])
-    written = model.translate(tokens, lengths, START, STOP, 6)
-    target = torch.cat([torch.full((2, 1), START), written], dim=1)
+    outputs = model.translate(tokens, lengths, START, STOP, 6)
+    target = torch.cat([torch.full((2, 1), START), outputs], dim=1)
     best = model(tokens, target[:, :-1], lengths).argmax(-1)
-    ended = (written == STOP).cumsum(-1) > (written == STOP)
-    assert ((best == written) | ended).all()
+    ended = (outputs == STOP).cumsum(-1) > (outputs == STOP)
+    assert ((best == outputs) | ended).all()
 
 
 @pytest.mark.parametrize("offsets", [False, True])
@@ -95,7 +95,7 @@ def test_on_a_chain_the_distance_in_the_tree_is_the_offset(g):
 
 
 def test_tree_attention_starts_as_relative_attention_does():
-    sizes = [one(8, 4).a_k.std().item() for one in (TreeAttention, RelativeAttention)]
+    sizes = [kind(8, 4).a_k.std().item() for kind in (TreeAttention, RelativeAttention)]
     assert 0.5 < sizes[0] / sizes[1] < 2
 
 

@@ -141,8 +141,8 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(batches, tmp_path, 
     whole, history = train()
     with pytest.raises(Killed):
         train(tmp_path / "model.pt", killed_after=after)
-    resumed, again = train(tmp_path / "model.pt")
-    assert again == history
+    resumed, second_state = train(tmp_path / "model.pt")
+    assert second_state == history
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
 
@@ -156,20 +156,20 @@ def test_a_checkpoint_of_another_model_is_refused_and_stays(batches, tmp_path):
         assert file.read_bytes() == content
     file.unlink()
     fit(Lookup(), lambda: batches, 1, checkpoint=file)
-    kept = file.read_bytes()
+    saved = file.read_bytes()
     other = Lookup()
     other.label = nn.Linear(8, 4)
     with pytest.raises(ValueError, match="size mismatch"):
         fit(other, lambda: batches, 2, checkpoint=file)
-    assert file.read_bytes() == kept
+    assert file.read_bytes() == saved
 
 
 def test_training_ends_early_by_steps_in_the_middle_of_an_epoch(batches):
     with seeded(0):
-        model, seen = Lookup(), []
-        model.register_forward_hook(lambda *_: seen.append(1))
+        model, batches_seen = Lookup(), []
+        model.register_forward_hook(lambda *_: batches_seen.append(1))
         history = fit(model, lambda: batches, 5, max_steps=6)
-    assert len(seen) == 6 and len(history) == 2
+    assert len(batches_seen) == 6 and len(history) == 2
 
 
 def record_rates(monkeypatch, *optimizers) -> list[list[float]]:
@@ -225,9 +225,9 @@ def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_e
         ours, theirs = DeepLookup(), DeepLookup()
     theirs.load_state_dict(ours.state_dict())
     assert len(fit(ours, lambda: batches, 2, 0.05, optimizer=muon)) == 2
-    named = dict(theirs.named_parameters())
-    matrices = [named.pop(f"label.{i}.weight") for i in (0, 2, 3)]
-    assert set(named) == {
+    parameters = dict(theirs.named_parameters())
+    matrices = [parameters.pop(f"label.{i}.weight") for i in (0, 2, 3)]
+    assert set(parameters) == {
         "table.weight",
         *(f"label.{i}.bias" for i in (0, 1, 3)),
         "label.1.weight",
@@ -235,7 +235,7 @@ def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_e
     options = {"lr": 0.05, "weight_decay": 0.0}
     parts = [
         torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw", **options),
-        torch.optim.AdamW(named.values(), **options),
+        torch.optim.AdamW(parameters.values(), **options),
     ]
     for i, batch in enumerate([*batches, *batches]):
         theirs.zero_grad()
@@ -281,12 +281,12 @@ def test_the_rates_of_both_optimizers_fall_and_go_on_falling_after_a_break(
     def train(epochs: int) -> None:
         left = iter([batches] * epochs)
 
-        def drawn():
+        def next_batch():
             if (work := next(left, None)) is None:
                 raise Killed
             return work
 
-        fit(Lookup(), drawn, 3, 0.5, optimizer=muon, checkpoint=tmp_path / "model.pt")
+        fit(Lookup(), next_batch, 3, 0.5, optimizer=muon, checkpoint=tmp_path / "model.pt")
 
     if broken:
         with pytest.raises(Killed):
@@ -298,11 +298,11 @@ def test_the_rates_of_both_optimizers_fall_and_go_on_falling_after_a_break(
 
 def test_a_checkpoint_of_another_optimizer_is_refused(batches, tmp_path):
     file = tmp_path / "model.pt"
-    for one, other in ((adamw, muon), (muon, adamw)):
+    for first, second in ((adamw, muon), (muon, adamw)):
         file.unlink(missing_ok=True)
-        fit(Lookup(), lambda: batches, 1, checkpoint=file, optimizer=one)
+        fit(Lookup(), lambda: batches, 1, checkpoint=file, optimizer=first)
         with pytest.raises(ValueError, match=r"model\.pt is no checkpoint of this model"):
-            fit(Lookup(), lambda: batches, 2, checkpoint=file, optimizer=other)
+            fit(Lookup(), lambda: batches, 2, checkpoint=file, optimizer=second)
 
 
 def test_in_bfloat16_the_weights_stay_in_float32_and_learn(batches):
@@ -314,15 +314,15 @@ def test_in_bfloat16_the_weights_stay_in_float32_and_learn(batches):
 
 
 def test_progress_is_what_is_wrapped_around_the_epochs(batches):
-    shown = []
+    losses = []
 
     def track(epochs):
         for epoch in epochs:
             yield epoch
-            shown.append(epoch)
+            losses.append(epoch)
 
     fit(Lookup(), lambda: batches, 3, track=track)
-    assert shown == [0, 1, 2]
+    assert losses == [0, 1, 2]
 
 
 def test_a_model_is_kept_in_another_file_if_anything_else_would_be_trained(

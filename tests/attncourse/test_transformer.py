@@ -129,9 +129,9 @@ def test_the_encoder_block_equals_torch_with_all_gradients(
     attend = Causal() if kind == "both" else attention
     block = EncoderBlock(D, HEADS, D_FF, attend, residual=residual, activation=activation)
     ours, x = load_torch_weights(block, theirs), normal(2, n, D).requires_grad_()
-    own = masks(n, n)["padding" if kind == "both" else kind]
-    wanted = theirs(x, src_mask=torch_mask(masks(n, n)[kind], n, n))
-    assert_equal_with_gradients(ours, theirs, ours(x, own), wanted, normal(2, n, D), [x])
+    own_mask = masks(n, n)["padding" if kind == "both" else kind]
+    expected = theirs(x, src_mask=torch_mask(masks(n, n)[kind], n, n))
+    assert_equal_with_gradients(ours, theirs, ours(x, own_mask), expected, normal(2, n, D), [x])
 
 
 @each_norm
@@ -149,11 +149,11 @@ def test_the_decoder_block_equals_torch_with_all_gradients(
     block = DecoderBlock(D, HEADS, D_FF, residual=residual, activation=activation)
     ours, x, memory = load_torch_weights(block, theirs), normal(2, n, D), normal(2, m, D)
     x, memory = x.requires_grad_(), memory.requires_grad_()
-    own, cross = masks(n, n)[kind], masks(n, m)[memory_kind]
-    both = masks(n, n)["both" if kind == "padding" else "causal"]
-    wanted = theirs(x, memory, torch_mask(both, n, n), torch_mask(cross, n, m))
+    own_mask, cross = masks(n, n)[kind], masks(n, m)[memory_kind]
+    both_masks = masks(n, n)["both" if kind == "padding" else "causal"]
+    expected = theirs(x, memory, torch_mask(both_masks, n, n), torch_mask(cross, n, m))
     assert_equal_with_gradients(
-        ours, theirs, ours(x, memory, own, cross), wanted, normal(2, n, D), [x, memory]
+        ours, theirs, ours(x, memory, own_mask, cross), expected, normal(2, n, D), [x, memory]
     )
 
 
@@ -167,20 +167,20 @@ def test_the_stacks_equal_torch_s_transformer_with_all_gradients(
 ):
     n, m = sizes
     theirs = randomized(nn.Transformer(D, HEADS, 2, 2, D_FF, **torch_options(residual, activation)))
-    named = {"residual": residual, "activation": activation}
-    encoder = Encoder([EncoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
-    decoder = Decoder([DecoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
+    options = {"residual": residual, "activation": activation}
+    encoder = Encoder([EncoderBlock(D, HEADS, D_FF, **options) for _ in range(2)], nn.LayerNorm(D))
+    decoder = Decoder([DecoderBlock(D, HEADS, D_FF, **options) for _ in range(2)], nn.LayerNorm(D))
     ours = load_torch_weights(nn.ModuleDict({"encoder": encoder, "decoder": decoder}), theirs)
     x, y = normal(2, m, D).requires_grad_(), normal(2, n, D).requires_grad_()
-    own, source = masks(n, n), masks(m, m)["padding"] if padded else None
+    own_mask, source = masks(n, n), masks(m, m)["padding"] if padded else None
     kind = "padding" if padded else "open"
-    words = {"tgt_mask": ~own["causal"]}
+    words = {"tgt_mask": ~own_mask["causal"]}
     if source is not None:
-        hidden = {"tgt": own["padding"], "src": source, "memory": source}
+        hidden = {"tgt": own_mask["padding"], "src": source, "memory": source}
         words |= {f"{key}_key_padding_mask": ~mask.squeeze(1) for key, mask in hidden.items()}
-    wanted = theirs(x, y, **words)
-    out = decoder(y, encoder(x, source), own[kind], source)
-    assert_equal_with_gradients(ours, theirs, out, wanted, normal(2, n, D), [x, y])
+    expected = theirs(x, y, **words)
+    out = decoder(y, encoder(x, source), own_mask[kind], source)
+    assert_equal_with_gradients(ours, theirs, out, expected, normal(2, n, D), [x, y])
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -225,12 +225,12 @@ def test_a_pre_norm_stream_is_the_sum_of_what_its_parts_wrote(randomized, normal
 def test_one_table_gets_the_gradients_of_both_ends(randomized, g):
     model, x = randomized(language_model()), tokens(g, 2, 5)
     table = model.embedding.table.weight
-    (both,) = torch.autograd.grad(model(x).square().sum(), table)
+    (gradient,) = torch.autograd.grad(model(x).square().sum(), table)
     # the same model, whose two ends read copies of the table
-    read, scored = (table.detach().clone().requires_grad_() for _ in range(2))
-    hidden = model.stack(F.embedding(x, read))
-    ends = torch.autograd.grad((hidden @ scored.mT).square().sum(), [read, scored])
-    torch.testing.assert_close(both, sum(ends))
+    as_embedding, as_output = (table.detach().clone().requires_grad_() for _ in range(2))
+    hidden = model.stack(F.embedding(x, as_embedding))
+    ends = torch.autograd.grad((hidden @ as_output.mT).square().sum(), [as_embedding, as_output])
+    torch.testing.assert_close(gradient, sum(ends))
     assert all(end.abs().max() > 0 for end in ends)
 
 
@@ -239,8 +239,8 @@ def test_the_scale_multiplies_the_table_and_not_the_positions(randomized, g):
         randomized(Embedding(VOCABULARY, D, LearnedEncoding(9, D), scale=3.0)),
         tokens(g, 2, 4),
     )
-    wanted = 3 * model.table.weight[x] + model.position.table[5:9]
-    torch.testing.assert_close(model(x, start=5), wanted)
+    expected = 3 * model.table.weight[x] + model.position.table[5:9]
+    torch.testing.assert_close(model(x, start=5), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
@@ -280,23 +280,23 @@ def test_dropout_is_where_the_paper_has_it(randomized, normal):
 
 
 def test_a_model_is_saved_loaded_and_copied_whole(randomized, g, tmp_path):
-    made = randomized(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
-    torch.save(made.state_dict(), tmp_path / "model.pt")
+    model = randomized(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
+    torch.save(model.state_dict(), tmp_path / "model.pt")
     other = randomized(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
     other.load_state_dict(torch.load(tmp_path / "model.pt"))
-    x, copied = tokens(g, 2, 5), copy.deepcopy(made)
-    assert torch.equal(other(x), made(x)) and torch.equal(copied(x), made(x))
-    made.embedding.table.weight.data.zero_()
+    x, copied = tokens(g, 2, 5), copy.deepcopy(model)
+    assert torch.equal(other(x), model(x)) and torch.equal(copied(x), model(x))
+    model.embedding.table.weight.data.zero_()
     assert copied.embedding.table.weight.any()
 
 
 def test_a_mechanism_with_weights_is_trained_with_its_model(randomized, g):
     shaw = [Causal(RelativeAttention(D // HEADS, 2)) for _ in range(2)]
-    blocks = [EncoderBlock(D, HEADS, D_FF, one) for one in shaw]
+    blocks = [EncoderBlock(D, HEADS, D_FF, attend) for attend in shaw]
     model = randomized(LanguageModel(Embedding(VOCABULARY, D), Encoder(blocks, nn.LayerNorm(D))))
     names = [name for name, _ in model.named_parameters() if "attend" in name]
     start = "stack.blocks.{}.attention.part.attend.attend.a_{}"
-    assert names == [start.format(i, one) for i in range(2) for one in "kv"]
+    assert names == [start.format(i, letter) for i in range(2) for letter in "kv"]
     x, before = tokens(g, 4, 6), copy.deepcopy(model.state_dict())
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     losses = []
@@ -314,24 +314,24 @@ def test_a_mechanism_with_weights_is_trained_with_its_model(randomized, g):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_gpt_2_s_weights_give_the_numbers_of_transformers(dtype, prefix):
     numbers = {name: torch.from_numpy(x) for name, x in np.load(NUMBERS).items()}
-    own = {name: numbers.pop(name) for name in ("heads", "tokens", "hidden", "scores")}
+    stated = {name: numbers.pop(name) for name in ("heads", "tokens", "hidden", "scores")}
     # buffers of older versions, which are not read
     numbers |= {"h.0.attn.bias": torch.ones(8, 8), "h.0.attn.masked_bias": torch.tensor(-1e4)}
     model = load_gpt2(
-        {prefix + name: x.to(dtype) for name, x in numbers.items()}, int(own["heads"])
+        {prefix + name: x.to(dtype) for name, x in numbers.items()}, int(stated["heads"])
     )
     assert all(p.dtype == dtype for p in model.parameters())
     close = {"rtol": 1e-10, "atol": 1e-10} if dtype == torch.float64 else {}
-    hidden = model.stack(model.embedding(own["tokens"]))
-    torch.testing.assert_close(hidden, own["hidden"].to(dtype), **close)
-    torch.testing.assert_close(model(own["tokens"]), own["scores"].to(dtype), **close)
+    hidden = model.stack(model.embedding(stated["tokens"]))
+    torch.testing.assert_close(hidden, stated["hidden"].to(dtype), **close)
+    torch.testing.assert_close(model(stated["tokens"]), stated["scores"].to(dtype), **close)
 
 
 @pytest.mark.parametrize(
     "name", ["wte.weight", "h.0.mlp.c_fc.weight", "h.1.ln_2.bias", "ln_f.bias"]
 )
 def test_a_weight_that_is_missing_is_named(name):
-    numbers = {one: torch.from_numpy(x) for one, x in np.load(NUMBERS).items() if one != name}
+    numbers = {key: torch.from_numpy(x) for key, x in np.load(NUMBERS).items() if key != name}
     with pytest.raises(ValueError, match=f"{name} is not among the 31 weights: are they GPT-2's"):
         load_gpt2(numbers, heads=3)
 

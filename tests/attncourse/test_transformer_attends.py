@@ -124,10 +124,10 @@ def assert_cache_agrees(model, decode):
     decoding, scores = decode(), model(text)
     steps = [decoding.step(piece) for piece in text.split([3, 1, 1, 2, 1], dim=1)]
     torch.testing.assert_close(torch.cat(steps, dim=1), scores, **EXACT)
-    written = text[:, :3]
+    tokens = text[:, :3]
     for _ in range(6):
-        written = torch.cat([written, model(written)[:, -1:].argmax(-1)], dim=1)
-    assert torch.equal(generate(decode(), text[:, :3], 6), written[:, 3:])
+        tokens = torch.cat([tokens, model(tokens)[:, -1:].argmax(-1)], dim=1)
+    assert torch.equal(generate(decode(), text[:, :3], 6), tokens[:, 3:])
 
 
 def check_cross_attention(name, randomized, normal):
@@ -254,17 +254,17 @@ UNGROUPED = {
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.parametrize("name", COMBINED)
 def test_groups_are_heads_whose_keys_and_values_repeat(randomized, name, groups):
-    few = randomized(language_model(COMBINED[name], groups))
-    every, weights = language_model(UNGROUPED[name]).double().to(device()), few.state_dict()
+    grouped = randomized(language_model(COMBINED[name], groups))
+    ungrouped, weights = language_model(UNGROUPED[name]).double().to(device()), grouped.state_dict()
     for key, w in weights.items():
         if ".w_k." in key or ".w_v." in key:
             pieces = w.unflatten(0, (groups, -1)).repeat_interleave(HEADS // groups, dim=0)
             weights[key] = pieces.flatten(0, 1)
-    every.load_state_dict(weights)
+    ungrouped.load_state_dict(weights)
     text = torch.arange(10, device=device()).view(2, 5) % VOCABULARY
-    torch.testing.assert_close(few(text), every(text), **EXACT)
-    assert_cache_agrees(few, few.decode)
-    decoding = few.decode()
+    torch.testing.assert_close(grouped(text), ungrouped(text), **EXACT)
+    assert_cache_agrees(grouped, grouped.decode)
+    decoding = grouped.decode()
     decoding.step(text)
     assert decoding.caches[0].k.shape == (2, groups, 5, D // HEADS)
 

@@ -107,8 +107,8 @@ def test_selected_rows_go_on_as_if_each_had_been_alone(translator, attend):
     decoding.step(PAIRS[:, :3])
     decoding.select(ids(*order))
     out = decoding.step(PAIRS[order, 3:])
-    wanted = model(source[order], PAIRS[order], mask[order])[:, 3:]
-    torch.testing.assert_close(out, wanted, **EXACT)
+    expected = model(source[order], PAIRS[order], mask[order])[:, 3:]
+    torch.testing.assert_close(out, expected, **EXACT)
 
 
 def test_one_source_mask_may_serve_all_sources(translator):
@@ -116,8 +116,8 @@ def test_one_source_mask_may_serve_all_sources(translator):
     decoding = model.decode(ids([1, 2, 3], [3, 2, 1]), mask)
     decoding.step(PAIRS[:, :1])
     decoding.select(ids(1, 1, 1))
-    wanted = model(ids([3, 2, 1]), PAIRS[1:, :2], mask)[:, 1:].expand(3, -1, -1)
-    torch.testing.assert_close(decoding.step(PAIRS[[1, 1, 1], 1:2]), wanted, **EXACT)
+    expected = model(ids([3, 2, 1]), PAIRS[1:, :2], mask)[:, 1:].expand(3, -1, -1)
+    torch.testing.assert_close(decoding.step(PAIRS[[1, 1, 1], 1:2]), expected, **EXACT)
 
 
 def test_keys_and_values_grow_with_the_text_and_a_state_does_not(writer):
@@ -127,8 +127,8 @@ def test_keys_and_values_grow_with_the_text_and_a_state_does_not(writer):
         for piece in PAIRS.split([3, 1, 1], dim=1):
             decoding.step(piece)
             (cache, *_) = decoding.caches
-            kept = cache.state if attend is CausalLinearAttention else (cache.k, cache.v)
-            sizes[attend].append(sum(x.numel() for x in kept))
+            cached = cache.state if attend is CausalLinearAttention else (cache.k, cache.v)
+            sizes[attend].append(sum(x.numel() for x in cached))
     assert sizes[Causal] == [2 * 2 * n * D for n in (3, 4, 5)]
     assert sizes[CausalLinearAttention] == [2 * HEADS * (D // HEADS) * (D // HEADS + 1)] * 3
 
@@ -151,7 +151,7 @@ def test_what_joined_a_state_cannot_be_masked(normal):
 def test_an_empty_cache_has_no_rows_to_select():
     for cache in (KeyValueCache(), LinearState()):
         cache.select(ids(0, 0))
-        assert all(kept is None for kept in vars(cache).values())
+        assert all(value is None for value in vars(cache).values())
 
 
 def test_what_is_written_has_no_gradient(writer):
@@ -232,18 +232,18 @@ def test_scores_that_tie_with_the_last_candidate_all_stay(g):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 def test_samples_depend_on_their_generator_alone(normal, g, dtype):
     scores, before = normal(40, 6).to(dtype), torch.get_rng_state()
-    first, again = sample(scores, device_generator(g)), sample(scores, device_generator(g))
-    assert torch.equal(first, again) and torch.equal(before, torch.get_rng_state())
+    first, second = sample(scores, device_generator(g)), sample(scores, device_generator(g))
+    assert torch.equal(first, second) and torch.equal(before, torch.get_rng_state())
     assert first.dtype == torch.int64 and not torch.equal(first, greedy(scores))
 
 
 def test_a_text_is_drawn_token_by_token(writer, g):
     model = writer()
     choose = partial(sample, generator=device_generator(g), top_k=2)
-    written = generate(model.decode(), PAIRS, 5, choose=choose)
-    scores = model(torch.cat([PAIRS, written], dim=1))[:, PAIRS.shape[1] - 1 : -1]
+    output = generate(model.decode(), PAIRS, 5, choose=choose)
+    scores = model(torch.cat([PAIRS, output], dim=1))[:, PAIRS.shape[1] - 1 : -1]
     likely = scores.topk(2).indices
-    assert (written[..., None] == likely).any(-1).all()
+    assert (output[..., None] == likely).any(-1).all()
 
 
 def text_log_probabilities(model, prompt, tokens):
@@ -277,24 +277,24 @@ def test_a_beam_as_wide_as_all_texts_finds_the_best_of_them(writer, attend):
     # flat enough that long and short texts compete
     model.embedding.table.weight.data /= 4
     with torch.no_grad():
-        found = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
+        log_probabilities = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
     for power in (0.0, 0.6, 1.0, 4.0):
         wide = beam_search(model.decode(), PAIRS[:, :2], 3, STOP, VOCABULARY**3, power)
-        for text, score, of_all in zip(*wide, found, strict=True):
-            wanted, value = best_text(of_all, power)
-            assert trim(text) == wanted
+        for text, score, of_all in zip(*wide, log_probabilities, strict=True):
+            expected, value = best_text(of_all, power)
+            assert trim(text) == expected
             assert score.item() == pytest.approx(value, abs=1e-12)
-            best.add(wanted)
+            best.add(expected)
     assert len({len(text) for text in best}) > 1
 
 
 def test_the_score_of_a_beam_is_that_of_its_text(writer):
     model = writer()
     with torch.no_grad():
-        found = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
+        log_probabilities = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
     for width, power in itertools.product((2, 3, 5), (0.0, 0.6)):
         beams = beam_search(model.decode(), PAIRS[:, :2], 3, STOP, width, power)
-        for text, score, of_all in zip(*beams, found, strict=True):
+        for text, score, of_all in zip(*beams, log_probabilities, strict=True):
             device_generator = trim(text)
             value = of_all[device_generator] / ((5 + len(device_generator)) / 6) ** power
             assert score.item() == pytest.approx(value, abs=1e-12)
@@ -305,9 +305,9 @@ def test_the_score_of_a_beam_is_that_of_its_text(writer):
 @each_cache
 def test_a_beam_of_one_text_is_greedy(writer, attend, power):
     model = writer(attend)
-    written = generate(model.decode(), PAIRS, 6, STOP)
+    output = generate(model.decode(), PAIRS, 6, STOP)
     beam, _ = beam_search(model.decode(), PAIRS, 6, STOP, width=1, length_penalty=power)
-    assert torch.equal(beam, written)
+    assert torch.equal(beam, output)
 
 
 def test_a_wider_beam_finds_what_greedy_misses():
@@ -397,8 +397,8 @@ def test_a_step_that_was_refused_can_be_made_again(writer):
 
 
 def test_the_causal_masks_of_prompt_and_steps_are_those_of_the_whole_text():
-    seen, whole, q = [], causal_mask(5, device()), torch.ones(1, 5, 4, device=device())
-    attend = Causal(lambda q, k, v, mask: seen.append(mask) or q)
+    maps, whole, q = [], causal_mask(5, device()), torch.ones(1, 5, 4, device=device())
+    attend = Causal(lambda q, k, v, mask: maps.append(mask) or q)
     for start, end in ((0, 3), (3, 4), (4, 5)):
         attend(q[:, start:end], q[:, :end], q[:, :end])
-        assert torch.equal(seen[-1], whole[start:end, :end])
+        assert torch.equal(maps[-1], whole[start:end, :end])

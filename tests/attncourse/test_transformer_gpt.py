@@ -31,9 +31,9 @@ def test_the_composed_model_gives_the_same_scores_and_gradients(gpt, shape, g):
     torch.testing.assert_close(scores[0], scores[1])
     # the tables of the two have other names, and their parameters another order
     norms = []
-    for model, given in zip((gpt, parts), scores, strict=True):
-        found = torch.autograd.grad(given.square().sum(), list(model.parameters()))
-        norms.append(sorted(one.norm().item() for one in found))
+    for model, output in zip((gpt, parts), scores, strict=True):
+        gradients = torch.autograd.grad(output.square().sum(), list(model.parameters()))
+        norms.append(sorted(gradient.norm().item() for gradient in gradients))
     torch.testing.assert_close(*norms)
 
 
@@ -47,9 +47,9 @@ def test_it_has_a_copy_of_the_weights(gpt, g):
 
 def test_both_write_the_same(gpt, g):
     prompt = tokens(g, 2, 3)
-    written = gpt.write(prompt, 5)
-    assert written[:, :3].equal(prompt)
-    assert written[:, 3:].equal(generate(composed(gpt).decode(), prompt, 5))
+    output = gpt.write(prompt, 5)
+    assert output[:, :3].equal(prompt)
+    assert output[:, 3:].equal(generate(composed(gpt).decode(), prompt, 5))
 
 
 def test_no_row_depends_on_a_later_token(gpt, g):
@@ -77,6 +77,6 @@ def test_a_text_that_is_too_long_is_refused_with_both_numbers(gpt):
 
 
 def test_it_works_on_the_meta_device():
-    made = GPT(VOCABULARY, 12, 3, 2, MAX_N).to("meta")
+    model = GPT(VOCABULARY, 12, 3, 2, MAX_N).to("meta")
     text = torch.zeros(2, 5, dtype=torch.long, device="meta")
-    assert made(text).shape == (2, 5, VOCABULARY)
+    assert model(text).shape == (2, 5, VOCABULARY)

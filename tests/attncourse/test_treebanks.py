@@ -128,7 +128,7 @@ def test_the_treebank_is_the_whole_one():
     assert len({tag for sentence in sentences for tag in sentence.upos}) == 14
     glossed = [sentence for sentence in sentences if sentence.gloss]
     assert len(glossed) == len(treebanks.GLOSSES)
-    assert all(len(one.gloss) == len(one.forms) for one in glossed)
+    assert all(len(sentence.gloss) == len(sentence.forms) for sentence in glossed)
 
 
 def test_a_batch_is_padded_to_its_longest_sentence():
@@ -186,9 +186,9 @@ def test_the_order_is_the_generators():
 def test_what_is_forgotten_is_a_share_of_the_words_and_nothing_else(g):
     vocabulary = Vocabulary(SAMPLE, least=1)
     sentences = SAMPLE.train * 20
-    (kept,) = vocabulary.batches(sentences, len(sentences))
+    (batch,) = vocabulary.batches(sentences, len(sentences))
     (lossy,) = vocabulary.batches(sentences, len(sentences), forget=0.25)
-    gone = lossy.words != kept.words
-    assert (lossy.words[gone] == UNKNOWN).all() and not (kept.words[gone] == 0).any()
-    assert 0.2 < gone.sum() / kept.lengths.sum() < 0.3
-    assert torch.equal(lossy.suffixes, kept.suffixes) and torch.equal(lossy.labels, kept.labels)
+    unknown = lossy.words != batch.words
+    assert (lossy.words[unknown] == UNKNOWN).all() and not (batch.words[unknown] == 0).any()
+    assert 0.2 < unknown.sum() / batch.lengths.sum() < 0.3
+    assert torch.equal(lossy.suffixes, batch.suffixes) and torch.equal(lossy.labels, batch.labels)

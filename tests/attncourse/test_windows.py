@@ -48,8 +48,8 @@ def test_each_token_of_each_text_is_a_label_once_and_no_window_crosses_texts(len
 
 
 def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_one():
-    found = Windower(BYTES, 6).batches([Address(1801, "abcdef"), Address(1790, "xyz")], 9)
-    (windows,) = found
+    batches = Windower(BYTES, 6).batches([Address(1801, "abcdef"), Address(1790, "xyz")], 9)
+    (windows,) = batches
     a, b, c, d, e, f, x, y, z = b"abcdefxyz"
     assert windows.tokens.tolist() == [
         [START, ANY + 2, a, b, c],
@@ -86,17 +86,17 @@ def test_pieces_are_merged_in_a_whole_text_before_it_is_cut():
 
 
 def test_a_drawn_window_begins_at_every_place_equally_often(g):
-    windowed, written = Windower(BYTES, 6), texts([9, 1, 5, 4, 2, 12])
-    batches = [*windowed.random_batches(written, 500, 18, g)]
+    windowed, addresses = Windower(BYTES, 6), texts([9, 1, 5, 4, 2, 12])
+    batches = [*windowed.random_batches(addresses, 500, 18, g)]
     assert len(batches) == 18 and all(len(batch.tokens) == 500 for batch in batches)
     counts = Counter(
         tuple(of_text(window)) for batch in batches for window in zip(*batch, strict=True)
     )
     # the whole of a short text, four tokens at each place of a longer one
     want = {
-        tuple(one.text[start : start + 4].encode())
-        for one in written
-        for start in range(max(1, len(one.text) - 3))
+        tuple(address.text[start : start + 4].encode())
+        for address in addresses
+        for start in range(max(1, len(address.text) - 3))
     }
     assert len(want) == 6 + 1 + 2 + 1 + 1 + 9 and set(counts) == want
     # of 9,000 windows 450 begin at each of 20 places, give or take 20.7
@@ -107,13 +107,13 @@ def test_a_drawn_window_begins_at_every_place_equally_often(g):
 
 
 def test_a_drawn_window_has_the_decade_of_its_text(g):
-    written = texts([9, 1, 5, 2, 12])
-    decades = {letter: one.decade for one in written for letter in one.text.encode()}
-    for windows in Windower(BYTES, 6).random_batches(written, 50, 3, g):
+    addresses = texts([9, 1, 5, 2, 12])
+    decades = {letter: address.decade for address in addresses for letter in address.text.encode()}
+    for windows in Windower(BYTES, 6).random_batches(addresses, 50, 3, g):
         for tokens, labels in zip(*windows, strict=True):
-            known = of_text((tokens, labels))
-            decade = ANY + 1 + DECADES.index(decades[known[0]])
-            assert tokens[: len(known) + 1].tolist() == [START, decade, *known[:-1]]
+            pairs = of_text((tokens, labels))
+            decade = ANY + 1 + DECADES.index(decades[pairs[0]])
+            assert tokens[: len(pairs) + 1].tolist() == [START, decade, *pairs[:-1]]
             assert labels[0] == NO_LABEL
 
 
@@ -169,10 +169,10 @@ def test_a_decade_that_has_no_token_is_refused(decade, dated):
 
 
 def test_a_text_of_a_year_that_has_no_token_is_refused(g):
-    written = [Address(1789, "abc")]
+    addresses = [Address(1789, "abc")]
     for windows in (
-        Windower(BYTES, 6).batches(written, 2),
-        Windower(BYTES, 6).random_batches(written, 2, 1, g),
+        Windower(BYTES, 6).batches(addresses, 2),
+        Windower(BYTES, 6).random_batches(addresses, 2, 1, g),
     ):
         with pytest.raises(ValueError, match="decade=1780 is none of 1790"):
             next(windows)

@@ -98,7 +98,7 @@ def resolve_imports(path: Path) -> str:
 def used_names(pages, scripts: str) -> set[str]:
     """The classes in pages, and every word in scripts, which may be the name of a class."""
     classes = (names for page in pages for names in re.findall(r'class="([^"]*)"', page))
-    return {*re.findall(r"[\w-]+", scripts), *(name for some in classes for name in some.split())}
+    return {*re.findall(r"[\w-]+", scripts), *(name for names in classes for name in names.split())}
 
 
 def prune_rules(css: str, used: set[str]) -> str:
@@ -137,12 +137,12 @@ def embed_icons(css: str, static: Path) -> str:
 
     def embed_font(face: re.Match) -> str:
         options = Options(flavor="woff2", layout_features=[], name_IDs=[], recalc_bounds=True)
-        font, written = load_font(static / f"{face[1]}.woff2", options), BytesIO()
+        font, buffer = load_font(static / f"{face[1]}.woff2", options), BytesIO()
         subsetter = Subsetter(options)
         subsetter.populate(unicodes=icons)
         subsetter.subset(font)
-        save_font(font, written, options)
-        data = base64.b64encode(written.getvalue()).decode()
+        save_font(font, buffer, options)
+        data = base64.b64encode(buffer.getvalue()).decode()
         return re.sub(r"src:[^;}]*", f"src:url(data:font/woff2;base64,{data})", face[0])
 
     return FONT_FACE.sub(embed_font, css)

@@ -161,7 +161,7 @@ def practice_questions(chapters: list[dict]) -> list[dict]:
     for chapter in chapters:
         page = page_of(chapter["slug"])
         if page.known:
-            names = [name for name, it in page.known.items() if it["placement"]]
+            names = [name for name, question in page.known.items() if question["placement"]]
             aims = {page.known[name]["aim"] for name in names}
             unasked = [
                 page.line(ROLE.sub(role_text, text))

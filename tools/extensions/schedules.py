@@ -87,13 +87,13 @@ class WeekFacts:
     def untested_aims(self, reads: list[dict], names: list[str]) -> Iterator[str]:
         """The aims of the readings that no exercise of the week tests, as HTML."""
         tested = {aim for name in names for aim in aims_of(exercise(name))}
-        for read in reads:
-            slug = read["chapter"]["slug"]
+        for chapter_read in reads:
+            slug = chapter_read["chapter"]["slug"]
             page = page_of(slug)
-            questioned = {page.known[name]["aim"] for name in read["questions"]}
+            questioned = {page.known[name]["aim"] for name in chapter_read["questions"]}
             for aim, text in AIMS[slug].items():
                 # of a path, only the aims of its questions
-                if f"{slug}.{aim}" not in tested and (aim in questioned or not read["end"]):
+                if f"{slug}.{aim}" not in tested and (aim in questioned or not chapter_read["end"]):
                     yield page.line(ROLE.sub(role_text, text))
 
 

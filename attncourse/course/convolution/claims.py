@@ -47,11 +47,11 @@ ROUNDING = at_most(1e-12, "rounding")
     source="our own measurement",
 )
 def a_window_of_three_misses_a_word(g):
-    read, kept = english.tokens(device=g.device), english.token_index(english.TARGET)
+    tokens, target = english.tokens(device=g.device), english.token_index(english.TARGET)
     model = english.model("english", g.device)
-    whole = english.surprisals(model, read)[0, kept].item()
+    whole = english.surprisals(model, tokens)[0, target].item()
     lost = {
-        width: english.surprisals_of_last(model, read, width)[kept].item() - whole
+        width: english.surprisals_of_last(model, tokens, width)[target].item() - whole
         for width in (3, 5, 6)
     }
     return Measured(
@@ -201,17 +201,17 @@ def each_layer_widens_the_view(g):
     windows = [lambda x: windowed_attention(x, x, x, 3)] * 3
     dilated = [partial(convolution, weight=w, dilation=2**i) for i, w in enumerate(weights)]
 
-    def seen(*layers) -> float:
+    def count_seen(*layers) -> float:
         return footprint(lambda x: stacked(list(layers))(x)[15:16], x).count_nonzero().item()
 
     return Measured(
         {
-            "kernels, $K = 3$, $L = 2$": (seen(*kernels[:2]), exactly(5)),
-            "kernels, $L = 3$": (seen(*kernels), exactly(7)),
-            "windows, $L = 3$": (seen(*windows), exactly(7)),
-            "dilated kernels, $L = 2$": (seen(*dilated[:2]), exactly(7)),
-            "dilated kernels, $L = 3$": (seen(*dilated), exactly(15)),
-            "attention, $n = 31$": (seen(lambda x: attention(x, x, x)), exactly(31)),
+            "kernels, $K = 3$, $L = 2$": (count_seen(*kernels[:2]), exactly(5)),
+            "kernels, $L = 3$": (count_seen(*kernels), exactly(7)),
+            "windows, $L = 3$": (count_seen(*windows), exactly(7)),
+            "dilated kernels, $L = 2$": (count_seen(*dilated[:2]), exactly(7)),
+            "dilated kernels, $L = 3$": (count_seen(*dilated), exactly(15)),
+            "attention, $n = 31$": (count_seen(lambda x: attention(x, x, x)), exactly(31)),
         }
     )
 
@@ -307,14 +307,14 @@ def fewer_heads_leave_a_rest(g):
     offsets = tap_offsets((3,), g.device).to(x)
     rest = {}
     for alpha in (60.0, 1.0, 0.3):
-        seen = tap_weights(offsets, (600,), alpha) @ x
+        by_head = tap_weights(offsets, (600,), alpha) @ x
         for heads in (1, 2, 3):
-            known = torch.cat([*seen[:heads]], -1)
+            known = torch.cat([*by_head[:heads]], -1)
             best = known @ torch.linalg.lstsq(known, y).solution
             rest[alpha, heads] = ((y - best).norm() / y.norm()).item()
     singular = torch.linalg.svdvals(weight.flatten(0, 1)).square()
     bound = {h: (singular[h:].sum() / singular.sum()).sqrt().item() for h in (1, 2)}
-    over = [one / bound[h] for (_, h), one in rest.items() if h in bound]
+    over = [error / bound[h] for (_, h), error in rest.items() if h in bound]
     return Measured(
         {
             "left by 1 sharp head": (rest[60.0, 1], above(0.7)),
@@ -366,7 +366,7 @@ def a_kernel_ignores_the_input(g):
 
     def apart(layer: Callable[[Tensor], Tensor], changed: int) -> float:
         other = x.index_add(0, torch.tensor([changed]).to(x.device), step)
-        return max_abs_diff(*(gradients(layer, one)[5, :, 6] for one in (x, other)))
+        return max_abs_diff(*(gradients(layer, input_)[5, :, 6] for input_ in (x, other)))
 
     kernels = partial(convolution, weight=weight), convolution_as_attention(weight, 3.0)
     fixed = [max(apart(kernel, changed) for changed in (5, 6)) for kernel in kernels]
@@ -394,8 +394,8 @@ def neighbouring_heads_cost_operations_alone(g):
     sizes = [x.to("meta") for x in (q, k, v)]
     alone = count(windowed_attention, *sizes, 5)
     over = {h: count(convolutional_self_attention, *sizes, 5, h) for h in (1, 3, 5)}
-    each = windowed_attention(q, k, v, 5)
-    apart = {h: max_abs_diff(convolutional_self_attention(q, k, v, 5, h), each) for h in (1, 3)}
+    windowed = windowed_attention(q, k, v, 5)
+    apart = {h: max_abs_diff(convolutional_self_attention(q, k, v, 5, h), windowed) for h in (1, 3)}
     flops, largest = (
         [getattr(cost, of) / getattr(alone, of) / heads for heads, cost in over.items()]
         for of in ("flops", "largest")
@@ -422,13 +422,13 @@ def a_window_has_no_order(g):
     x, weight = normal(g, 9, 4).double(), normal(g, 4, 4, 5).double()
     swapped = x[[0, 1, 6, 3, 4, 5, 2, 7, 8]]
 
-    def one(x, causal=False):
+    def one_window(x, causal=False):
         return windowed_attention(x, x, x, 5, causal)
 
-    two, causal = stacked([one] * 2), stacked([partial(one, causal=True)] * 2)
+    two, causal = stacked([one_window] * 2), stacked([partial(one_window, causal=True)] * 2)
     kernel = partial(convolution, weight=weight)
-    swap = [max_abs_diff(f(x)[4], f(swapped)[4]) for f in (one, two, kernel)]
-    turn = [max_abs_diff(f(x).flip(0), f(x.flip(0))) for f in (one, two, causal, kernel)]
+    swap = [max_abs_diff(f(x)[4], f(swapped)[4]) for f in (one_window, two, kernel)]
+    turn = [max_abs_diff(f(x).flip(0), f(x.flip(0))) for f in (one_window, two, causal, kernel)]
     return Measured(
         {
             "the swap, one window": (swap[0], ROUNDING),

@@ -163,7 +163,7 @@ def point(n: int) -> Tensor:
 
 # a gradient for each pair: once for each size, not for each variant
 @cache
-def seen(n: int, width: int) -> Tensor:
+def positions_seen(n: int, width: int) -> Tensor:
     return (footprint(two_windows(width), point(n)) > 0).double()
 
 
@@ -180,7 +180,7 @@ seen_through_two_windows = Maps(
         "output (row) sees?"
     ),
     draw=lambda chance: dict(zip(("n", "width"), chance.choice([(6, 2), (8, 3)]), strict=True)),
-    right=seen,
+    right=positions_seen,
     steps=lambda n, width: (
         "One layer does not look ahead, so two do not either: nothing lies to the right of the "
         "diagonal.",
@@ -392,9 +392,9 @@ outputs_of_sharp_heads = Row(
         "token counts twice.",
         *(
             f"The {which} token gets "
-            + " + ".join(f"{tap} · {x}" for tap, x in zip(taps, seen, strict=True))
+            + " + ".join(f"{tap} · {x}" for tap, x in zip(taps, inputs, strict=True))
             + "."
-            for which, seen in zip(("first", "second", "third"), seen_by(tokens), strict=True)
+            for which, inputs in zip(("first", "second", "third"), seen_by(tokens), strict=True)
         ),
     ),
     check="The weights of each head sum to 1 at every token. Where does the first token put that "

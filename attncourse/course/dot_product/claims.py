@@ -49,10 +49,10 @@ def rounding(m: int, of: Tensor):
     source="our own measurement",
 )
 def one_word_waits_for_another(g):
-    model, read = english.model("english", g.device), english.tokens(device=g.device)
-    kept = english.costs_of_hiding(model, read)[:, english.token_index(english.TARGET)]
+    model, tokens = english.model("english", g.device), english.tokens(device=g.device)
+    costs = english.costs_of_hiding(model, tokens)[:, english.token_index(english.TARGET)]
     words = english.CUE, english.CONTROL
-    promise, control = (kept[english.token_index(word)].item() for word in words)
+    promise, control = (costs[english.token_index(word)].item() for word in words)
     return Measured(
         {
             f"bits more for “{english.TARGET}”, without “{english.CUE}”": (promise, at_least(1)),
@@ -70,11 +70,14 @@ def one_word_waits_for_another(g):
 def rows_sum_to_one(g):
     m = 64
     q, k = normal(g, m, 16), normal(g, m, 16)
-    both = torch.stack([attention_weights(length * q, k) for length in (1, 60)])
-    over_queries = both[0].sum(-2)
+    weights = torch.stack([attention_weights(length * q, k) for length in (1, 60)])
+    over_queries = weights[0].sum(-2)
     return Measured(
         {
-            "sums over the keys, off 1 by": ((both.sum(-1) - 1).abs().max().item(), rounding(m, q)),
+            "sums over the keys, off 1 by": (
+                (weights.sum(-1) - 1).abs().max().item(),
+                rounding(m, q),
+            ),
             "smallest sum over the queries": (over_queries.min().item(), below(0.9)),
             "largest": (over_queries.max().item(), above(1.1)),
         }
@@ -165,11 +168,11 @@ def variance_is_d_k(g):
         scaled.append((logs[..., 0] - logs[..., 1]).var().item() / 2)
     # the variance of a sample variance, where the fourth moment of q·k is (3 + 6 / d_k) d_k^2
     error = math.sqrt((2 + 6 / WIDTHS[0]) / pairs)
-    one = about(1, 5 * error, "5 standard errors")
+    expected = about(1, 5 * error, "5 standard errors")
     return Measured(
         {
-            r"variance of $q \cdot k$, divided by $d_k$": (raw, one),
-            "variance of the scores": (scaled, one),
+            r"variance of $q \cdot k$, divided by $d_k$": (raw, expected),
+            "variance of the scores": (scaled, expected),
         }
     )
 
@@ -180,12 +183,12 @@ def variance_is_d_k(g):
     source=r"the scaled score of a vector of variance 1 with itself is $\sqrt{d_k}$ on average",
 )
 def tokens_attend_to_themselves(g):
-    own = {}
+    own_terms = {}
     for d, stated in ((16, below(0.2)), (64, above(0.5)), (256, above(0.99))):
         x = normal(g, 512, d)
         weight = attention_weights(x, x).diagonal().mean().item()
-        own[f"weight on itself, $d_k = {d}$"] = weight, stated
-    return Measured(own)
+        own_terms[f"weight on itself, $d_k = {d}$"] = weight, stated
+    return Measured(own_terms)
 
 
 @claim(
@@ -327,15 +330,15 @@ def aligned_scores_outgrow_the_root(g):
 )
 def qk_norm_bounds_the_scores(g):
     q, k = normal(g, 256, 64), normal(g, 64, 64)
-    taken = (attention_weights(16 * q, 16 * k).amax(-1) > 0.99).float().mean().item()
-    one, long = (
+    saturated = (attention_weights(16 * q, 16 * k).amax(-1) > 0.99).float().mean().item()
+    short, long = (
         attention_weights(*(torch.rms_norm(c * x, x.shape[-1:]) for x in (q, k))) for c in (1, 16)
     )
-    apart = (one.log().amax(-1) - one.log().amin(-1)).max().item() / (2 * 64**0.5)
+    apart = (short.log().amax(-1) - short.log().amin(-1)).max().item() / (2 * 64**0.5)
     return Measured(
         {
-            "rows with a weight over 0.99, without": (taken, above(0.8)),
-            "weights with it, apart by": ((one - long).abs().max().item(), rounding(64, q)),
+            "rows with a weight over 0.99, without": (saturated, above(0.8)),
+            "weights with it, apart by": ((short - long).abs().max().item(), rounding(64, q)),
             r"largest difference / $2 \sqrt{d_k}$": (apart, at_most(1)),
         }
     )

@@ -317,8 +317,8 @@ def squared(exact, got, mean):
     return relative_error(exact, got, mean) ** 2
 
 
-def off_by(some, others) -> float:
-    return sum(abs(x - y) for x, y in zip(some, others, strict=True))
+def off_by(first, second) -> float:
+    return sum(abs(x - y) for x, y in zip(first, second, strict=True))
 
 
 error_of_a_method = Number(

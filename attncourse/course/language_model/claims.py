@@ -32,8 +32,8 @@ CENTURY = 100
 @cache
 def loaded(name: str, device: torch.device) -> LanguageModel:
     """A model that comes with the course."""
-    weights, held = load_weights(name)
-    return load_language_model(weights, held["heads"]).to(device)
+    weights, metadata = load_weights(name)
+    return load_language_model(weights, metadata["heads"]).to(device)
 
 
 def ours(device: torch.device) -> LanguageModel:
@@ -59,7 +59,7 @@ def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
     return [texts[i] for i in order[::2]], [texts[i] for i in order[1::2]]
 
 
-def counted(order: int, texts: Sequence[Address], windows: Windower) -> BackOff:
+def count_back_off(order: int, texts: Sequence[Address], windows: Windower) -> BackOff:
     """An n-gram model of these texts."""
     model = BackOff(order, windows.vocabulary)
     model.learn((row for text in texts for row in windows.rows(text)), first=2)
@@ -77,8 +77,8 @@ def whole_numbers(g: torch.Generator, count: int, *shape: int) -> Tensor:
 )
 def tokens_come_back(g):
     points = [*range(0x20, 0xD800), *range(0xE000, 0x110000)]
-    drawn = "".join(chr(points[i]) for i in whole_numbers(g, len(points), 2000).tolist())
-    texts, pairs = [*(excerpt.text for excerpt in excerpts()), drawn], stored_pairs()
+    random_text = "".join(chr(points[i]) for i in whole_numbers(g, len(points), 2000).tolist())
+    texts, pairs = [*(excerpt.text for excerpt in excerpts()), random_text], stored_pairs()
     changed = sum(pairs.decode(pairs.encode(text)) != text for text in texts)
     characters = sum(map(len, texts[:-1])) / sum(len(pairs.encode(text)) for text in texts[:-1])
     return Measured(
@@ -99,13 +99,14 @@ def a_seen_text_looks_easy(g):
     texts = excerpts()
     place = int(whole_numbers(g, len(texts), 1))
     asked, others = texts[place : place + 1], texts[:place] + texts[place + 1 :]
-    fair, seen = (
-        bits(counted(3, learned, windower()), asked, windower()) for learned in (others, texts)
+    fair, peeking = (
+        bits(count_back_off(3, learned, windower()), asked, windower())
+        for learned in (others, texts)
     )
     return Measured(
         {
             "bits a character, never seen": (fair, between(1.6, 3)),
-            "bits when it was counted itself, divided by these": (seen / fair, below(0.5)),
+            "bits when it was counted itself, divided by these": (peeking / fair, below(0.5)),
         }
     )
 
@@ -117,12 +118,14 @@ def a_seen_text_looks_easy(g):
 )
 def perplexity_needs_its_tokens(g):
     learned, asked = halves(g)
-    found = []
+    scores_found = []
     for windows in (Windower(BytePairs([])), windower()):
-        model = counted(1, learned, windows)
+        model = count_back_off(1, learned, windows)
         (batch,) = windows.batches(asked, 1000)
-        found.append((perplexity(model(batch.tokens), batch.labels), bits(model, asked, windows)))
-    (of_bytes, costs_bytes), (of_tokens, costs_tokens) = found
+        scores_found.append(
+            (perplexity(model(batch.tokens), batch.labels), bits(model, asked, windows))
+        )
+    (of_bytes, costs_bytes), (of_tokens, costs_tokens) = scores_found
     return Measured(
         {
             "perplexity of bytes": (of_bytes, about(20, 3)),
@@ -142,7 +145,7 @@ def perplexity_needs_its_tokens(g):
 )
 def one_token_before_helps(g):
     learned, asked = halves(g)
-    single, pair = (bits(counted(n, learned, windower()), asked, windower()) for n in (1, 2))
+    single, pair = (bits(count_back_off(n, learned, windower()), asked, windower()) for n in (1, 2))
     return Measured(
         {
             "bits a character, single tokens": (single, about(2.65, 0.2)),
@@ -179,9 +182,9 @@ def after(
 ) -> float:
     """The mean surprisal of some tokens of each row, of whose text only so many before are read."""
     places = range(104, 128, 6)
-    read = [[*row[:2], *row[i - fewer : i]] for row in rows for i in places]
+    rows_read = [[*row[:2], *row[i - fewer : i]] for row in rows for i in places]
     asked = [row[i] for row in rows for i in places]
-    scores = model(torch.tensor(read, device=device))[:, -1:]
+    scores = model(torch.tensor(rows_read, device=device))[:, -1:]
     return surprisal(scores, torch.tensor(asked, device=device)[:, None]).mean().item()
 
 
@@ -227,19 +230,19 @@ def bits_of_a_guess(texts: Tensor) -> float:
 def copying_takes_two_blocks(g):
     models = {depth: loaded(f"copier_{depth}", g.device) for depth in (2, 1)}
     once = whole_numbers(g, models[1].embedding.table.num_embeddings, 64, 16)
-    found, text = {}, once.repeat(1, 2)
+    by_model, text = {}, once.repeat(1, 2)
     for depth, model in models.items():
         looks = induction_score(head_weights(model, text), 16).mean(1).max().item()
-        found[depth] = second_time(model, text), looks
+        by_model[depth] = second_time(model, text), looks
     return Measured(
         {
-            "bits of a token the second time, two blocks": (found[2][0], below(1)),
+            "bits of a token the second time, two blocks": (by_model[2][0], below(1)),
             "one block": (
-                found[1][0],
+                by_model[1][0],
                 about(bits_of_a_guess(once), 0.2, "a guess among those seen"),
             ),
-            "the highest induction score, two blocks": (found[2][1], above(0.4)),
-            "one block's": (found[1][1], below(0.3)),
+            "the highest induction score, two blocks": (by_model[2][1], above(0.4)),
+            "one block's": (by_model[1][1], below(0.3)),
         }
     )
 

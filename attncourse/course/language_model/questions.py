@@ -115,7 +115,7 @@ def with_merges(merges: Sequence[tuple[str, str]]) -> BytePairs:
     return BytePairs([(numbers[a], numbers[b]) for a, b in merges])
 
 
-def cut(word: str, pairs: BytePairs, choose: Callable, most: int = 9) -> str:
+def tokens_by(word: str, pairs: BytePairs, choose: Callable, most: int = 9) -> str:
     """The tokens of a word if `choose` says, again and again, which of its pairs is merged."""
     tokens = [*word.encode()]
     while most and (found := [pair for pair in pairwise(tokens) if pair in pairs.merges]):
@@ -134,7 +134,7 @@ def token_texts(word, merges, learned):
 
 
 def one_merge(word, merges, learned):
-    return cut(word, with_merges(merges), lambda found, place: min(found, key=place), most=1)
+    return tokens_by(word, with_merges(merges), lambda found, place: min(found, key=place), most=1)
 
 
 cut_into_tokens = Choice(
@@ -156,12 +156,12 @@ cut_into_tokens = Choice(
     mistakes={
         "You merged from left to right, or took the longest token that there is. If two pairs "
         "share a letter, which of them does the encoding merge first?":
-            lambda word, merges, learned: cut(
+            lambda word, merges, learned: tokens_by(
                 word, with_merges(merges), lambda found, place: found[0]
             ),
         "You began at the end of the list. In which order does the encoding repeat what it has "
         "learned?":
-            lambda word, merges, learned: cut(
+            lambda word, merges, learned: tokens_by(
                 word, with_merges(merges), lambda found, place: max(found, key=place)
             ),
         "You merged one pair, and stopped. Are there still neighbours in your row that are in the "

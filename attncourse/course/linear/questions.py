@@ -106,13 +106,13 @@ def as_a_sum(products, values) -> str:
     return terms.replace("+ −", "− ")
 
 
-def dot(one, other) -> int:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def dot(first, second) -> int:
+    return sum(a * b for a, b in zip(first, second, strict=True))
 
 
 # a query of width 1 meets keys whose products with it are these
 def alone(products, values):
-    columns = (double(*[[x] for x in one]) for one in (products, values))
+    columns = (double(*[[x] for x in numbers]) for numbers in (products, values))
     return double([1]), *columns
 
 
@@ -227,15 +227,15 @@ def output_by_mutant(hint, **given):
     return mutant(STEP, hint)(*token(**given))[2][0]
 
 
-def written(state, z, key, value):
+def state_after(state, z, key, value):
     return [s + value * k for s, k in zip(state, key, strict=True)], [
         a + b for a, b in zip(z, key, strict=True)
     ]
 
 
 def value_in_z(state, z, key, value, query):
-    s, _ = written(state, z, key, value)
-    return dot(query, s) / dot(query, written(z, z, key, value)[0])
+    s, _ = state_after(state, z, key, value)
+    return dot(query, s) / dot(query, state_after(z, z, key, value)[0])
 
 
 output_of_a_step = Number(
@@ -250,11 +250,11 @@ output_of_a_step = Number(
     right=next_output,
     steps=lambda state, z, key, value, query: (
         f"The token joins the state first: S becomes {show(state)} + {value} · {show(key)} = "
-        f"{show(written(state, z, key, value)[0])}, and z becomes {show(z)} + {show(key)} = "
-        f"{show(written(state, z, key, value)[1])}.",
+        f"{show(state_after(state, z, key, value)[0])}, and z becomes {show(z)} + {show(key)} = "
+        f"{show(state_after(state, z, key, value)[1])}.",
         f"The query reads both: its dot product with S is "
-        f"{dot(query, written(state, z, key, value)[0])}, and that with z is "
-        f"{dot(query, written(state, z, key, value)[1])}.",
+        f"{dot(query, state_after(state, z, key, value)[0])}, and that with z is "
+        f"{dot(query, state_after(state, z, key, value)[1])}.",
         "The output is the first divided by the second.",
     ),
     check="Write down the new S and the new z before the query reads either.",
@@ -274,12 +274,13 @@ output_of_a_step = Number(
             partial(output_by_mutant, "the value is added without its key"),
         "You added the key to S without its value. What is S a sum of?":
             lambda state, z, key, value, query: (
-                dot(query, written(state, z, key, 1)[0]) / dot(query, written(state, z, key, 1)[1])
+                dot(query, state_after(state, z, key, 1)[0])
+                / dot(query, state_after(state, z, key, 1)[1])
             ),
         "You added the value to z as well. What does z sum?": value_in_z,
         "Your token has joined z, but not S. What is S to hold of it?":
             lambda state, z, key, value, query: (
-                dot(query, state) / dot(query, written(state, z, key, value)[1])
+                dot(query, state) / dot(query, state_after(state, z, key, value)[1])
             ),
         "You exchanged the key and the query. Which of the two is written, and which one reads?":
             lambda state, z, key, value, query: output_of_a_step.right(
@@ -287,7 +288,7 @@ output_of_a_step = Number(
             ),
         "Your token has joined S, but not z. What does z sum?":
             lambda state, z, key, value, query: (
-                dot(query, written(state, z, key, value)[0]) / dot(query, z)
+                dot(query, state_after(state, z, key, value)[0]) / dot(query, z)
             ),
     },
 )  # fmt: skip
@@ -413,8 +414,8 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 def gated_weights(n, at, which, gate):
     state, rows = double([0] * n), []
-    for value, one in zip(torch.eye(n).double(), gates(n, at, gate), strict=True):
-        state = gated_write(state, double(1), value, one)
+    for value, gates_of in zip(torch.eye(n).double(), gates(n, at, gate), strict=True):
+        state = gated_write(state, double(1), value, gates_of)
         rows.append(state[0])
     return torch.stack(rows)
 

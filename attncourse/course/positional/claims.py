@@ -167,13 +167,13 @@ def a_head_finds_the_word_before(g):
     n, d, d_k = 1000, 64, 16
     p, before = waves(n, d, g), 30 * rotation(-1, d)[:, :d_k].to(g.device)
     select = torch.eye(d, d_k, device=g.device, dtype=p.dtype)
-    made = attention_weights(p @ before, p @ select).diagonal(-1)
+    built = attention_weights(p @ before, p @ select).diagonal(-1)
     w_q, w_k = normal64(g, 2, d, d_k) / d**0.5
-    drawn = attention_weights(p @ w_q, p @ w_k).diagonal(-1)
+    random_weights = attention_weights(p @ w_q, p @ w_k).diagonal(-1)
     return Measured(
         {
-            "smallest weight on the word before": (made.min().item(), above(0.99)),
-            "mean weight, random matrices": (drawn.mean().item(), below(0.01)),
+            "smallest weight on the word before": (built.min().item(), above(0.99)),
+            "mean weight, random matrices": (random_weights.mean().item(), below(0.01)),
         }
     )
 
@@ -186,10 +186,13 @@ def a_head_finds_the_word_before(g):
 )
 def products_depend_on_the_offset(g):
     n, d = 1000, 64
-    here, far = (p @ p.mT for p in (waves(n, d, g), waves(n, d, g, 10**6)))
+    products, products_far = (p @ p.mT for p in (waves(n, d, g), waves(n, d, g, 10**6)))
     place = torch.arange(n, device=g.device)
-    by_offset = here[0][(place - place[:, None]).abs()]
-    difference = [(one - by_offset).abs().max().item() / d for one in (here, far)]
+    by_offset = products[0][(place - place[:, None]).abs()]
+    difference = [
+        (dot_products - by_offset).abs().max().item() / d
+        for dot_products in (products, products_far)
+    ]
     rounding = "rounding of the angles"
     return Measured(
         {
@@ -326,16 +329,16 @@ def an_mlp_drifts_beyond_training(g):
     with torch.random.fork_rng():
         torch.manual_seed(g.initial_seed())
         layer = MLPEncoding(8, hidden=64).to(g.device)
-    wanted = waves(32, 8, g).float()
-    nothing = torch.zeros_like(wanted)
+    target = waves(32, 8, g).float()
+    nothing = torch.zeros_like(target)
     optimizer = torch.optim.Adam(layer.parameters(), lr=0.02)
     for _ in range(800):
-        loss = (layer(nothing[:16]) - wanted[:16]).square().mean()
+        loss = (layer(nothing[:16]) - target[:16]).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     rows, far = layer(nothing), layer(nothing[:2], 1000)
-    within, beyond = (rows - wanted).square().mean(-1).sqrt().split(16)
+    within, beyond = (rows - target).square().mean(-1).sqrt().split(16)
     steps = [x.diff(dim=0).norm(dim=-1).mean().item() for x in (rows[:16], far)]
     ratio, step = (beyond.mean() / within.mean()).item(), steps[1] / steps[0]
     return Measured(
@@ -347,16 +350,16 @@ def an_mlp_drifts_beyond_training(g):
     )
 
 
-def readout(out: Tensor, wanted: Tensor) -> float:
+def readout(out: Tensor, target: Tensor) -> float:
     """The share of the variance of `wanted` that a linear map of `out`, fitted on half, explains.
 
     Below 0 where it does worse than the mean on the other half.
     """
     x = torch.cat([out, torch.ones_like(out[..., :1])], dim=-1)
-    (x, held), (y, truth) = (
-        [half.flatten(0, 1) for half in both.chunk(2)] for both in (x, wanted.expand(out.shape[:2]))
+    (x, held_out), (y, truth) = (
+        [half.flatten(0, 1) for half in both.chunk(2)] for both in (x, target.expand(out.shape[:2]))
     )
-    error = held @ torch.linalg.lstsq(x, y[:, None]).solution[:, 0] - truth
+    error = held_out @ torch.linalg.lstsq(x, y[:, None]).solution[:, 0] - truth
     return 1 - (error.square().mean() / truth.var()).item()
 
 

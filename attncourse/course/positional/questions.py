@@ -79,9 +79,9 @@ angle_of_a_hand = Number(
         "pair <pair> turned at position <position>? Pairs and positions are counted from 0."
     ),
     draw=lambda chance: {
-        "d": (one := chance.choice(SLOWER))[0],
-        "pair": one[1],
-        "position": round(chance.choice([0.5, 1.2, 1.5, 2, 2.5, 3]) * one[2]),
+        "d": (dimension := chance.choice(SLOWER))[0],
+        "pair": dimension[1],
+        "position": round(chance.choice([0.5, 1.2, 1.5, 2, 2.5, 3]) * dimension[2]),
     },
     right=lambda d, pair, position: angle_by(sinusoids_at, d, pair, position),
     steps=lambda d, pair, position: (
@@ -394,7 +394,9 @@ SHARES = {1 / 2: "half", 1 / 3: "a third", 2 / 3: "two thirds"}
 
 def distance_ratio(base, larger):
     offset = torch.tensor([10.0], dtype=torch.float64)
-    small, large = (1 - products(10 ** decades(one), offset, 512).item() for one in (base, larger))
+    small, large = (
+        1 - products(10 ** decades(base_), offset, 512).item() for base_ in (base, larger)
+    )
     share = min(SHARES, key=lambda one: abs(one - large / small))
     return f"it shrinks to about {SHARES[share]}"
 

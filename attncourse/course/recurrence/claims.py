@@ -47,22 +47,22 @@ def moved_by(first: str, *names: str) -> Tensor:
 
     Of each of these models, of shape (words, models): see `english.total_variation`.
     """
-    read, other = english.tokens(), english.tokens(f"{first} {english.SENTENCE.split(' ', 1)[1]}")
+    tokens, other = english.tokens(), english.tokens(f"{first} {english.SENTENCE.split(' ', 1)[1]}")
     return torch.stack(
-        [english.total_variation(english.model_or_lstm(name), read, other)[0] for name in names],
+        [english.total_variation(english.model_or_lstm(name), tokens, other)[0] for name in names],
         dim=-1,
     )
 
 
 def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
     """The same in 122 windows of text, each of which gets the first token of another: the means."""
-    read = english.held_out_windows(g.device)
-    other = read.clone()
-    other[:, 2] = read[:, 2].roll(1)
-    changed = read[:, 2] != other[:, 2]
+    tokens = english.held_out_windows(g.device)
+    other = tokens.clone()
+    other[:, 2] = tokens[:, 2].roll(1)
+    changed = tokens[:, 2] != other[:, 2]
     models = (english.model_or_lstm(name, g.device) for name in names)
     return [
-        english.total_variation(model, read[changed], other[changed]).mean(0) for model in models
+        english.total_variation(model, tokens[changed], other[changed]).mean(0) for model in models
     ]
 
 
@@ -88,9 +88,9 @@ def an_lstm_forgets_the_first_word_sooner(g):
 def first_weights(g: torch.Generator, gates: int, d: int) -> Weights:
     """Weights and biases between -1/√d and 1/√d, as torch's layers have them before training."""
     rows = gates * d
-    drawn = {"generator": g, "device": g.device, "dtype": torch.float64}
+    settings = {"generator": g, "device": g.device, "dtype": torch.float64}
     shapes = (rows, d), (rows, d), (rows,), (rows,)
-    w_ih, w_hh, b_ih, b_hh = ((2 * torch.rand(shape, **drawn) - 1) / d**0.5 for shape in shapes)
+    w_ih, w_hh, b_ih, b_hh = ((2 * torch.rand(shape, **settings) - 1) / d**0.5 for shape in shapes)
     return w_ih, w_hh, b_ih, b_hh
 
 
@@ -129,7 +129,7 @@ def both_equal_torch(g):
     measured = {}
     for name, make, gates in (("RNN", nn.RNN, 1), ("LSTM", nn.LSTM, 4)):
         weights = first_weights(g, gates, 6)
-        wanted = [x, *(weight.requires_grad_() for weight in weights)]
+        inputs = [x, *(weight.requires_grad_() for weight in weights)]
         with torch.device("meta"):
             layer = make(6, 6, batch_first=True)
         layer = layer.double().to_empty(device=g.device)
@@ -137,10 +137,10 @@ def both_equal_torch(g):
         # on a GPU torch would warn of weights that do not lie in one piece
         layer.flatten_parameters()
         ours = rnn(x, *weights) if name == "RNN" else lstm(x, *weights)[0]
-        found = torch.autograd.grad(ours, wanted, grad_output)
+        gradients = torch.autograd.grad(ours, inputs, grad_output)
         want = torch.autograd.grad(layer(x)[0], [x, *layer.parameters()], grad_output)
         measured[f"{name}, states apart by"] = (relative_error(ours, layer(x)[0]), ROUNDING)
-        apart = list(map(relative_error, found, want))
+        apart = list(map(relative_error, gradients, want))
         measured[f"{name}, gradients apart by"] = (apart, ROUNDING)
     return Measured(measured)
 
@@ -152,12 +152,12 @@ def both_equal_torch(g):
     source="our own measurement; the equivariance is that of the chapter on positions",
 )
 def one_word_at_two_places(g):
-    every, x = layers(g, 8), normal64(g, 5, 8)
+    stack, x = layers(g, 8), normal64(g, 5, 8)
     x[3] = x[0]
     order = [4, 2, 0, 1, 3]
     attend = random_layer(g, 8, 2)
     measured = {}
-    for name, layer in {"RNN": every["RNN"], "LSTM": every["LSTM"], "attention": attend}.items():
+    for name, layer in {"RNN": stack["RNN"], "LSTM": stack["LSTM"], "attention": attend}.items():
         out, stated = layer(x), ROUNDING if name == "attention" else above(0.01)
         measured[f"{name}, two places apart by"] = (relative_error(out[3], out[0]), stated)
         reordered = relative_error(layer(x[order]), out[order])
@@ -179,9 +179,9 @@ def tokens_read(layer: Layer, x: Tensor) -> Tensor:
     source="Elman (1990); our own measurement",
 )
 def a_state_reads_no_later_token(g):
-    n, every, attend = 8, layers(g, 8), random_layer(g, 8, 2)
+    n, stack, attend = 8, layers(g, 8), random_layer(g, 8, 2)
     x, earlier = normal64(g, n, 8), causal_mask(n, g.device)
-    off = {name: (tokens_read(every[name], x) != earlier).sum().item() for name in ("RNN", "LSTM")}
+    off = {name: (tokens_read(stack[name], x) != earlier).sum().item() for name in ("RNN", "LSTM")}
     pairs = tokens_read(attend, x).sum().item()
     return Measured(
         {f"{name}, pairs unlike a causal mask": (wrong, exactly(0)) for name, wrong in off.items()}
@@ -223,15 +223,15 @@ def a_state_is_a_bottleneck(g):
 def lost_in_one_state(g: torch.Generator, n: int) -> float:
     """The share of the variance of n words of width 8 that one state of width 8 cannot hold."""
     sentences = normal(g, 16384, 8 * n)
-    held = torch.linalg.eigvalsh(sentences.mT @ sentences)
-    return 1 - (held[-8:].sum() / held.sum()).item()
+    eigenvalues = torch.linalg.eigvalsh(sentences.mT @ sentences)
+    return 1 - (eigenvalues[-8:].sum() / eigenvalues.sum()).item()
 
 
 def lost_in_attention(g: torch.Generator, n: int) -> float:
     """The share of it that attention loses, where each of n queries asks for one of the words."""
     words, places = normal(g, n, 8), torch.eye(n, device=g.device)
-    read = attention(40 * n**0.5 * places, places, words)
-    return ((read - words).square().sum() / words.square().sum()).item()
+    words_read = attention(40 * n**0.5 * places, places, words)
+    return ((words_read - words).square().sum() / words.square().sum()).item()
 
 
 @claim(
@@ -265,7 +265,7 @@ def paths_are_as_long_as_said(g):
         by_rnn.append(jacobian_norms(lambda x, w=times * w_hh: rnn(x, w_ih, w, zero, zero), x))
         by_attention.append(jacobian_norms(lambda x, w=times * w_ih: attention(x, x, x @ w.mT), x))
     # a GPU's logarithm of a power of 2 is not always exact
-    steps, of_attention = ((two / one).cpu().log2() for one, two in (by_rnn, by_attention))
+    steps, of_attention = ((twice_n / n).cpu().log2() for n, twice_n in (by_rnn, by_attention))
     reached = [jacobian_norms(lambda x, k=k: convolved(x, kernels[:k]), x) > 0 for k in range(n)]
     needed, t = n - torch.stack(reached).sum(0).cpu(), torch.arange(n)
     off = {"RNN, minus $t$": steps - t, "convolutions, minus $t/2$": needed - (t + 1) // 2}
@@ -275,7 +275,7 @@ def paths_are_as_long_as_said(g):
             "attention, $t = 0$ to $11$": (of_attention.tolist(), exactly(1)),
             "convolutions, $t = 11$": (needed[11].item(), exactly(6)),
         }
-        | {f"{name}, $t = 0$ to $11$": (one.tolist(), exactly(0)) for name, one in off.items()}
+        | {f"{name}, $t = 0$ to $11$": (error.tolist(), exactly(0)) for name, error in off.items()}
     )
 
 
@@ -318,7 +318,7 @@ def one_matrix_shrinks_or_explodes(g):
         weights = (normal64(g, d, d), factor * rotation, x[0], x[0])
         norms = jacobian_norms(lambda x, weights=weights: rnn(x, *weights), x)
         over[factor] = (norms[50] / norms[0]).item()
-    off = [abs(one / factor**50 - 1) for factor, one in over.items()]
+    off = [abs(product / factor**50 - 1) for factor, product in over.items()]
     measured = {
         "factor 0.9": (over[0.9], below(0.01)),
         "factor 1": (over[1.0], about(1, 1e-12)),
@@ -359,8 +359,8 @@ def the_forget_gate_carries_the_gradient(g):
         share = (torch.tensor(bias).double().sigmoid() ** n).item()
         off.append((gradient / share - 1).abs().max().item())
         left[bias].append(gradient[0].item())
-    both = {"half open": (left[0], below(1e-6)), "at a bias of 4": (left[4], above(2 / 3))}
-    return Measured(both | {"off the gate to the power 20 by": (off, ROUNDING)})
+    expected = {"half open": (left[0], below(1e-6)), "at a bias of 4": (left[4], above(2 / 3))}
+    return Measured(expected | {"off the gate to the power 20 by": (off, ROUNDING)})
 
 
 @claim(
@@ -373,7 +373,7 @@ def the_forget_gate_carries_the_gradient(g):
 def clipping_keeps_the_direction(g):
     d, x = 6, normal64(g, 51, 6) / 1e6
     matrix, zero = 1.2 * torch.linalg.qr(normal64(g, d, d))[0], normal64(g, d) * 0
-    weights = [one.clone().requires_grad_() for one in (normal64(g, d, d), matrix, zero, zero)]
+    weights = [start.clone().requires_grad_() for start in (normal64(g, d, d), matrix, zero, zero)]
     gradients = torch.autograd.grad(rnn(x, *weights)[-1] @ normal64(g, d), weights)
     whole = torch.cat([gradient.flatten() for gradient in gradients])
     measured = {"norm before": (whole.norm().item(), above(1000))}
@@ -425,11 +425,11 @@ def truncation_forgets_what_the_state_remembers(g):
     source=f"{VASWANI}, table 1 (sequential operations); the chain is counted in autograd's graph",
 )
 def products_that_must_wait(g):
-    every = layers(g, 8)
+    stack = layers(g, 8)
     measured, at_once = {}, []
     for n in (4, 16, 64):
         x = normal64(g, n, 8).requires_grad_()
-        chains = {name: longest_chain(layer(x)) for name, layer in every.items()}
+        chains = {name: longest_chain(layer(x)) for name, layer in stack.items()}
         in_turn = [chains[name] for name in ("RNN", "LSTM", "LSTM, open")]
         measured[f"RNN and LSTM, $n = {n}$"] = (in_turn, exactly(n))
         at_once += [chains["attention"], chains["CNN"]]
@@ -450,17 +450,17 @@ def writing_is_one_by_one_in_both(g):
     token = state = normal64(g, 8).requires_grad_()
     for _ in range(n):
         token = state = rnn(token[None], *weights, state)[-1]
-    written = [normal64(g, 8).requires_grad_()]
+    states = [normal64(g, 8).requires_grad_()]
     for _ in range(n):
-        written.append(attend(torch.stack(written))[-1])
-    known = torch.stack(written[:n]).detach().requires_grad_()
-    at_once = attend(known)
+        states.append(attend(torch.stack(states))[-1])
+    known_states = torch.stack(states[:n]).detach().requires_grad_()
+    at_once = attend(known_states)
     return Measured(
         {
             f"RNN, {n} tokens": (longest_chain(token), exactly(n)),
-            f"attention, {n} tokens": (longest_chain(written[n]), exactly(4 * n)),
+            f"attention, {n} tokens": (longest_chain(states[n]), exactly(4 * n)),
             "attention, in one pass": (longest_chain(at_once), exactly(4)),
-            "outputs apart by": (relative_error(at_once, torch.stack(written[1:])), ROUNDING),
+            "outputs apart by": (relative_error(at_once, torch.stack(states[1:])), ROUNDING),
         }
     )
 
@@ -474,12 +474,12 @@ def writing_is_one_by_one_in_both(g):
 )
 def operations_cross_where_n_is_d(g):
     d = 16
-    every = layers(g, 16)
+    stack = layers(g, 16)
     measured, maps = {}, []
     over_lstm = []
     for n in (4, 16, 32):
         x = normal64(g, n, d)
-        of_rnn, of_lstm, layer = (count(every[a], x).flops for a in ("RNN", "LSTM", "attention"))
+        of_rnn, of_lstm, layer = (count(stack[a], x).flops for a in ("RNN", "LSTM", "attention"))
         scores = count(lambda x: attention(x, x, x), x).flops
         measured[f"scores and means over RNN, $n = {n}$"] = (scores / of_rnn, exactly(n / d))
         maps.append((layer - scores) / of_rnn)
@@ -513,8 +513,8 @@ def attention_keeps_a_number_for_each_pair(g):
     measured = {}
     for n in (11, 12, 64):
         by = kept_by_each(n, d, heads)
-        said = [(n + 1) * d, (7 * n - 1) * d, heads * n * n + 4 * n * d]
-        off = [one - other for one, other in zip(by.values(), said, strict=True)]
+        by_formula = [(n + 1) * d, (7 * n - 1) * d, heads * n * n + 4 * n * d]
+        off = [counted - stated for counted, stated in zip(by.values(), by_formula, strict=True)]
         measured[f"off the formulas by, $n = {n}$"] = (off, exactly(0))
         measured[f"attention over LSTM, $n = {n}$"] = (
             by["attention"] / by["LSTM"],
@@ -536,8 +536,8 @@ def a_step_of_writing_grows_in_attention(g):
     shapes = (d, d), (d, d), (d,), (d,)
     x, *weights = (torch.empty(s, device="meta") for s in [(lengths[-1], d), *shapes])
     for m in lengths:
-        read, before = (count(rnn, x[:last], *weights).flops for last in (m, m - 1))
-        by_state.append(read - before)
+        operations, before = (count(rnn, x[:last], *weights).flops for last in (m, m - 1))
+        by_state.append(operations - before)
         step = count(attention, x[:1], x[:m], x[:m]).flops
         by_cache[f"attention, $m = {m}$"] = (step, exactly(4 * m * d))
     return Measured({"RNN, $m = 2$, $16$ and $256$": (by_state, exactly(4 * d * d))} | by_cache)

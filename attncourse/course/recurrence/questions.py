@@ -109,7 +109,7 @@ def share(gate: Ln) -> str:
     return f"{gate.number}/{gate.number + 1}"
 
 
-def kept(gate: Ln, number: float) -> float:
+def product(gate: Ln, number: float) -> float:
     return gate.number / (gate.number + 1) * number
 
 
@@ -129,19 +129,19 @@ new_cell = Number(
     steps=lambda forget, into, new, cell: (
         "exp(−ln $a$) is $1/a$, so σ(ln $a$) is $a/(a+1)$: the forget gate is "
         f"{share(forget)}, and the input gate is {share(into)}.",
-        f"The forget gate keeps {share(forget)} · {show(cell)} = {show(kept(forget, cell))} of the "
-        "old cell.",
-        f"The input gate adds {share(into)} · {show(new)} = {show(kept(into, new))}.",
-        f"The cell is the sum of the two: {show(kept(forget, cell) + kept(into, new))}.",
+        f"The forget gate keeps {share(forget)} · {show(cell)} = {show(product(forget, cell))} of "
+        "the old cell.",
+        f"The input gate adds {share(into)} · {show(new)} = {show(product(into, new))}.",
+        f"The cell is the sum of the two: {show(product(forget, cell) + product(into, new))}.",
     ),
     check="Write both gates as fractions first. Do they lie between 0 and 1?",
     placement=True,
     mistakes={
         "You kept the whole of the old cell. What share of it does the forget gate keep?":
-            lambda forget, into, new, cell: cell + kept(into, new),
+            lambda forget, into, new, cell: cell + product(into, new),
         "Of the new content, you added the share that the forget gate leaves free. An LSTM has a "
         "gate of its own for what is added.":
-            lambda forget, into, new, cell: kept(forget, cell) + new / (1 + forget.number),
+            lambda forget, into, new, cell: product(forget, cell) + new / (1 + forget.number),
         "You gave each gate the work of the other. Which of the two multiplies the old cell?":
             lambda forget, into, new, cell: new_cell.right(
                 forget=into, into=forget, new=new, cell=cell
@@ -149,17 +149,17 @@ new_cell = Number(
         "You multiplied by the numbers that go into the sigmoids. What does σ make of each?":
             lambda forget, into, new, cell: forget * cell + into * new,
         "You added the whole of the new content. Which gate decides how much of it comes in?":
-            lambda forget, into, new, cell: kept(forget, cell) + new,
+            lambda forget, into, new, cell: product(forget, cell) + new,
         "Both of your gates are what is missing from the right ones to 1. There is a minus in the "
         "exponent of σ: what is exp(−ln 3)?":
             lambda forget, into, new, cell: cell / (1 + forget.number) + new / (1 + into.number),
         "Your gates are right. Which sign has the old cell, and which has the new content?":
-            lambda forget, into, new, cell: kept(forget, abs(cell)) + kept(into, abs(new)),
+            lambda forget, into, new, cell: product(forget, abs(cell)) + product(into, abs(new)),
         "That is what is left of the old cell. What does the input gate add to it?":
-            lambda forget, into, new, cell: kept(forget, cell),
+            lambda forget, into, new, cell: product(forget, cell),
         "You took the forget gate for the share that is forgotten. What does an LSTM multiply the "
         "old cell by?":
-            lambda forget, into, new, cell: cell / (1 + forget.number) + kept(into, new),
+            lambda forget, into, new, cell: cell / (1 + forget.number) + product(into, new),
     },
 )  # fmt: skip
 

@@ -42,11 +42,11 @@ def scores_by_offset(device: torch.device, reach: int = 24, texts: int = 24) -> 
     Of shape (blocks, heads, queries, reach), less the mean of each query, which the softmax does
     not see.
     """
-    read = english.held_out_windows(device)[:texts]
-    weights = english.head_weights(english.model("english", device), read).double()
+    windows = english.held_out_windows(device)[:texts]
+    weights = english.head_weights(english.model("english", device), windows).double()
     offsets = torch.arange(reach, device=device)
     # queries that have so many tokens of text before them
-    queries = torch.arange(1 + reach, read.shape[1], device=device)[:, None]
+    queries = torch.arange(1 + reach, windows.shape[1], device=device)[:, None]
     scores = weights[..., queries, queries - offsets].log()
     return (scores - scores.mean(-1, keepdim=True)).transpose(1, 2).flatten(2, 3)
 
@@ -117,8 +117,8 @@ def all_forms_are_one(g):
             results[name] = [out.detach(), *torch.autograd.grad((out * weight).sum(), leaves)]
         want = results.pop("by pair")
         empty.append(want[0][2].abs().max().item())
-        for name, found in results.items():
-            differ[name] = max(differ.get(name, 0), *map(max_abs_diff, want, found))
+        for name, by_length in results.items():
+            differ[name] = max(differ.get(name, 0), *map(max_abs_diff, want, by_length))
     return Measured(
         {f"{name}: off by at most": (off, ROUNDING) for name, off in differ.items()}
         | {"output of the query that may attend nowhere": (empty, exactly(0))}
@@ -322,12 +322,12 @@ def the_skew_looks_up_without_an_index(g):
     position = torch.arange(n, device=g.device)
     index = position - position[:, None] + n - 1
     want = x.gather(-1, index.expand(2, n, n))
-    both, causal = skew(x), causal_skew(x[..., :n])
+    full, causal = skew(x), causal_skew(x[..., :n])
     return Measured(
         {
-            "skew: numbers in a wrong place": ((both != want).sum().item(), exactly(0)),
+            "skew: numbers in a wrong place": ((full != want).sum().item(), exactly(0)),
             "causal skew: the same": ((causal != want.tril()).sum().item(), exactly(0)),
-            "pairs where the two differ": ((causal != both)[0].sum().item(), exactly(21)),
+            "pairs where the two differ": ((causal != full)[0].sum().item(), exactly(21)),
         }
     )
 
@@ -375,8 +375,8 @@ def the_family_sees_offsets_alone(g):
     d, apart = 8, {}
     x, position = normal(g, 6, d).double(), torch.arange(20, device=g.device)
     add = SinusoidalEncoding(d)
-    ways = {name: (lambda x: x, scores) for name, scores in family(g, d).items()}
-    for name, (encode, scores) in (ways | {"sinusoids": (add, lambda q, k: q @ k.mT)}).items():
+    scores_by = {name: (lambda x: x, scores) for name, scores in family(g, d).items()}
+    for name, (encode, scores) in (scores_by | {"sinusoids": (add, lambda q, k: q @ k.mT)}).items():
         outputs = []
         for start in (0, 3, 14):
             inside = (position >= start) & (position < start + 6)
@@ -419,8 +419,8 @@ def faded(g: torch.Generator, offset: int, base: float = 10000.0) -> tuple[float
     The mean for a key equal to its query, and the root mean square for an independent key.
     """
     q, k = (normal(g, 4096, 1, 64).double() for _ in "qk")
-    there = torch.tensor([offset], device=g.device)
-    alike, apart = ((q * rope(x, there, base)).sum(-1) / 64 for x in (q, k))
+    position = torch.tensor([offset], device=g.device)
+    alike, apart = ((q * rope(x, position, base)).sum(-1) / 64 for x in (q, k))
     return alike.mean().item(), apart.square().mean().sqrt().item()
 
 

@@ -189,7 +189,7 @@ def without_the_keys_table(place, exponentials, products, values, added):
 def not_divided(place, exponentials, products, values, added):
     *_, rows = parts(place, exponentials, values, added)
     sums = [v + a for v, a in paired(values, added, rows)]
-    return sum(exponentials[r] * one for r, one in zip(rows, sums, strict=True))
+    return sum(exponentials[r] * products for r, products in zip(rows, sums, strict=True))
 
 
 output_with_both_tables = Number(

@@ -117,12 +117,12 @@ def order_needs_positions(g):
     order, lengths = torch.randperm(9, device=g.device, generator=g), torch.full((4,), 9)
     for name, attend in (("without", lambda: attention), ("with", relative)):
         expected = ROUNDING if name == "without" else above(1e-3)
-        labels = random_model(g, lambda one=attend: tagger(one()))
+        labels = random_model(g, lambda reader=attend: tagger(reader()))
         moved = apart(labels(*of_words(words[:, order])), labels(*of_words(words))[:, order])
         rows[f"{name} positions, the tagger's scores"] = moved, expected
-        label = random_model(g, lambda one=attend: classifier(encoder(one())))
-        given = [label(x, lengths.to(g.device)) for x in (words, words[:, order])]
-        rows[f"{name} positions, the classifier's scores"] = apart(*given), expected
+        label = random_model(g, lambda reader=attend: classifier(encoder(reader())))
+        outputs = [label(x, lengths.to(g.device)) for x in (words, words[:, order])]
+        rows[f"{name} positions, the classifier's scores"] = apart(*outputs), expected
     return Measured(rows)
 
 
@@ -145,14 +145,16 @@ def labels_may_need_a_neighbour(g):
     pairs = zip((learned.inputs[0], tested.inputs[0]), (learned.labels, tested.labels), strict=True)
     (words, labels), (asked, right) = ((x[:, 1:], y[:, 1:]) for x, y in pairs)
     commonest = torch.stack([labels[words == i].mode().values for i in range(WORDS)])
-    found = {"each word's commonest label": (commonest[asked] == right).double().mean().item()}
+    accuracies = {"each word's commonest label": (commonest[asked] == right).double().mean().item()}
     for name, attend in (("no positions", attention), ("relative positions", relative())):
         model = trained(
-            g, lambda one=attend: tagger(one), lambda: after_the_word_before(g, 32), 150
+            g, lambda reader=attend: tagger(reader), lambda: after_the_word_before(g, 32), 150
         )
-        found[name] = accuracy(model, [tested])
+        accuracies[name] = accuracy(model, [tested])
     expected = [about(0.5, 0.05), at_most(0.75), at_least(0.95)]
-    return Measured(dict(zip(found, zip(found.values(), expected, strict=True), strict=True)))
+    return Measured(
+        dict(zip(accuracies, zip(accuracies.values(), expected, strict=True), strict=True))
+    )
 
 
 def by_order(g: torch.Generator, texts: int) -> Made:
@@ -173,11 +175,13 @@ def by_order(g: torch.Generator, texts: int) -> Made:
 def a_bag_is_blind_to_order(g):
     (words, lengths), labels = by_order(g, 200)
     exchanged = torch.where(words < 2, 1 - words, words)
-    both = Made((torch.cat([words, exchanged]), lengths.repeat(2)), torch.cat([labels, 1 - labels]))
+    both_orders = Made(
+        (torch.cat([words, exchanged]), lengths.repeat(2)), torch.cat([labels, 1 - labels])
+    )
     shares = []
     for reads in (Alone(), encoder(relative())):
-        model = trained(g, lambda one=reads: classifier(one), lambda: by_order(g, 32), 200)
-        shares.append(accuracy(model, [both]))
+        model = trained(g, lambda reader=reads: classifier(reader), lambda: by_order(g, 32), 200)
+        shares.append(accuracy(model, [both_orders]))
     return Measured(
         {
             "mean of word vectors": (shares[0], exactly(0.5)),
@@ -195,14 +199,14 @@ def cross_validated(texts: Tensor, labels: Tensor, leak: bool) -> float:
     """The accuracy over five folds of a vote of the best words, chosen in each fold or before."""
     folds, right = torch.arange(len(texts), device=texts.device) % 5, 0
     for fold in range(5):
-        seen, held = folds != fold, folds == fold
-        x, y = (texts, labels) if leak else (texts[seen], labels[seen])
+        training, held_out = folds != fold, folds == fold
+        x, y = (texts, labels) if leak else (texts[training], labels[training])
         words = best_words(x, y)
-        middle = (texts[seen][:, words][labels[seen] == 1].mean(0)) - (
-            texts[seen][:, words][labels[seen] == 0].mean(0)
+        middle = (texts[training][:, words][labels[training] == 1].mean(0)) - (
+            texts[training][:, words][labels[training] == 0].mean(0)
         )
-        votes = (texts[held][:, words] - texts[seen][:, words].mean(0)) @ middle
-        right += ((votes > 0) == (labels[held] == 1)).sum().item()
+        votes = (texts[held_out][:, words] - texts[training][:, words].mean(0)) @ middle
+        right += ((votes > 0) == (labels[held_out] == 1)).sum().item()
     return right / len(texts)
 
 
@@ -213,15 +217,15 @@ def cross_validated(texts: Tensor, labels: Tensor, leak: bool) -> float:
     source="Hastie et al. (2009), section 7.10.2; our own measurement",
 )
 def choosing_on_the_test_set_deceives(g):
-    found = {True: 0.0, False: 0.0}
+    accuracies = {True: 0.0, False: 0.0}
     for _ in range(20):
         texts, labels = whole_numbers(g, 2, 100, 1000).double(), whole_numbers(g, 2, 100)
-        for leak in found:
-            found[leak] += cross_validated(texts, labels, leak) / 20
+        for leak in accuracies:
+            accuracies[leak] += cross_validated(texts, labels, leak) / 20
     return Measured(
         {
-            "chosen on all texts": (found[True], at_least(0.7)),
-            "chosen on the training folds": (found[False], about(0.5, 0.07)),
+            "chosen on all texts": (accuracies[True], at_least(0.7)),
+            "chosen on the training folds": (accuracies[False], about(0.5, 0.07)),
         }
     )
 
@@ -237,8 +241,8 @@ def exact_match_falls_with_the_length(g):
     for n in (10, 30):
         labels = whole_numbers(g, WORDS, 20_000, n)
         wrong = torch.rand(labels.shape, device=g.device, generator=g) > 0.98
-        written = torch.where(wrong, (labels + 1) % WORDS, labels)
-        share = exact_matches(written, labels).double().mean().item()
+        outputs = torch.where(wrong, (labels + 1) % WORDS, labels)
+        share = exact_matches(outputs, labels).double().mean().item()
         rows[f"{n} tokens"] = share, about(0.98**n, 0.015)
     return Measured(rows)
 
@@ -277,8 +281,8 @@ def stopping_is_learned(g):
         )
         for n in (1, 3):
             (words, _, lengths), labels = to_copy(g, 60, n)
-            written = model.translate(words, lengths, START, END, 8)
-            right = exact_matches(written, labels).double().mean().item()
+            outputs = model.translate(words, lengths, START, END, 8)
+            right = exact_matches(outputs, labels).double().mean().item()
             unseen = n < least
             expected = at_most(0.1) if unseen else at_least(0.9)
             rows[f"trained on {name}, right of {n}"] = right, expected
@@ -299,8 +303,8 @@ def means(g: torch.Generator, seeds: int, times: int) -> Tensor:
 def equal_models_differ(g):
     rows = {}
     for seeds, share in ((1, 0.48), (3, 0.22)):
-        one, other = (means(g, seeds, 40_000) for _ in range(2))
-        differ = ((one - other).abs() > 1).double().mean().item()
+        first, second = (means(g, seeds, 40_000) for _ in range(2))
+        differ = ((first - second).abs() > 1).double().mean().item()
         rows[f"means of {seeds}, share more than $s$ apart"] = differ, about(share, 0.015)
     return Measured(rows)
 
@@ -329,18 +333,18 @@ def share(right: Tensor) -> Tensor:
 def unit_values_show_the_weights(g):
     n, d, reach = 9, 8, 4
     q, k, a_k = (normal(g, rows, d).double() for rows in (n, n, 2 * reach + 1))
-    one = torch.eye(n, device=g.device, dtype=torch.float64)
-    zeros = one.new_zeros(2 * reach + 1, n)
+    identity = torch.eye(n, device=g.device, dtype=torch.float64)
+    zeros = identity.new_zeros(2 * reach + 1, n)
     towards = a_k[relative_index(n, reach, g.device)]
     right = ((q @ k.mT + (q[:, None] * towards).sum(-1)) / d**0.5).softmax(-1)
     return Measured(
         {
             "relative attention, apart by": (
-                apart(relative_attention(q, k, one, a_k, zeros), right),
+                apart(relative_attention(q, k, identity, a_k, zeros), right),
                 ROUNDING,
             ),
             "attention, apart by": (
-                apart(attention(q, k, one), attention_weights(q, k)),
+                apart(attention(q, k, identity), attention_weights(q, k)),
                 ROUNDING,
             ),
             "other than without the offsets by": (

@@ -168,7 +168,7 @@ def found_again(answer, a, b, c) -> float:
 def most_frequent(*rows: Sequence[int]) -> tuple[int, int]:
     """The row of the most frequent mistake, and how often it was made."""
     wrong = [(i, x) for i, row in enumerate(rows) for j, x in enumerate(row) if i != j]
-    return max(wrong, key=lambda one: one[1])
+    return max(wrong, key=lambda mistake: mistake[1])
 
 
 def the_most_mistakes(a, b, c):

@@ -26,7 +26,7 @@ subsetter.subset(font)
 variants = font["MATH"].table.MathVariants
 radical = font.getBestCmap()[0x221A]
 root = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(radical)]
-tall = {one.VariantGlyph for one in root.MathGlyphVariantRecord}
+tall = {variant.VariantGlyph for variant in root.MathGlyphVariantRecord}
 tall |= {part.glyph for part in root.GlyphAssembly.PartRecords}
 for name in tall:
     width, bearing = font["hmtx"][name]

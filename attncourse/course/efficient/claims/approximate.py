@@ -56,8 +56,8 @@ def trained_weights(device: torch.device | None = None, n: int = 128) -> Tensor:
     The two tokens before the text are left out, and each row is divided by its sum.
     """
     text = f"{english.SENTENCE} {excerpts()[-1].text}"
-    read = english.tokens(text, device)[:, : n + 2]
-    weights = english.head_weights(english.model("english", device), read)[:, 0, :, 2:, 2:]
+    tokens = english.tokens(text, device)[:, : n + 2]
+    weights = english.head_weights(english.model("english", device), tokens)[:, 0, :, 2:, 2:]
     return (weights / weights.sum(-1, keepdim=True)).flatten(0, 1)
 
 
@@ -68,8 +68,8 @@ def off(weights: Tensor, others: Tensor) -> float:
 
 def left(weights: Tensor, mask: Tensor) -> Tensor:
     """The weights where the mask leaves them, each row divided by its sum."""
-    kept = weights * mask
-    return kept / kept.sum(-1, keepdim=True).clamp(min=1e-9)
+    masked = weights * mask
+    return masked / masked.sum(-1, keepdim=True).clamp(min=1e-9)
 
 
 def trained_tradeoff(g: torch.Generator) -> dict[str, list[tuple[float, float]]]:
@@ -182,12 +182,12 @@ def layers_until_all_are_reached(mask: Tensor) -> int:
 )
 def few_layers_reach_everything(g):
     window, hub = (longformer_mask(129, 9, tokens, g.device) for tokens in ([], [0]))
-    drawn = bigbird_mask(129, 9, [], 3, g)
+    random_mask = bigbird_mask(129, 9, [], 3, g)
     return Measured(
         {
             "layers, window": (layers_until_all_are_reached(window), exactly(32)),
             "with a global token": (layers_until_all_are_reached(hub), exactly(2)),
-            "with random keys": (layers_until_all_are_reached(drawn), at_most(6)),
+            "with random keys": (layers_until_all_are_reached(random_mask), at_most(6)),
         }
     )
 
@@ -201,14 +201,14 @@ def more_rounds_come_closer(g):
     x, v = smooth(g, 256, 16, 8), smooth(g, 256, 16, 4)
     others, long = torch.eye(256, device=x.device) == 0, x * x.norm(dim=-1, keepdim=True)
     exact = attention(x, x, v, others)
-    one, four, many = (
+    error_of_1, error_of_4, error_of_many = (
         sum(error(lsh_attention(long, v, 16, rounds, g), exact, v) for _ in range(3)) / 3
         for rounds in (1, 4, 16)
     )
     return Measured(
         {
-            "error, 4 rounds / 1": (four / one, below(0.5)),
-            "error, 16 rounds / 4": (many / four, below(0.5)),
+            "error, 4 rounds / 1": (error_of_4 / error_of_1, below(0.5)),
+            "error, 16 rounds / 4": (error_of_many / error_of_4, below(0.5)),
         }
     )
 
@@ -285,8 +285,8 @@ def mixtures_and_landmarks_come_closer(g):
 )
 def each_step_cubes_what_is_missing(g):
     a = attention_weights(normal(g, 8, 16).double() * 3, normal(g, 8, 16).double())
-    one = torch.eye(8, dtype=a.dtype, device=a.device)
-    missing = [one - a @ iterative_pinv(a, steps) for steps in (3, 4)]
+    identity = torch.eye(8, dtype=a.dtype, device=a.device)
+    missing = [identity - a @ iterative_pinv(a, steps) for steps in (3, 4)]
     cubed = torch.linalg.matrix_power(missing[0], 3)
     off = max_abs_diff(missing[1], (3 * cubed + missing[0] @ cubed) / 4)
     return Measured(

@@ -60,8 +60,8 @@ def blocks_come_in_any_order(g):
 
     def folded(order):
         state = torch.full_like(q[:, :1], -1e9), 0 * q[:, :1], 0 * v
-        for here in (slice(4 * block, 4 * block + 4) for block in order):
-            state = online_softmax_update(*state, q @ k[here].mT / 8**0.5, v[here])
+        for block_slice in (slice(4 * block, 4 * block + 4) for block in order):
+            state = online_softmax_update(*state, q @ k[block_slice].mT / 8**0.5, v[block_slice])
         return state
 
     a, b = folded((0, 3)), folded((4, 1, 2))
@@ -176,7 +176,7 @@ def sharing_saves_bytes_not_operations(g):
     n, heads, d = 24, 32, 8
     q = normal(g, heads, 5, d).double()
     whole = cache_bytes(n, 1, heads, d, q.dtype)
-    told, operations = [], []
+    reported, operations = [], []
     apart, ratios = [], []
     for groups in (8, 1):
         k, v = (normal(g, groups, n, d).double() for _ in "kv")
@@ -187,14 +187,14 @@ def sharing_saves_bytes_not_operations(g):
         )
         operations.append(shared / separate)
         apart.append(max_abs_diff(grouped_query_attention(q, k, v), attention(q, *wide)))
-        kept = cache_bytes(n, 1, groups, d, q.dtype)
-        ratios.append(whole / kept)
-        told.append(kept / (k.nbytes + v.nbytes))
+        cached = cache_bytes(n, 1, groups, d, q.dtype)
+        ratios.append(whole / cached)
+        reported.append(cached / (k.nbytes + v.nbytes))
     return Measured(
         {
             "bytes, 32 groups / 8": (ratios[0], exactly(4)),
             "bytes, 32 groups / 1": (ratios[1], exactly(32)),
-            "`cache_bytes` / bytes of the tensors": (told, exactly(1)),
+            "`cache_bytes` / bytes of the tensors": (reported, exactly(1)),
             "operations, shared / separate": (operations, exactly(1)),
             "outputs apart": (apart, ROUNDING),
         }
@@ -215,10 +215,10 @@ def a_latent_serves_all_heads(g):
     # attention divides by the root of the latent width, and not of d
     asking = q @ w_k.mT * (width / d) ** 0.5
     z = grouped_query_attention(asking, latent[None], latent[None]) @ w_v
-    kept = (k.numel() + v.numel()) / latent.numel()
+    ratio = (k.numel() + v.numel()) / latent.numel()
     return Measured(
         {
-            "numbers kept, keys and values / latent": (kept, exactly(1024 / 64)),
+            "numbers kept, keys and values / latent": (ratio, exactly(1024 / 64)),
             "outputs apart": (max_abs_diff(z, attention(q, k, v)), ROUNDING),
         }
     )

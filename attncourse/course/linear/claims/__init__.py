@@ -166,13 +166,13 @@ def all_forms_are_one(g):
     }
     off = {name: [] for name in forms}
     for features in (feature_map, taylor_features):
-        found = {}
+        errors = {}
         for name, form in {"masked": linear_attention_parallel, **forms}.items():
             leaves = [x.clone().requires_grad_() for x in parts]
             out = form(*leaves, feature_map=features)
-            found[name] = [out.detach(), *torch.autograd.grad((out * grad_output).sum(), leaves)]
+            errors[name] = [out.detach(), *torch.autograd.grad((out * grad_output).sum(), leaves)]
         for name in forms:
-            off[name] += map(max_abs_diff, found["masked"], found[name])
+            off[name] += map(max_abs_diff, errors["masked"], errors[name])
     return Measured({f"{name}, off by": (by, ROUNDING) for name, by in off.items()})
 
 
@@ -261,18 +261,18 @@ def chunks_keep_the_least(g):
 def a_token_costs_the_same_everywhere(g):
     q, k, v = meta_inputs(512)
     state = linear_attention_state(k[:, :0], v[:, :0])
-    counted = {}
+    counts = {}
     for n, token in enumerate(zip(q.unbind(1), k.unbind(1), v.unbind(1), strict=True), start=1):
         before, (state, _) = state, linear_attention_step(state, *token)
         if n in (8, 512):
-            counted[n] = (
+            counts[n] = (
                 count(linear_attention_step, before, *token).flops,
                 sum(x.numel() for x in state),
                 count(attention, q[:, n - 1 : n], k[:, :n], v[:, :n]).flops,
                 k[:, :n].numel() + v[:, :n].numel(),
             )
     names = "linear, operations", "linear, numbers", "softmax, operations", "softmax, numbers"
-    growth = [last / first for first, last in zip(*counted.values(), strict=True)]
+    growth = [last / first for first, last in zip(*counts.values(), strict=True)]
     expected = exactly(1), exactly(1), exactly(64), exactly(64)
     return Measured(dict(zip(names, zip(growth, expected, strict=True), strict=True)))
 
@@ -313,16 +313,16 @@ def break_even_is_early(g):
     source=f"bfloat16 has 8 significant bits; the sums are eq. 10 and 11 of {PAPER}",
 )
 def long_sums_need_more_than_16_bits(g):
-    one = torch.ones((), dtype=torch.bfloat16, device=g.device)
+    unit = torch.ones((), dtype=torch.bfloat16, device=g.device)
     q, k, v = (normal(g, 2**15, 4).bfloat16() for _ in "qkv")
-    counted = linear_attention_state(torch.zeros_like(k), v)[1].min().item()
+    smallest = linear_attention_state(torch.zeros_like(k), v)[1].min().item()
     out = linear_attention(q, k, v + 3, causal=True).double()
     want = linear_attention(q.double(), k.double(), (v + 3).double(), causal=True)
     off = ((out - want) / want).abs().max().item()
     return Measured(
         {
-            "300 ones, in bfloat16": (sum([one] * 300, 0 * one).item(), exactly(256)),
-            "32768 ones, summed in float32": (counted, exactly(2**15)),
+            "300 ones, in bfloat16": (sum([unit] * 300, 0 * unit).item(), exactly(256)),
+            "32768 ones, summed in float32": (smallest, exactly(2**15)),
             "relative error of the outputs": (off, at_most(2**-8 * 1.001, "$2^{-8}$")),
         }
     )
@@ -338,11 +338,13 @@ def long_sums_need_more_than_16_bits(g):
     "in squares",
 )
 def a_state_recalls_only_so_much(g):
-    found = {n: recalled(g, n).values() for n in (32, 256, 1024)}
-    few, more, softmax = map(list, zip(*found.values(), strict=True))
-    above_few = [one - (1 - 16 / n) for n, one in zip(found, few, strict=True)]
-    above_more = [one - (1 - 153 / n) for n, one in zip(found, more, strict=True) if n > 153]
-    ratios = [one / other for one, other in zip(more, few, strict=True)]
+    recalls = {n: recalled(g, n).values() for n in (32, 256, 1024)}
+    few, more, softmax = map(list, zip(*recalls.values(), strict=True))
+    above_few = [recall - (1 - 16 / n) for n, recall in zip(recalls, few, strict=True)]
+    above_more = [
+        recall - (1 - 153 / n) for n, recall in zip(recalls, more, strict=True) if n > 153
+    ]
+    ratios = [larger / smaller for larger, smaller in zip(more, few, strict=True)]
     return Measured(
         {
             r"$\mathrm{elu} + 1$, error above $1 - 16/n$ by": (above_few, at_least(0)),
@@ -385,14 +387,17 @@ def gates_are_a_mask(g):
     q, k, v = inputs(g, 12, 4)
     places = torch.arange(12, device=g.device)
     faded = (0.9 ** (places[:, None] - places).clamp(min=0).double()).tril()
-    drawn = torch.rand(12, 4, generator=g, device=g.device, dtype=torch.float64)
+    random_gates = torch.rand(12, 4, generator=g, device=g.device, dtype=torch.float64)
     fade = torch.stack(
-        [torch.stack([drawn[j + 1 : i + 1].prod(0) for j in range(12)]) for i in range(12)]
+        [torch.stack([random_gates[j + 1 : i + 1].prod(0) for j in range(12)]) for i in range(12)]
     )
     weights = {
-        "gates for each row and token": (drawn, torch.einsum("id,jd,ijd->ij", q, k, fade).tril()),
-        "all gates 1": (torch.ones_like(drawn), (q @ k.mT).tril()),
-        "all gates 0.9": (torch.full_like(drawn, 0.9), q @ k.mT * faded),
+        "gates for each row and token": (
+            random_gates,
+            torch.einsum("id,jd,ijd->ij", q, k, fade).tril(),
+        ),
+        "all gates 1": (torch.ones_like(random_gates), (q @ k.mT).tril()),
+        "all gates 0.9": (torch.full_like(random_gates, 0.9), q @ k.mT * faded),
     }
     measured = {}
     for name, (gates, matrix) in weights.items():
@@ -417,9 +422,9 @@ def gates_are_a_mask(g):
 def the_delta_rule_corrects(g):
     errors = error_by_age(g, 64)
     k, old, new = normalize(normal(g, 4).double(), dim=0), *normal(g, 2, 3).double()
-    one, empty = k.new_ones(1), k.new_zeros(4, 3)
-    corrected = k @ delta_write(delta_write(empty, k, old, one[0]), k, new, one[0])
-    added = k @ gated_write(gated_write(empty, k, old, one), k, new, one)
+    ones, empty = k.new_ones(1), k.new_zeros(4, 3)
+    corrected = k @ delta_write(delta_write(empty, k, old, ones[0]), k, new, ones[0])
+    added = k @ gated_write(gated_write(empty, k, old, ones), k, new, ones)
     apart = [max_abs_diff(corrected, new), max_abs_diff(added, old + new)]
     return Measured(
         {

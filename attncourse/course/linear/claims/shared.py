@@ -50,11 +50,11 @@ def error_by_age(g: torch.Generator, n: int, d: int = 16, draws: int = 20) -> di
     """The error of recall for each of n stored keys of norm 1, the newest first."""
     k = normalize(normal(g, draws, n, d).double(), dim=-1)
     values = torch.eye(n).to(k)
-    one, faded = k.new_ones(draws), k.new_full((draws, 1), 0.9)
+    ones, faded = k.new_ones(draws), k.new_full((draws, 1), 0.9)
     rules = {
-        "sum": partial(gated_write, gate=one[:, None]),
+        "sum": partial(gated_write, gate=ones[:, None]),
         "all gates 0.9": partial(gated_write, gate=faded),
-        "delta rule": partial(delta_write, beta=one),
+        "delta rule": partial(delta_write, beta=ones),
     }
     errors = {}
     for name, write in rules.items():

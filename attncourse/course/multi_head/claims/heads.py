@@ -31,11 +31,11 @@ def random_module(g: torch.Generator, make: Callable[[], Module], gain: float = 
     Torch's own generator, which belongs to the reader's next cell, stays as it is.
     """
     with torch.device("meta"):
-        made = make().double()
-    made.to_empty(device=g.device)
-    for weight in made.parameters():
+        model = make().double()
+    model.to_empty(device=g.device)
+    for weight in model.parameters():
         nn.init.normal_(weight, std=gain * (3 * weight.shape[-1]) ** -0.5, generator=g)
-    return made.requires_grad_(False)
+    return model.requires_grad_(False)
 
 
 def random_layer(g: torch.Generator, d: int, heads: int, gain: float = 1) -> MultiHeadAttention:
@@ -49,17 +49,17 @@ WAITS = 2, 0
 
 def weights_of_the_model(device: torch.device | None = None) -> Tensor:
     """The attention weights of each of its heads on the sentence: blocks, heads, n, n."""
-    read = english.tokens(device=device)
-    return english.head_weights(english.model("english", device), read)[:, 0]
+    tokens = english.tokens(device=device)
+    return english.head_weights(english.model("english", device), tokens)[:, 0]
 
 
 def costs_of_heads(block: int, device: torch.device) -> list[float]:
     """How many bits more “than” costs without each head of a block of the model."""
-    model, read = english.model("english", device), english.tokens(device=device)
+    model, tokens = english.model("english", device), english.tokens(device=device)
 
     def cost(*heads: tuple[int, int]) -> float:
         with english.without(model, heads):
-            return english.surprisals(model, read)[0, english.token_index(english.TARGET)].item()
+            return english.surprisals(model, tokens)[0, english.token_index(english.TARGET)].item()
 
     whole, heads = cost(), range(english.attention_layers(model)[block].heads)
     return [cost((block, head)) - whole for head in heads]
@@ -75,13 +75,13 @@ def one_head_waits_for_a_word(g):
     block, head = WAITS
     weights = weights_of_the_model(g.device)[block, head]
     # the two tokens of the prefix stand before the pieces
-    asks, promise = (2 + english.token_index(one) for one in ("today", english.CUE))
+    asks, promise = (2 + english.token_index(word) for word in ("today", english.CUE))
     others = costs_of_heads(block, g.device)
-    own = others.pop(head)
+    own_weight = others.pop(head)
     return Measured(
         {
             "weight of “today” on “more”": (weights[asks, promise].item(), at_least(0.9)),
-            "bits more for “than”, without the head": (own, at_least(4)),
+            "bits more for “than”, without the head": (own_weight, at_least(4)),
             "without each of the other three": (others, below(1)),
         }
     )
@@ -96,9 +96,9 @@ def the_head_does_not_work_alone(g):
     return Measured({"bits more, the most": (max(costs_of_heads(0, g.device)), at_least(1))})
 
 
-def relative_error(one: Tensor, other: Tensor) -> float:
+def relative_error(first: Tensor, second: Tensor) -> float:
     """Their largest difference, as a share of the largest number."""
-    return ((one - other).abs().max() / other.abs().max()).item()
+    return ((first - second).abs().max() / second.abs().max()).item()
 
 
 @claim(
@@ -111,7 +111,7 @@ def relative_error(one: Tensor, other: Tensor) -> float:
 )
 def one_head_cannot_subtract(g):
     x, eye = normal64(g, 4096, 3, 8), torch.eye(4, dtype=torch.float64, device=g.device)
-    subject, wanted = x[:, 0], x[:, 0, :4] - x[:, 2, :4]
+    subject, target = x[:, 0], x[:, 0, :4] - x[:, 2, :4]
     two, places = random_layer(g, 8, 2), eye.new_tensor([[[1, 0, 0]] * 3, [[0, 0, 1]] * 3])
     two.attend = lambda q, k, v, mask: places @ v
     # both heads carry the first four numbers of a token, and the last matrix subtracts
@@ -120,12 +120,12 @@ def one_head_cannot_subtract(g):
     missed = {}
     for larger in torch.linspace(0.5, 1, 11).tolist():
         mean = larger * subject + (1 - larger) * x[:, 2]
-        best = mean @ torch.linalg.lstsq(mean, wanted).solution
-        missed[larger] = ((best - wanted).norm() / wanted.norm()).item()
+        best = mean @ torch.linalg.lstsq(mean, target).solution
+        missed[larger] = ((best - target).norm() / target.norm()).item()
     least = min(missed, key=missed.__getitem__)
     return Measured(
         {
-            "two heads miss": (relative_error(two(x)[:, 0, :4], wanted), ROUNDING),
+            "two heads miss": (relative_error(two(x)[:, 0, :4], target), ROUNDING),
             "one head misses": (missed[least], about(0.5**0.5, 0.02, r"$\sqrt{1/2}$")),
             "its larger weight": (least, exactly(1)),
         }
@@ -137,12 +137,12 @@ def as_torch(layer: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | Non
     with torch.device("meta"):
         theirs = nn.MultiheadAttention(layer.d_model, layer.heads, batch_first=True)
     first, last = (layer.w_q, layer.w_k, layer.w_v), layer.w_o
-    own = {"out_proj.weight": last.weight, "out_proj.bias": last.bias}
-    own["in_proj_weight"] = torch.cat([one.weight for one in first])
-    own["in_proj_bias"] = torch.cat([one.bias for one in first])
+    state_dict = {"out_proj.weight": last.weight, "out_proj.bias": last.bias}
+    state_dict["in_proj_weight"] = torch.cat([projection.weight for projection in first])
+    state_dict["in_proj_bias"] = torch.cat([projection.bias for projection in first])
     # torch's mask is the other way up, and has a matrix for each sequence and head
     forbidden = None if mask is None else ~mask.repeat_interleave(layer.heads, 0)
-    return functional_call(theirs, own, (x, y, y), {"attn_mask": forbidden})[0]
+    return functional_call(theirs, state_dict, (x, y, y), {"attn_mask": forbidden})[0]
 
 
 @claim(
@@ -156,11 +156,11 @@ def equals_torch(g):
     outputs, gradients = [], []
     x, y = normal64(g, 2, 7, 12).requires_grad_(), normal64(g, 2, 5, 12).requires_grad_()
     mask = causal_mask(7, g.device) & padding_mask(torch.tensor([7, 4], device=g.device), 7)
-    given, grad = [x, y, *ours.parameters()], normal64(g, 2, 7, 12)
+    inputs, grad = [x, y, *ours.parameters()], normal64(g, 2, 7, 12)
     for context, hidden in ((x, mask), (y, None)):
         both = ours(x, context, hidden), as_torch(ours, x, context, hidden)
         # y is no part of self-attention
-        each = [torch.autograd.grad(out, given, grad, materialize_grads=True) for out in both]
+        each = [torch.autograd.grad(out, inputs, grad, materialize_grads=True) for out in both]
         grads = [torch.cat([part.flatten() for part in parts]) for parts in each]
         outputs.append(relative_error(*both))
         gradients.append(relative_error(*grads))
@@ -347,12 +347,12 @@ def heads_have_no_order(g):
 def fewer(weights: Tensor, v: Tensor) -> Tensor:
     """Weights of at most d_v + 1 rows of v that have the mean of those given."""
     weights = weights.clone()
-    while len(kept := weights.nonzero()[:, 0]) > v.shape[-1] + 1:
+    while len(positive := weights.nonzero()[:, 0]) > v.shape[-1] + 1:
         # a change that leaves the mean and the sum of the weights as they are
-        change = torch.linalg.svd(torch.cat([v[kept].mT, v.new_ones(1, len(kept))]))[2][-1]
-        steps = torch.where(change > 0, weights[kept] / change, torch.inf)
-        weights[kept] -= steps.min() * change
-        weights[kept[steps.argmin()]] = 0
+        change = torch.linalg.svd(torch.cat([v[positive].mT, v.new_ones(1, len(positive))]))[2][-1]
+        steps = torch.where(change > 0, weights[positive] / change, torch.inf)
+        weights[positive] -= steps.min() * change
+        weights[positive[steps.argmin()]] = 0
     return weights
 
 
@@ -365,7 +365,7 @@ def fewer(weights: Tensor, v: Tensor) -> Tensor:
 )
 def other_weights_give_the_same_output(g):
     layer, x = random_layer(g, 16, 4), normal64(g, 16, 16)
-    q, k, v = (split_heads(one(x), 4) for one in (layer.w_q, layer.w_k, layer.w_v))
+    q, k, v = (split_heads(projection(x), 4) for projection in (layer.w_q, layer.w_k, layer.w_v))
     weights = attention_weights(q, k)
     others = torch.stack([torch.stack([fewer(row, v[i]) for row in weights[i]]) for i in range(4)])
     moved = (others - weights).abs().sum(-1) / 2

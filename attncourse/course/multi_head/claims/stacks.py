@@ -113,12 +113,12 @@ def attention_alone_collapses(g):
 def skips_slow_the_collapse(g):
     x = normal64(g, 16, 64)
     alone = unlike(stack(g, x, 32, "attention alone"))
-    kept = [unlike(stack(g, x, 128, "skip", mlps)) for mlps in (False, True)]
+    differences = [unlike(stack(g, x, 128, "skip", mlps)) for mlps in (False, True)]
     return Measured(
         {
             "$r$ after 32 layers, attention alone": (alone[32], ROUNDING),
-            "with skips, without MLPs and with": ([r[32] for r in kept], above(0.1)),
-            "the same after 128 layers": ([r[128] for r in kept], below(0.05)),
+            "with skips, without MLPs and with": ([r[32] for r in differences], above(0.1)),
+            "the same after 128 layers": ([r[128] for r in differences], below(0.05)),
         }
     )
 
@@ -161,7 +161,7 @@ def norm_before_the_layer_slows_the_collapse(g):
     )
 
 
-def known(stream: list[Tensor]) -> float:
+def explained(stream: list[Tensor]) -> float:
     """How many of the last tokens point to their own first vector more than to any other."""
     first, last = (nn.functional.normalize(x, dim=-1) for x in (stream[0], stream[-1]))
     return float(((last @ first.mT).argmax(-1).cpu() == torch.arange(len(first))).sum())
@@ -177,12 +177,12 @@ def known(stream: list[Tensor]) -> float:
 def stream_remembers_its_tokens(g):
     x = normal64(g, 16, 64)
     stream = stack(g, x, 32, "skip", mlps=True)
-    none = known(stack(g, x, 16, "attention alone", mlps=True))
-    large = known(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))
+    none = explained(stack(g, x, 16, "attention alone", mlps=True))
+    large = explained(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))
     return Measured(
         {
-            "tokens of 16, after 16 layers": (known(stream[:17]), at_least(14)),
-            "after 32 layers": (known(stream), at_most(12)),
+            "tokens of 16, after 16 layers": (explained(stream[:17]), at_least(14)),
+            "after 32 layers": (explained(stream), at_most(12)),
             "16 layers without skips": (none, at_most(3)),
             "16 layers, larger weights": (large, at_most(3)),
         }
