@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from judge.course import listed_in
 from tests import ROOT
 from tests.taught_code import what_is_taught_is_short
 
@@ -88,6 +89,16 @@ def every_part_has_its_chapter(root: Path) -> Iterator[str]:
             if slug not in slugs(root):
                 part = path.relative_to(root).as_posix()
                 yield f"{part} has no chapter: add chapters/{slug} to _toc.yml, or delete it"
+
+
+def every_exercise_is_listed(root: Path) -> Iterator[str]:
+    for path in sorted(root.glob("attncourse/course/*/exercises/*.md")):
+        index, text = path.with_name("index.md"), path.relative_to(root).as_posix()
+        names = [name for group in listed_in(index).values() for name in group]
+        if path != index and path.stem not in names:
+            yield f"{text} is not listed: write its name into index.md beside it"
+        if path != index and not path.with_suffix(".py").is_file():
+            yield f"{text} has no bank beside it: write {path.stem}.py"
 
 
 def imports(path: Path, root: Path) -> Iterator[tuple[int, str]]:
@@ -180,6 +191,7 @@ def the_course_stands_alone(root: Path) -> Iterator[str]:
 RULES = [
     every_chapter_is_whole,
     every_part_has_its_chapter,
+    every_exercise_is_listed,
     every_module_imports_what_it_may,
     importing_stays_light,
     what_is_taught_is_short,
