@@ -76,7 +76,7 @@ variants.right(exercise,
     "weights = torch.cat([some, nothing], dim=1).softmax(1)[:, :-1]",
     ("    words", "    x = x[:, : int(lengths.max())]\n    words"),
     ("    words", "    dtype, x, query = x.dtype, x.double(), query.double()\n    words",
-     "sum(dim=-2)", "sum(dim=-2).to(dtype)"),
+     "squeeze(1)", "squeeze(1).to(dtype)"),
 )  # fmt: skip
 # what a poor fill leaves on padding stays
 EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
@@ -98,12 +98,12 @@ variants.wrong(exercise, {
     "the positions are weighted but not added up: one vector a sequence is asked for":
         "return weights[..., None] * x",
     "the weights already sum to one: sum, do not average": [
-        "return (weights[..., None] * x).mean(dim=-2)",
-        "return (weights[..., None] * x).sum(dim=-2) / lengths.clamp(min=1)[:, None]"],
+        ("squeeze(1)", "squeeze(1) / x.shape[1]"),
+        ("squeeze(1)", "squeeze(1) / lengths.clamp(min=1)[:, None]")],
     "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, and "
     "then without that axis again": "return weights @ x",
-    "an axis of size 1 goes missing: drop the axis you added by its place, not all":
-        "return (weights[:, None] @ x).squeeze()",
+    "an axis of size 1 goes missing: drop the axis you added by its place, not all": (
+        "squeeze(1)", "squeeze()"),
     "the softmax runs over the batch: each sequence, over its positions, must sum to one": (
         "dim=-1", "dim=0"),
     "the softmax overflows or divides 0 by 0: take the largest score away first":
@@ -146,16 +146,16 @@ variants.wrong(exercise, {
         "weights = scores.masked_fill(~words, -1e30).softmax(dim=-1)",
     "a sequence of length 0 gets its first padding: it should get zeros": (
         "< lengths", "< lengths.clamp(min=1)"),
-    "one sequence of length 0 makes all of them zeros: it alone should be":
-        "return (weights[..., None] * x).sum(dim=-2) * (lengths > 0).all()",
+    "one sequence of length 0 makes all of them zeros: it alone should be": (
+        "squeeze(1)", "squeeze(1) * (lengths > 0).all()"),
     "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
     "x, and replace a masked score instead of adding -inf to it": [
         "added = torch.where(words, 0.0, -torch.inf)\n"
         "weights = (scores + added).softmax(dim=-1).nan_to_num(0.0)",
-        (".masked_fill(~words, 0.0)", "", "sum(dim=-2)", "sum(dim=-2).nan_to_num(0.0)")],
+        (".masked_fill(~words, 0.0)", "", "squeeze(1)", "squeeze(1).nan_to_num(0.0)")],
     hints.CUT_OFF:
         "if not lengths.any():\n    return x.new_zeros(x.shape[0], x.shape[-1])\n"
-        "return (weights[..., None] * x).sum(dim=-2)",
+        "return (weights[:, None] @ x).squeeze(1)",
     hints.CHANGES: "scores = x.masked_fill_(~words[..., None], 0.0) @ query / scale",
     LOOP: "scores = torch.stack([one @ query for one in x.unbind(1)], dim=1) / scale",
     "no gradient reaches the scores: nothing may be detached":
