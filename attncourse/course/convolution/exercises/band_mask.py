@@ -8,6 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over the positions: compare all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -43,14 +44,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(n, m, width, causal=False, device=None):
-    left, right = (width - 1, 0) if causal else (width // 2, width // 2)
-    query = torch.arange(m - n, m, device=device)[:, None]
-    offset = torch.arange(m, device=device) - query
-    return (offset >= -left) & (offset <= right)
-
-
-@exercise.valid
 def two_triangles(n, m, width, causal=False, device=None):
     after = 0 if causal else width // 2
     ones = torch.ones(n, m, dtype=torch.bool, device=device)
@@ -65,50 +58,56 @@ def windows_of_one_line(n, m, width, causal=False, device=None):
     return line.unfold(0, m, 1).flip(0)
 
 
-CAUSAL, SYMMETRIC = "(width - 1, 0)", "(width // 2, width // 2)"
-QUERIES, NEAR = "torch.arange(m - n, m,", "(offset >= -left) & (offset <= right)"
-# twice the distance to the middle, which lies between two positions where the width is even
-MIDDLE = "(offset - ((1 - width) / 2 if causal else 0)).abs() < width / 2"
 variants.right(
     exercise,
-    (NEAR, MIDDLE),
+    # the middle of the window lies between two positions where the width is even
+    "if causal:\n    offset = offset + (width - 1) / 2\nreturn offset.abs() < width / 2",
     # the last rows of the mask without a cache
-    (f"{QUERIES} device=device)[:, None]", "torch.arange(m, device=device).unsqueeze(-1)",
-     NEAR, f"({NEAR})[m - n :]"),
+    "query = torch.arange(m, device=device).unsqueeze(-1)\n"
+    "if causal:\n    return ((offset > -width) & (offset <= 0))[m - n :]\n"
+    "return (offset.abs() <= width // 2)[m - n :]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the window loses a key at each end: `at most` half the width away includes the last of them": (
-        SYMMETRIC, "(width // 2 - 1, width // 2 - 1)"),
+    "the window loses a key at each end: `at most` half the width away includes the last of them":
+        "return offset.abs() <= width // 2 - 1",
     "the width is that of the whole window: half of it lies on each side of the query": [
-        (SYMMETRIC, "(width, width)"), (SYMMETRIC, "(width - 1, width - 1)"),
-        (SYMMETRIC, "(width, width)", CAUSAL, "(width, 0)")],
-    "a wide window shrinks: it may be wider than the sequence, so leave the width as it is": (
-        "    left,", "    width = min(width, m)\n    left,"),
+        "return offset.abs() <= width", "return offset.abs() < width",
+        ("width // 2", "width", "> -width", ">= -width")],
+    "a wide window shrinks: it may be wider than the sequence, so leave the width as it is":
+        "return offset.abs() <= min(width, m) // 2",
     "the causal window holds one key too many: the query itself is one of the `width`": (
-        CAUSAL, "(width, 0)"),
+        "> -width", ">= -width"),
     "the causal window leaves out the query's own position: it ends there, and includes it": (
-        CAUSAL, "(width - 1, -1)"),
+        "<= 0", "< 0"),
     "the causal window is too short: half the width is for a symmetric one, on each of its sides": (
-        CAUSAL, "(width // 2, 0)"),
-    "the causal window looks ahead: earlier keys have a negative offset, key minus query": (
-        CAUSAL, "(0, width - 1)"),
-    "the causal window never ends: keys that lie `width` or more back are out of it": (
-        CAUSAL, "(m, 0)"),
-    "nothing stops the causal window at the query: its later side needs a bound, too": (
-        CAUSAL, "(width - 1, m)"),
-    "causal=True changes nothing: then no key after the query is allowed": (CAUSAL, SYMMETRIC),
-    "it is always causal: by default the window reaches as far to the right as left": (
-        SYMMETRIC, CAUSAL),
-    "the cache is ignored: the n queries are the last of the m positions": (
-        QUERIES, "torch.arange(n,"),
-    "the queries come before the keys: after a cache of m - n keys, query i is at m - n + i": (
-        QUERIES, "torch.arange(n - m, 2 * n - m,"),
-    "a position is rounded: beyond 2048, float16 does not hold every whole number. Keep integers": (
-        "torch.arange(m, device=device) -", "torch.arange(m, device=device).half() -"),
-    "the window comes in again at the other end: nothing lies beyond an end": (
-        NEAR, "(offset + left) % m < width"),
-    "the mask is upside down: True means may attend": (NEAR, f"~({NEAR})"),
-    "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).int()"),
+        "> -width", ">= -(width // 2)"),
+    "the causal window looks ahead: earlier keys have a negative offset, key minus query":
+        "if causal:\n    return (offset >= 0) & (offset < width)",
+    "the causal window never ends: keys that lie `width` or more back are out of it":
+        "if causal:\n    return offset <= 0",
+    "nothing stops the causal window at the query: its later side needs a bound, too":
+        "if causal:\n    return offset > -width",
+    "causal=True changes nothing: then no key after the query is allowed": "if causal: pass",
+    "it is always causal: by default the window reaches as far to the right as left":
+        "return (offset > -width) & (offset <= 0)",
+    "the cache is ignored: the n queries are the last of the m positions":
+        "query = torch.arange(n, device=device)[:, None]",
+    "the queries come before the keys: after a cache of m - n keys, query i is at m - n + i":
+        "query = torch.arange(n - m, 2 * n - m, device=device)[:, None]",
+    "a position is rounded: beyond 2048, float16 does not hold every whole number. Keep integers":
+        "offset = torch.arange(m, device=device).half() - query",
+    "the window comes in again at the other end: nothing lies beyond an end":
+        "if causal:\n    return (offset + width - 1) % m < width\n"
+        "return (offset + width // 2) % m < width",
+    "the mask is upside down: True means may attend":
+        "if causal:\n    return (offset <= -width) | (offset > 0)\n"
+        "return offset.abs() > width // 2",
+    "a mask is boolean: these are numbers":
+        "if causal:\n    return ((offset > -width) & (offset <= 0)).int()\n"
+        "return (offset.abs() <= width // 2).int()",
     "the argument device is not used: make every new tensor there": (every(", device=device"), ""),
-    LOOP: (NEAR, "torch.stack([(row >= -left) & (row <= right) for row in offset])"),
+    LOOP:
+        "left, right = (width - 1, 0) if causal else (width // 2, width // 2)\n"
+        "if causal: pass\n"
+        "return torch.stack([(row >= -left) & (row <= right) for row in offset])",
 })  # fmt: skip

@@ -2,20 +2,15 @@
 
 import torch
 
-from attncourse.course.convolution.exercises.shared.windows import (
-    FILL,
-    KEYS,
-    LATE,
-    NAN,
-    keys,
-    windows,
-)
+from attncourse.course.convolution.exercises.shared.windows import FILL, KEYS, LATE, NAN
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the first positions: compare places with positions, all at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -51,16 +46,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(q, k, v, width):
-    n = q.shape[-2]
-    key = keys(n, width, q.device, width - 1)
-    near, values = windows(k, width, width - 1), windows(v, width, width - 1)
-    scores = (near @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
-    weights = scores.masked_fill(key < 0, -torch.inf).softmax(dim=-1)
-    return (weights[..., None, :] @ values)[..., 0, :]
-
-
-@exercise.valid
 def whole_matrix_with_a_band(q, k, v, width):
     j = torch.arange(q.shape[-2], device=q.device)
     near = (j <= j[:, None]) & (j > j[:, None] - width)
@@ -68,18 +53,16 @@ def whole_matrix_with_a_band(q, k, v, width):
     return torch.softmax(scores.masked_fill(~near, -torch.inf), dim=-1) @ v
 
 
-MASKED, RETURN = "scores.masked_fill(key < 0, -torch.inf)", "    return"
-FOUND = "windows(k, width, width - 1), windows(v, width, width - 1)"
-KEPT = "    weights = weights * (key >= 0)\n"
-REST = f"{KEPT}    weights = weights / weights.sum(-1, keepdim=True)\n    return"
-PLACE = "torch.arange(width, device=q.device)"
-POSITION = "torch.arange(n, device=q.device)[:, None]"
-exercise.stub(variants.edited(plain, MASKED, "scores"))
 variants.right(
     exercise,
-    ("key < 0, -torch.inf", f"{PLACE} < width - 1 - {POSITION}, -1e30"),
-    ("key < 0", "windows(torch.ones_like(k[..., :1]), width, width - 1)[..., 0] == 0"),
-    ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
+    "place = torch.arange(width, device=q.device)\n"
+    "before = place < width - 1 - position[:, None]\n"
+    "weights = scores.masked_fill(before, -1e30).softmax(dim=-1)",
+    "ones = torch.nn.functional.pad(torch.ones_like(q[..., 0]), (width - 1, 0))\n"
+    "before = ones.unfold(-1, width, 1) == 0\n"
+    "weights = scores.masked_fill(before, -torch.inf).softmax(dim=-1)",
+    "parts = scores.masked_fill(key < 0, torch.finfo(q.dtype).min).softmax(dim=-1) * (key >= 0)\n"
+    "weights = parts / parts.sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
     "one place too many is masked: key 0 is a key, the ones before it are not": ("< 0", "<= 0"),
@@ -88,26 +71,32 @@ variants.wrong(exercise, {
         "key < 0", "key.flip(-1) < 0"),
     "the mask is upside down: the places before key 0 are those that get no weight": (
         "< 0, -torch.inf", ">= 0, -1e30"),
-    "the first outputs are scaled up, right for equal scores only: mask before the softmax": (
-        MASKED, "scores", RETURN, "    weights = weights * (width / (key >= 0).sum(-1, True))\n"
-        "    return"),
+    "the first outputs are scaled up, right for equal scores only: mask before the softmax":
+        "weights = scores.softmax(dim=-1) * (width / (key >= 0).sum(-1, keepdim=True))",
     "the scores are divided by sqrt(d_v): the scale is that of the keys, sqrt(d_k)": (
-        "q.shape[-1] ** 0.5", "v.shape[-1] ** 0.5"),
-    LATE: (MASKED, "scores", RETURN, REST),
+        "q.shape[-1]", "v.shape[-1]"),
+    LATE:
+        "parts = scores.softmax(dim=-1) * (key >= 0)\n"
+        "weights = parts / parts.sum(-1, keepdim=True)",
     "zeros do not make it padding: a key or value may be zero. Ask for its position": (
         "key < 0", "scores == 0"),
-    NAN: (MASKED, "(scores + (key < 0).to(q.dtype) * -torch.inf)"),
+    NAN: "weights = (scores + (key < 0).to(q.dtype) * -torch.inf).softmax(dim=-1)",
     FILL: [("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")],
-    KEYS: [("(k, width, width - 1", f"(k, width, width - 1, {fill}", MASKED, "scores")
-           for fill in ("-torch.inf", "-1e9")],
-    "key 0 fills the empty places, and so weighs more than once: mask it there": (
-        FOUND, "(x[..., key.clamp(min=0), :] for x in (k, v))", MASKED, "scores"),
+    KEYS: [
+        "pad = torch.nn.functional.pad\n"
+        f"k, v = pad(k, (0, 0, width - 1, 0), value={low}), pad(v, (0, 0, width - 1, 0))\n"
+        "weights = scores.softmax(dim=-1)" for low in ("-torch.inf", "-1e9")],
+    "key 0 fills the empty places, and so weighs more than once: mask it there":
+        "k, v = (torch.cat([x[..., :1, :]] * (width - 1) + [x], dim=-2) for x in (k, v))\n"
+        "weights = scores.softmax(dim=-1)",
     "the window is lost: it is causal attention to all that came before": (
-        "    n =", "    width = n ="),
+        "    k, v", "    width = q.shape[-2]\n    k, v"),
     "the window is symmetric now: a query may not see what comes after it": (
-        every("width - 1"), "width // 2", "key < 0", "(key < 0) | (key >= n)"),
+        "width - 1, 0)", "width // 2, width - 1 - width // 2)",
+        "1 - width, 1,", "-(width // 2), width - width // 2,",
+        "key < 0", "(key < 0) | (key >= q.shape[-2])"),
     "the first width - 1 positions are gone: they get the part of the window that exists": (
-        "[..., 0, :]", "[..., width - 1 :, 0, :]"),
+        "weights, values)", "weights, values)[..., width - 1 :, :]"),
     LOOP: ("key < 0", "torch.stack([row < 0 for row in key])"),
-    hints.DEVICE: ("q.device, width - 1", "before=width - 1"),
+    hints.DEVICE: (every(", device=q.device"), ""),
 })  # fmt: skip

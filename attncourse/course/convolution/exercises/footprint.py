@@ -12,6 +12,7 @@ exercise = Exercise.read(
     differentiable=False,
     without={"loops": "a derivative for each output may be taken in a loop"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 def point(n, d, seed=0):
@@ -43,14 +44,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(layer, n, d):
-    x = point(n, d)
-    jacobian = torch.autograd.functional.jacobian(layer, x)
-    reaches = jacobian != 0
-    return reaches.any(dim=3).any(dim=1)
-
-
-@exercise.valid
 def output_by_output(layer, n, d):
     rows = []
     for i in range(n):
@@ -61,53 +54,56 @@ def output_by_output(layer, n, d):
     return torch.stack(rows)
 
 
-ANY, REACHES, POINT = ".any(dim=3).any(dim=1)", "jacobian != 0", "point(n, d)"
-JACOBIAN = "torch.autograd.functional.jacobian(layer, x)"
-# one position after the other moves
-MOVED = "torch.stack([{} for one in torch.eye(n, dtype=x.dtype)[..., None]], dim=1)"
-ALONG = "torch.autograd.functional.jvp(layer, x, one * point(1, d, seed=2))[1]"
+# what one position after the other moves along
+MOVES = "moves = [one * point(1, d, seed=2) for one in torch.eye(n, dtype=x.dtype)[..., None]]"
 variants.right(
     exercise,
-    (POINT, "point(n, d, seed=5).float()", REACHES, "jacobian.abs() > 0"),
-    (JACOBIAN, MOVED.format(ALONG), ANY, ".any(dim=-1)"),
+    "x = point(n, d, seed=5).float()\nreaches = jacobian.abs() > 0",
+    f"x = point(n, d)\n{MOVES}\n"
+    "jacobian = torch.stack([torch.autograd.functional.jvp(layer, x, one)[1] for one in moves])\n"
+    "return reaches.any(dim=-1).T",
 )  # fmt: skip
 variants.wrong(exercise, {
     "derivatives may cancel in a sum: ask whether any of a position's is not 0": [
-        (REACHES, "jacobian.sum(1) != 0", ANY, ".any(dim=-1)"),
-        (REACHES, "jacobian.sum(3) != 0", ANY, ".any(dim=1)"),
-        (REACHES, "jacobian.sum((1, 3)) != 0", ANY, ""),
-        ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)", ANY, ".any(dim=-1)")],
+        "reaches = jacobian.sum(1) != 0\nreturn reaches.any(dim=-1)",
+        "reaches = jacobian.sum(3) != 0\nreturn reaches.any(dim=1)",
+        "return jacobian.sum((1, 3)) != 0",
+        ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)",
+         ".any(dim=3).any(dim=1)", ".any(dim=-1)")],
     "here every derivative has to differ from 0: one of the d x d is enough": (every("any"), "all"),
-    "a negative derivative reaches the output as well: ask whether it is 0": ("!= 0", "> 0"),
+    "a negative derivative reaches the output as well: ask whether it is 0":
+        "reaches = jacobian > 0",
     "a derivative of 1e-30 goes unseen: look at each one, in float32 or float64, and without a "
     "threshold, a square, or a difference of outputs": [
-        (REACHES, "jacobian.abs() > 1e-4"),
-        (POINT, "point(n, d).float()", REACHES, "jacobian.square() > 0"),
-        (POINT, "point(n, d).half()"),
-        (JACOBIAN, MOVED.format("layer(x + one * point(1, d)) - layer(x)"), ANY, ".any(dim=-1)")],
-    "each column is compared with the same column alone: any of the d x d derivatives counts": (
-        REACHES, "jacobian.diagonal(dim1=1, dim2=3) != 0", ANY, ".any(dim=-1)"),
-    "row and column are exchanged: entry [i, j] is for output i and input j": (ANY, f"{ANY}.T"),
-    "positions and columns are mixed up: of (n, d, n, d), the second and last are columns": (
-        ANY, ".any(dim=2).any(dim=0)"),
-    "the point is all zeros, where a square or product has no slope: draw it at random": (
-        POINT, "torch.zeros(n, d)"),
-    "all positions hold the same, where differences have no slope: draw them at random": (
-        POINT, "torch.ones(n, d)"),
-    "the columns hold the same, so their difference has no slope: draw n * d numbers": (
-        POINT, "point(n, 1).repeat(1, d)"),
-    "the point is always of the same width: it holds n vectors of d numbers": (
-        POINT, "point(n, 2)"),
-    "only the first column of the outputs is looked at: any of them counts": (
-        REACHES, "jacobian[:, :1] != 0"),
-    "only the first column of the inputs is looked at: any of them counts": (
-        REACHES, "jacobian[..., :1] != 0"),
+        "reaches = jacobian.abs() > 1e-4", "reaches = jacobian.square() > 0",
+        "x = point(n, d).half()",
+        f"x = point(n, d)\n{MOVES}\n"
+        "jacobian = torch.stack([layer(x + one) - layer(x) for one in moves])\n"
+        "return reaches.any(dim=-1).T"],
+    "each column is compared with the same column alone: any of the d x d derivatives counts":
+        "reaches = jacobian.diagonal(dim1=1, dim2=3) != 0\nreturn reaches.any(dim=-1)",
+    "row and column are exchanged: entry [i, j] is for output i and input j":
+        "return reaches.any(dim=3).any(dim=1).T",
+    "positions and columns are mixed up: of (n, d, n, d), the second and last are columns":
+        "return reaches.any(dim=2).any(dim=0)",
+    "the point is all zeros, where a square or product has no slope: draw it at random":
+        "x = torch.zeros(n, d)",
+    "all positions hold the same, where differences have no slope: draw them at random":
+        "x = torch.ones(n, d)",
+    "the columns hold the same, so their difference has no slope: draw n * d numbers":
+        "x = point(n, 1).repeat(1, d)",
+    "the point is always of the same width: it holds n vectors of d numbers": "x = point(n, 2)",
+    "only the first column of the outputs is looked at: any of them counts":
+        "reaches = jacobian[:, :1] != 0",
+    "only the first column of the inputs is looked at: any of them counts":
+        "reaches = jacobian[..., :1] != 0",
     "all outputs are taken at once, so every row is the same: ask one output at a time": (
-        "(layer, x)", "(lambda x: layer(x).square().sum(), x)", ANY, ".any(dim=-1).expand(n, n)"),
-    "the global random numbers change: draw from a generator of your own": (
-        POINT, "torch.randn(n, d)"),
-    "these are magnitudes of derivatives: the result is True or False": (
-        f"reaches{ANY}", "jacobian.abs().sum((1, 3))"),
+        "(layer, x)", "(lambda x: layer(x).square().sum(), x)",
+        ".any(dim=3).any(dim=1)", ".any(dim=-1).expand(n, n)"),
+    "the global random numbers change: draw from a generator of your own": "x = torch.randn(n, d)",
+    "these are magnitudes of derivatives: the result is True or False": [
+        "return jacobian.abs().sum((1, 3))",
+        "x = point(n, d)\nreturn jacobian.abs().sum((1, 3))"],
 })  # fmt: skip
 variants.wrong(exercise, {
     "gradients accumulate in x.grad: what one output leaves there, the next one finds": (

@@ -9,6 +9,7 @@ from judge.variants import every
 
 LOOP = "it loops over the pixels: compare all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -34,14 +35,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(height, width, reach, device=None):
-    pixel = torch.arange(height * width, device=device)
-    places = pixel // width, pixel % width
-    rows, columns = ((at - at[:, None]).abs() for at in places)
-    return (rows <= reach) & (columns <= reach)
-
-
-@exercise.valid
 def product_of_two_bands(height, width, reach, device=None):
     bands = [
         torch.ones(size, size, device=device).triu(-reach).tril(reach) for size in (height, width)
@@ -64,38 +57,40 @@ def largest_neighbour(height, width, reach, device=None):
     return max_pool2d(pixels, 2 * reach + 1, stride=1, padding=reach).flatten(1) > 0
 
 
-NEAR, ROW, COLUMN = "(rows <= reach) & (columns <= reach)", "pixel // width", "pixel % width"
-OFFSET = "pixel - pixel[:, None]"
-WINDOW = "for r in range(-reach, reach + 1) for c in range(-reach, reach + 1)"
-JOINED = "torch.minimum(rows, height - rows), torch.minimum(columns, width - columns)"
-variants.right(exercise, (NEAR, "torch.maximum(rows, columns) <= reach"))
+variants.right(exercise, "return torch.maximum(rows, columns) <= reach")
 variants.wrong(exercise, {
     "8 bits do not hold the numbers of the pixels: keep torch.arange's own dtype": [
         ("device=device)", f"device=device, dtype=torch.{kind})") for kind in ("uint8", "int8")],
-    "a band along the diagonal knows no rows: a pixel's place is a row and a column": (
-        NEAR, f"({OFFSET}).abs() <= reach"),
-    "the end of a row meets the beginning of the next: compare the columns, too": (
-        NEAR, f"torch.stack([{OFFSET} == r * width + c {WINDOW}]).any(0)"),
-    "height and width are exchanged: a row holds `width` pixels, so divide by that": (
-        ROW, "pixel // height", COLUMN, "pixel % height"),
+    "a band along the diagonal knows no rows: a pixel's place is a row and a column":
+        "return (pixel - pixel[:, None]).abs() <= reach",
+    "the end of a row meets the beginning of the next: compare the columns, too":
+        "near, offset = range(-reach, reach + 1), pixel - pixel[:, None]\n"
+        "return torch.stack([offset == r * width + c for r in near for c in near]).any(0)",
+    "height and width are exchanged: a row holds `width` pixels, so divide by that":
+        "row, column = pixel // height, pixel % height",
     "the row or the column is found with the height: both need the width of a row": [
-        (ROW, "pixel // height"), (COLUMN, "pixel % height")],
-    "the row is a fraction: the pixels of a row share one whole number": (ROW, "pixel / width"),
-    "only the columns are compared: the rows have to be near, too": ("(rows <= reach) & ", ""),
-    "a difference may be negative: bound its absolute value": (".abs()", ""),
-    "only the rows are compared: the columns have to be near, too": (" & (columns <= reach)", ""),
+        "row, column = pixel // height, pixel % width",
+        "row, column = pixel // width, pixel % height"],
+    "the row is a fraction: the pixels of a row share one whole number":
+        "row, column = pixel / width, pixel % width",
+    "only the columns are compared: the rows have to be near, too": "return columns <= reach",
+    "a difference may be negative: bound its absolute value": (every(".abs()"), ""),
+    "only the rows are compared: the columns have to be near, too": "return rows <= reach",
     "near in rows or in columns is a cross: both have to be near": ("&", "|"),
-    "rows and columns are added, so the window is a diamond: compare each by itself": (
-        NEAR, "rows + columns <= reach"),
+    "rows and columns are added, so the window is a diamond: compare each by itself":
+        "return rows + columns <= reach",
     "the distance is that of a circle: compare rows and columns each by itself": [
-        (NEAR, f"rows**2 + columns**2 <= {radius}**2") for radius in ("reach", "(reach + 0.5)")],
+        f"return rows**2 + columns**2 <= {radius}**2" for radius in ("reach", "(reach + 0.5)")],
     "pixels exactly `reach` away are left out: `at most` includes them": (every("<="), "<"),
     "reach is not the width of the window: it goes that far to every side": (
         every("<= reach"), "<= reach // 2"),
-    "opposite edges of the image are joined: nothing lies beyond an edge": (
-        "    return", f"    rows, columns = {JOINED}\n    return"),
-    "only what comes before is allowed: a window reaches to every side": (NEAR, f"({NEAR}).tril()"),
-    "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).float()"),
+    "opposite edges of the image are joined: nothing lies beyond an edge":
+        "rows_near = torch.minimum(rows, height - rows) <= reach\n"
+        "columns_near = torch.minimum(columns, width - columns) <= reach\n"
+        "return rows_near & columns_near",
+    "only what comes before is allowed: a window reaches to every side":
+        "return ((rows <= reach) & (columns <= reach)).tril()",
+    "a mask is boolean: these are numbers": "return ((rows <= reach) & (columns <= reach)).float()",
     "the argument device is not used: make every new tensor there": (", device=device", ""),
-    LOOP: (NEAR, "torch.stack([torch.maximum(*one) <= reach for one in zip(rows, columns)])"),
+    LOOP: "return torch.stack([torch.maximum(*one) <= reach for one in zip(rows, columns)])",
 })  # fmt: skip

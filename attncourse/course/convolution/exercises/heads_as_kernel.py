@@ -1,14 +1,14 @@
 """Exercise heads_as_kernel: a convolution as heads that look at one offset each."""
 
 import torch
-from torch.nn.functional import conv1d
+from torch.nn.functional import conv1d, pad
 
-from attncourse.course.convolution.exercises.shared.windows import windows
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: one product serves all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -42,19 +42,9 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(x, weight):
-    n, taps = x.shape[-2], weight.shape[-1]
-    j = torch.arange(n, device=x.device)
-    tap = (torch.arange(taps, device=x.device) - taps // 2)[:, None, None]
-    heads = (j - j[:, None] == tap).to(x.dtype)
-    values = torch.einsum("...jc,oct->...tjo", x, weight)
-    out = heads @ values
-    return out.sum(-3)
-
-
-@exercise.valid
 def by_windows(x, weight):
-    found = windows(x, weight.shape[-1])
+    taps = weight.shape[-1]
+    found = pad(x, (0, 0, taps // 2, taps // 2)).unfold(-2, taps, 1).mT
     return torch.einsum("...itc,oct->...io", found, weight)
 
 
@@ -64,58 +54,63 @@ def by_torch(x, weight):
     return out.mT.reshape(*x.shape[:-1], len(weight))
 
 
-HEADS = "(j - j[:, None] == tap).to(x.dtype)"
-VALUES = 'tjo", x, weight'
-SUM = 'torch.einsum("...itc,oct->...io", found, weight)'
-EACH = "for t in range(weight.shape[-1])"
-ONES = "torch.ones(n, n, dtype=x.dtype, device=x.device)"
-BANDS = f"torch.stack([{ONES}.tril(t).triu(t) for t in range(-(taps // 2), taps // 2 + 1)])"
-LOOPED = (
-    'torch.stack([torch.einsum("...tc,oct->...o", one, weight) for one in found.unbind(-3)], -2)'
-)
-variants.right(exercise, (HEADS, BANDS))
-# a loop over the taps is none over the positions
-variants.right(exercise, (SUM, f"sum(found[..., t, :] @ weight[..., t].mT {EACH})"), of=by_windows)
+variants.right(exercise,
+    "ones = torch.ones(n, n, dtype=x.dtype, device=x.device)\n"
+    "heads = torch.stack([ones.tril(t).triu(t) for t in range(-(taps // 2), taps // 2 + 1)])",
+)  # fmt: skip
+variants.right(exercise,
+    # a loop over the taps is none over the positions
+    "return sum(found[..., t, :] @ weight[..., t].mT for t in range(taps))",
+    of=by_windows,
+)  # fmt: skip
 variants.wrong(exercise, {
     "the kernel is flipped: tap t meets the position t - taps // 2 places further on": (
-        VALUES, f"{VALUES}.flip(-1)"),
-    "the two ends are joined: a head whose key lies beyond the end gives zeros": (
-        "j - j[:, None] == tap", "(j - j[:, None] - tap) % n == 0"),
+        "x, weight)", "x, weight.flip(-1))"),
+    "the two ends are joined: a head whose key lies beyond the end gives zeros":
+        "heads = ((j - j[:, None] - tap[:, None, None]) % n == 0).to(x.dtype)",
     "the vector at an end is repeated, as by a softmax: a head whose key lies beyond it gives "
-    "zeros": ("j - j[:, None] == tap", "j == (j[:, None] + tap).clamp(0, n - 1)"),
+    "zeros": "heads = (j == (j[:, None] + tap[:, None, None]).clamp(0, n - 1)).to(x.dtype)",
     "a row that may attend nowhere has uniform weights now: it should give zeros": (
-        "heads @", "((heads - 1) * 1e9).softmax(-1) @"),
+        "heads, x", "((heads - 1) * 1e9).softmax(-1), x"),
     "a row that may attend nowhere is NaN after a softmax: it should give zeros": (
-        "heads @", "heads.log().softmax(-1) @"),
+        "heads, x", "heads.log().softmax(-1), x"),
     "a softmax of small scores leaves weight on the other keys: a tap looks at one alone": (
-        "heads @", "(4 * heads).softmax(-1) * heads.any(-1, keepdim=True) @"),
+        "heads, x", "(4 * heads).softmax(-1) * heads.any(-1, keepdim=True), x"),
     "the middle is off by one: counted from 0, it is tap taps // 2": (
         "- taps // 2", "- (taps + 1) // 2"),
     "the taps look back only: the middle one meets the query's own position": (
         "- taps // 2", "- (taps - 1)"),
     "the taps look ahead only: the middle one meets the query's own position": (" - taps // 2", ""),
-    "the heads are averaged: their outputs are added up": ("out.sum(", "out.mean("),
+    "the heads are averaged: their outputs are added up": (
+        "return torch", "return 1 / taps * torch"),
     "the sums at the ends are scaled up: a head beyond an end adds zeros, and nothing more": (
-        "out.sum(-3)", "out.sum(-3) * (taps / heads.any(-1).sum(0))[:, None]"),
+        "return torch", "return (taps / heads.any(-1).sum(0))[:, None] * torch"),
     "the outputs of the heads are side by side: they are added up": (
-        "sum(-3)", "transpose(-2, -3).flatten(-2)"),
+        "->...io", "->...ito", "x, weight)", "x, weight).flatten(-2)"),
     "every tap uses the same matrix: each has its own": (
-        VALUES, f"{VALUES}.mean(-1, keepdim=True).expand(weight.shape)"),
+        "x, weight)", "x, weight.mean(-1, keepdim=True).expand(weight.shape))"),
     "in and out are exchanged: weight is (c_out, c_in, taps)": [
         ("oct->", "cot->"),
-        (VALUES, f"{VALUES}.transpose(0, 1) if weight.shape[0] == weight.shape[1] else weight")],
+        'values = torch.einsum("...jc,cot->...tjo", x, weight)\nreturn (heads @ values).sum(-3)',
+        ("x, weight)",
+         "x, weight.transpose(0, 1) if weight.shape[0] == weight.shape[1] else weight)")],
     "reshape does not exchange axes: it deals the same numbers out anew. Permute": (
-        VALUES, f"{VALUES}.reshape(taps, *weight.shape[:2]).permute(1, 2, 0)"),
-    "no gradient reaches the weight: nothing may be detached": (VALUES, f"{VALUES}.detach()"),
-    hints.DEVICE: ("arange(taps, device=x.device)", "arange(taps)"),
+        "x, weight)", "x, weight.reshape(taps, *weight.shape[:2]).permute(1, 2, 0))"),
+    "no gradient reaches the weight: nothing may be detached": (
+        "x, weight)", "x, weight.detach())"),
+    hints.FRONT:
+        'values = torch.einsum("...jc,oct->...tjo", x, weight)\nreturn (heads @ values).sum(0)',
+    hints.DEVICE: "tap = torch.arange(taps) - taps // 2",
 })  # fmt: skip
 variants.wrong(exercise, {
     "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed": [
-        (SUM, f"sum(found[..., t, :] @ weight[..., t] {EACH})"),
-        (SUM, f"sum(weight[..., t] @ found[..., t, :] {EACH})")],
-    "windows lie place by place, the weight channel by channel: transpose one, then flatten": (
-        SUM, "found.flatten(-2) @ weight.flatten(1).mT"),
-    "the positions near the ends are gone: a kernel that hangs over the end meets zeros": (
-        "windows(x, weight.shape[-1])", "x.unfold(-2, weight.shape[-1], 1).mT"),
-    LOOP: (SUM, LOOPED),
+        "return sum(found[..., t, :] @ weight[..., t] for t in range(taps))",
+        "return sum(weight[..., t] @ found[..., t, :] for t in range(taps))"],
+    "windows lie place by place, the weight channel by channel: transpose one, then flatten":
+        "return found.flatten(-2) @ weight.flatten(1).mT",
+    "the positions near the ends are gone: a kernel that hangs over the end meets zeros":
+        "found = x.unfold(-2, taps, 1).mT",
+    LOOP:
+        'rows = [torch.einsum("...tc,oct->...o", one, weight) for one in found.unbind(-3)]\n'
+        "return torch.stack(rows, dim=-2)",
 }, of=by_windows)  # fmt: skip

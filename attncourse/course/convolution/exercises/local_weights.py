@@ -2,19 +2,14 @@
 
 import torch
 
-from attncourse.course.convolution.exercises.shared.windows import (
-    FILL,
-    KEYS,
-    LATE,
-    NAN,
-    keys,
-    windows,
-)
+from attncourse.course.convolution.exercises.shared.windows import FILL, KEYS, LATE, NAN
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the queries: compute the scores of all windows at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -55,69 +50,60 @@ def cases(draw):
     yield Case("no batch, n=20, d=2, width=3", wide, max_elements=20 * 20 - 1)
 
 
-@exercise.valid
-def plain(q, k, width):
-    n = q.shape[-2]
-    key = keys(n, width, q.device)
-    near = windows(k, width)
-    scores = (near @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
-    outside = (key < 0) | (key >= n)
-    weights = scores.masked_fill(outside, -torch.inf).softmax(dim=-1)
-    return weights
-
-
-SCALE, PRODUCT = " / q.shape[-1] ** 0.5", "(near @ q[..., None])[..., 0]"
-MASKED, RETURN = "scores.masked_fill(outside, -torch.inf)", "return weights"
-# a loop over a window is none over the positions
-PLACES = "torch.stack([(q * near[..., t, :]).sum(-1) for t in range(width)], dim=-1)"
-ONES = "windows(torch.ones_like(k[..., :1]), width)[..., 0]"
-REST = "weights = weights * ~outside\n    return weights / weights.sum(-1, keepdim=True)"
-KEY = "key.clamp(0, n - 1)"
-LOOPED = (
-    "torch.stack([(near[..., i, :, :] @ q[..., i, :, None])[..., 0] for i in range(n)], dim=-2)"
-)
 variants.right(
     exercise,
-    (PRODUCT, PLACES),
-    ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
-    (MASKED, f"(scores - 1e30 * (1 - {ONES}))"),
-    (PRODUCT, f'torch.einsum("...id,...icd->...ic", q, k[..., {KEY}, :])',
-     MASKED, "torch.where((key >= 0).logical_and(key < n), scores, -1e30 + 0 * scores)"),
+    # a loop over a window is none over the positions
+    "places = [(q * near[..., c]).sum(-1) for c in range(width)]\n"
+    "scores = torch.stack(places, dim=-1) / d**0.5",
+    "low = torch.finfo(q.dtype).min\n"
+    "parts = scores.masked_fill(outside, low).softmax(dim=-1) * ~outside\n"
+    "return parts / parts.sum(-1, keepdim=True)",
+    "inside = torch.nn.functional.pad(torch.ones_like(k[..., 0]), (side, side))\n"
+    "return (scores - 1e30 * (1 - inside.unfold(-1, width, 1))).softmax(dim=-1)",
+    'own = torch.einsum("...id,...icd->...ic", q, k[..., key.clamp(0, n - 1), :]) / d**0.5\n'
+    "return torch.where((key >= 0).logical_and(key < n), own, -1e30).softmax(dim=-1)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the scores are not scaled: divide by sqrt(d)": (SCALE, ""),
-    "the scores are divided by d, not by its square root": (SCALE, " / q.shape[-1]"),
+    "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
+    "the scores are divided by d, not by its square root": ("d**0.5", "d"),
     "the scores are divided by sqrt(n): divide by sqrt(d), d being the width of a key": (
-        SCALE, " / n**0.5"),
-    "exp of a large score overflows: take the largest score of a row away first, or use softmax": (
-        f"{MASKED}.softmax(dim=-1)", "scores.exp().masked_fill(outside, 0.0)",
-        RETURN, "return weights / weights.sum(-1, keepdim=True)"),
+        "d**0.5", "n**0.5"),
+    "exp of a large score overflows: take the largest score of a row away first, or use softmax":
+        "parts = scores.exp().masked_fill(outside, 0.0)\n"
+        "return parts / parts.sum(-1, keepdim=True)",
     "keys of zeros beyond the ends get weight, since exp(0) = 1: mask their scores": (
         "-torch.inf", "0.0"),
-    "zeros do not put a key beyond an end: it may be zero itself. Ask for its position": (
-        "outside, ", "scores == 0, "),
-    "the places beyond one end still get weight: mask those below 0 and from n on": (
-        " | (key >= n)", ""),
+    "zeros do not put a key beyond an end: it may be zero itself. Ask for its position":
+        "outside = scores == 0",
+    "the places beyond one end still get weight: mask those below 0 and from n on":
+        "outside = key < 0",
     "the mask is off by one place: the keys are 0 to n - 1": [
-        ("key >= n", "key > n"), ("key < 0", "key <= 0")],
-    NAN: (MASKED, "(scores + outside.to(q.dtype) * -torch.inf)"),
+        "outside = (key < 0) | (key > n)", "outside = (key <= 0) | (key >= n)"],
+    NAN: "return (scores + outside.to(q.dtype) * -torch.inf).softmax(dim=-1)",
     FILL: [*(("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")),
-           *((MASKED, f"(scores - {low} * outside)") for low in ("10.0", "100.0", "1e4", "1e9"))],
-    KEYS: [("(k, width)", f"(k, width, value={fill})", MASKED, "scores")
-           for fill in ("-torch.inf", "-1e9")],
-    "the mask comes after the softmax, so the rows at the ends no longer sum to one": (
-        MASKED, "scores", RETURN, "return weights * ~outside"),
-    LATE: (MASKED, "scores", RETURN, REST),
-    "the two ends are joined: beyond an end there is no key": (
-        "windows(k, width)", "k[..., key % n, :]", MASKED, "scores"),
+           *(f"return (scores - {low} * outside).softmax(dim=-1)"
+             for low in ("10.0", "100.0", "1e4", "1e9"))],
+    KEYS: [("(0, 0, side, side)", f"(0, 0, side, side), value={low}",
+            ".masked_fill(outside, -torch.inf)", "") for low in ("-torch.inf", "-1e9")],
+    "the mask comes after the softmax, so the rows at the ends no longer sum to one":
+        "return scores.softmax(dim=-1) * ~outside",
+    LATE:
+        "parts = scores.softmax(dim=-1) * ~outside\nreturn parts / parts.sum(-1, keepdim=True)",
+    "the two ends are joined: beyond an end there is no key":
+        'joined = torch.einsum("...id,...icd->...ic", q, k[..., key % n, :]) / d**0.5\n'
+        "return joined.softmax(dim=-1)",
     "the window lies before its query: half of it lies after": (
-        "q.device)", "q.device, width - 1)", "(k, width)", "(k, width, width - 1)"),
+        "side, side)", "width - 1, 0)", "-side, side + 1,", "1 - width, 1,"),
     "the places are in reverse: the first is that of the earliest key": (
-        RETURN, "return weights.flip(-1)"),
+        "softmax(dim=-1)", "softmax(dim=-1).flip(-1)"),
     "these are scores: the softmax over the window is missing": (".softmax(dim=-1)", ""),
     "the softmax runs over the queries: the weights of each window sum to one": ("=-1", "=-2"),
-    LOOP: (PRODUCT, LOOPED),
-    "it makes all n x n scores: only `width` of a row are needed, so pick the keys first": (
-        PRODUCT, f"(q @ k.mT).gather(-1, {KEY}.expand(*q.shape[:-1], width))"),
-    hints.DEVICE: ("width, q.device", "width"),
+    LOOP:
+        "rows = [q[..., i, None, :] @ near[..., i, :, :] for i in range(n)]\n"
+        "scores = torch.cat(rows, dim=-2) / d**0.5",
+    "it makes all n x n scores: only `width` of a row are needed, so pick the keys first":
+        "at = key.clamp(0, n - 1).expand(*q.shape[:-1], width)\n"
+        "picked = (q @ k.mT / d**0.5).gather(-1, at)\n"
+        "return picked.masked_fill(outside, -torch.inf).softmax(dim=-1)",
+    hints.DEVICE: (every(", device=q.device"), ""),
 })  # fmt: skip

@@ -1,9 +1,8 @@
 """Exercise windows_of: the neighbours of every position, zeros beyond the ends."""
 
 import torch
-from torch.nn.functional import conv1d, pad
+from torch.nn.functional import conv1d
 
-from attncourse.course.convolution.exercises.shared.windows import keys
 from judge import variants
 from judge.exercise import Case, Exercise
 
@@ -15,6 +14,7 @@ exercise = Exercise.read(
         "detached": "no gradient reaches x: cut the windows from x itself, not from a copy of it",
     },
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -40,17 +40,10 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(x, width):
-    side = width // 2
-    padded = pad(x, (0, 0, side, side))
-    found = padded.unfold(-2, width, 1)
-    return found.mT
-
-
-@exercise.valid
 def by_index(x, width):
     n = x.size(-2)
-    key = keys(n, width, x.device)
+    place = torch.arange(width, device=x.device) - width // 2
+    key = torch.arange(n, device=x.device)[:, None] + place
     found = x[..., key.clamp(0, n - 1), :]
     return found * ((key >= 0) & (key < n)).unsqueeze(-1)
 
@@ -64,39 +57,40 @@ def by_a_kernel_of_unit_vectors(x, width):
     return found.reshape(*x.shape[:-2], d, width, n).movedim(-1, -3).mT
 
 
-# a loop over a window is none over the positions
-PIECES = "torch.stack([padded[..., t : t + x.shape[-2], :] for t in range(width)], dim=-2)"
-ROLLED = "torch.stack([x.roll(side - t, -2) for t in range(width)], dim=-2)"
-LOOPED = "torch.stack([padded[..., i : i + width, :] for i in range(x.shape[-2])], dim=-3)"
-N = "torch.arange(x.shape[-2], device=x.device)"
-PICKS = f"(keys(x.shape[-2], width, x.device)[..., None] == {N}).to(x.dtype)"
 variants.right(
-    exercise, ("found.mT", PIECES),
-    ("found.mT", f'torch.einsum("itj,...jd->...itd", {PICKS}, x)'),
+    exercise,
+    # a loop over a window is none over the positions
+    "return torch.stack([padded[..., c : c + x.shape[-2], :] for c in range(width)], dim=-2)",
+    "j = torch.arange(x.shape[-2], device=x.device)\n"
+    "place = torch.arange(-side, side + 1, device=x.device)\n"
+    "picks = (j[:, None, None] + place[:, None] == j).to(x.dtype)\n"
+    'return torch.einsum("icj,...jd->...icd", picks, x)',
 )  # fmt: skip
 variants.wrong(exercise, {
-    "positions near the ends get no window: add zeros at both ends first": ("padded.un", "x.un"),
+    "positions near the ends get no window: add zeros at both ends first": (
+        "padded.unfold", "x.unfold"),
     "it adds zeros to every vector: the zeros belong before the first and after the last": (
         "(0, 0, side, side)", "(side, side)"),
-    "the last two axes are exchanged: the places of a window come before its vectors' width": (
-        "found.mT", "found"),
-    "reshape does not exchange axes: it deals the same numbers out anew. Transpose": (
-        "found.mT", "found.reshape(*x.shape[:-1], width, x.shape[-1])"),
-    "positions and places are exchanged: the result is (..., n, width, d)": (
-        "found.mT", "found.mT.transpose(-2, -3)"),
+    "the last two axes are exchanged: the places of a window come before its vectors' width":
+        "return padded.unfold(-2, width, 1)",
+    "reshape does not exchange axes: it deals the same numbers out anew. Transpose":
+        "return padded.unfold(-2, width, 1).reshape(*x.shape[:-1], width, x.shape[-1])",
+    "positions and places are exchanged: the result is (..., n, width, d)":
+        "return padded.unfold(-2, width, 1).mT.transpose(-2, -3)",
     "the windows lie before their position: half of each lies after it": (
         "side, side)", "width - 1, 0)"),
     "the windows lie after their position: half of each lies before it": (
         "side, side)", "0, width - 1)"),
-    "the places of each window are in reverse: the earliest position comes first": (
-        "found.mT", "found.mT.flip(-2)"),
-    "the two ends are joined: beyond an end there are zeros, not the other end": (
-        "found.mT", ROLLED),
-    LOOP: ("found.mT", LOOPED),
+    "the places of each window are in reverse: the earliest position comes first":
+        "return padded.unfold(-2, width, 1).mT.flip(-2)",
+    "the two ends are joined: beyond an end there are zeros, not the other end":
+        "return torch.stack([x.roll(side - c, -2) for c in range(width)], dim=-2)",
+    LOOP:
+        "each = range(x.shape[-2])\n"
+        "return torch.stack([padded[..., i : i + width, :] for i in each], dim=-3)",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the vector at an end is repeated: beyond it there are zeros": (
-        " * ((key >= 0) & (key < n)).unsqueeze(-1)", ""),
+    "the vector at an end is repeated: beyond it there are zeros": "return found",
     "an index below 0 counts from the end: those places need zeros": (
         "key.clamp(0, n - 1)", "torch.where(key < n, key, 0) % n", "(key >= 0) & ", ""),
 }, of=by_index)  # fmt: skip

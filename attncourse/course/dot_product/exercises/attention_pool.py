@@ -8,6 +8,7 @@ from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions or sequences: compute all scores at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -58,112 +59,105 @@ def cases(draw):
     yield Case("one position", (x[:, :1], query, torch.tensor([1, 0, 1])))
 
 
-@exercise.valid
-def plain(x, query, lengths):
-    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-    scores = x @ query / query.shape[-1] ** 0.5
-    weights = scores.masked_fill(~words, -torch.inf).softmax(-1)
-    weights = weights.masked_fill(~words.any(-1, keepdim=True), 0.0)
-    return (weights[:, None] @ x).squeeze(1)
-
-
-WORDS = "torch.arange(x.shape[1], device=x.device) < lengths[:, None]"
-SCALE, FILL = "query.shape[-1] ** 0.5", "-torch.inf"
-SOFTMAX = "scores.masked_fill(~words, -torch.inf).softmax(-1)"
-NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
-EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
-POOLED = "(weights[:, None] @ x).squeeze(1)"
-START, SCORES = "    words =", f"x @ query / {SCALE}"
-DOUBLED = "dtype, x, query = x.dtype, x.double(), query.double()"
 variants.right(exercise,
-    (SCORES, 'torch.einsum("bnd,d->bn", x, query) * x.size(-1) ** -0.5',
-     SOFTMAX, "torch.softmax(torch.where(words, scores, -1e30), dim=1) * words", EMPTY, "",
-     POOLED, 'torch.einsum("bn,bnd->bd", weights, x)'),
-    (SCORES, f"{SCORES}\n    lowest = torch.finfo(x.dtype).min\n"
-     "    top = scores.masked_fill(~words, lowest).amax(-1, keepdim=True)",
-     SOFTMAX, "(scores - top).masked_fill(~words, -1e9).exp()", EMPTY, " * words",
-     POOLED, "(weights[..., None] * x).sum(1) / weights.sum(-1, True).clamp(min=1e-9)"),
-    (SCORES, "torch.nn.functional.linear(x, query[None]).squeeze(-1) / query.shape[0] ** 0.5\n"
-     "    scores = scores.masked_fill(~words, -1e30)", SOFTMAX,
-     "(scores - scores.logsumexp(1, keepdim=True)).exp()", EMPTY, "", POOLED,
-     "torch.where(lengths[:, None] > 0, (weights.unsqueeze(-1) * x).sum(dim=1), 0.0)"),
+    'scores = torch.einsum("bnd,d->bn", x, query) * x.size(-1) ** -0.5\n'
+    "weights = torch.softmax(torch.where(words, scores, -1e30), dim=1) * words\n"
+    'return torch.einsum("bn,bnd->bd", weights, x)',
+    "top = scores.masked_fill(~words, torch.finfo(x.dtype).min).amax(-1, keepdim=True)\n"
+    "weights = (scores - top).masked_fill(~words, -1e9).exp() * words\n"
+    "return (weights[..., None] * x).sum(1) / weights.sum(-1, True).clamp(min=1e-9)",
+    "scores = torch.nn.functional.linear(x, query[None]).squeeze(-1) / scale\n"
+    "some = scores.masked_fill(~words, -1e30)\n"
+    "weights = (some - some.logsumexp(1, keepdim=True)).exp()\n"
+    "return torch.where(lengths[:, None] > 0, (weights.unsqueeze(-1) * x).sum(dim=1), 0.0)",
     # with a place for nothing
-    (SOFTMAX, "torch.cat([scores.masked_fill(~words, -torch.inf), torch.zeros_like(scores[:, :1])"
-     ".masked_fill((lengths > 0)[:, None], -torch.inf)], dim=1).softmax(1)[:, :-1]", EMPTY, ""),
-    (START, f"    x = x[:, : int(lengths.max())]\n{START}"),
-    (START, f"    {DOUBLED}\n{START}", POOLED, f"{POOLED}.to(dtype)"),
+    "some = scores.masked_fill(~words, -torch.inf)\n"
+    "nothing = torch.where(lengths > 0, -torch.inf, 0.0).to(x.dtype)[:, None]\n"
+    "weights = torch.cat([some, nothing], dim=1).softmax(1)[:, :-1]",
+    ("    words", "    x = x[:, : int(lengths.max())]\n    words"),
+    ("    words", "    dtype, x, query = x.dtype, x.double(), query.double()\n    words",
+     "squeeze(1)", "squeeze(1).to(dtype)"),
 )  # fmt: skip
+# what a poor fill leaves on padding stays
+EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
+NORMED = "weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-9)"
 variants.wrong(exercise, {
-    "the scores are not scaled: divide by sqrt(d)": (SCALE, "1"),
-    "the scores are divided by d, not by its square root": (SCALE, "query.shape[0]"),
+    "the scores are not scaled: divide by sqrt(d)": "scale = 1",
+    "the scores are divided by d, not by its square root": "scale = query.shape[0]",
     "the scale is taken from the length: it is that of the width, d": [
-        (SCALE, "lengths.clamp(min=1)[:, None] ** 0.5"), (SCALE, "x.shape[1] ** 0.5")],
-    "the scale is a fixed number: it follows the width d": (SCALE, "64**0.5"),
-    "all words weigh the same: the query should decide how much each counts": (
-        "x @ query", "0 * x @ query"),
-    "only the best position is kept: take the mean of all, weighted by the softmax": (
-        SOFTMAX, "(scores == scores.masked_fill(~words, -torch.inf).amax(-1, keepdim=True)) * 1.0",
-        "[:, None] @", "[:, None].to(x.dtype) @"),
-    "the sum is weighted by the scores themselves: the softmax is missing": (
-        SOFTMAX, "scores * words"),
-    "it returns the weights: multiply them with the positions and add up": (POOLED, "weights"),
-    "the positions are weighted but not added up: one vector a sequence is asked for": (
-        POOLED, "weights[..., None] * x"),
+        "scale = lengths.clamp(min=1)[:, None] ** 0.5", "scale = x.shape[1] ** 0.5"],
+    "the scale is a fixed number: it follows the width d": "scale = 64**0.5",
+    "all words weigh the same: the query should decide how much each counts":
+        "scores = 0 * x @ query",
+    "only the best position is kept: take the mean of all, weighted by the softmax":
+        "best = scores.masked_fill(~words, -torch.inf).amax(-1, keepdim=True)\n"
+        "weights = (scores == best).to(x.dtype)",
+    "the sum is weighted by the scores themselves: the softmax is missing":
+        "weights = scores * words",
+    "it returns the weights: multiply them with the positions and add up": "return weights",
+    "the positions are weighted but not added up: one vector a sequence is asked for":
+        "return weights[..., None] * x",
     "the weights already sum to one: sum, do not average": [
-        (POOLED, f"{POOLED} / x.shape[1]"), (POOLED, f"{POOLED} / lengths.clamp(min=1)[:, None]")],
+        ("squeeze(1)", "squeeze(1) / x.shape[1]"),
+        ("squeeze(1)", "squeeze(1) / lengths.clamp(min=1)[:, None]")],
     "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, and "
-    "then without that axis again": (POOLED, "weights @ x"),
+    "then without that axis again": "return weights @ x",
     "an axis of size 1 goes missing: drop the axis you added by its place, not all": (
         "squeeze(1)", "squeeze()"),
     "the softmax runs over the batch: each sequence, over its positions, must sum to one": (
-        "softmax(-1)", "softmax(0).masked_fill(~words, 0.0)"),
-    "the softmax overflows or divides 0 by 0: take the largest score away first": (
-        SOFTMAX, f"scores.exp() * words{NORMED}"),
+        "dim=-1", "dim=0"),
+    "the softmax overflows or divides 0 by 0: take the largest score away first":
+        "parts = scores.exp() * words\n"
+        "weights = (parts / parts.sum(-1, keepdim=True)).masked_fill(~words, 0.0)",
     "the largest score of all is taken away, padding included: take away that of a sequence's "
-    "words": (SOFTMAX, f"(scores - scores.max()).exp() * words{NORMED}.clamp(min=1e-9)"),
-    "the lengths are ignored: padding gets weight": (WORDS, f"({WORDS}) | True"),
+    "words": f"parts = (scores - scores.max()).exp() * words\n{NORMED}",
+    "the lengths are ignored: padding gets weight":
+        "words = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)",
     "the first padding counts as a word: positions start at 0, so the last is length - 1": [
-        ("< lengths", "<= lengths"),
-        (WORDS, f"({WORDS.replace('<', '<=')}) & (lengths > 0)[:, None]")],
+        ("< lengths", "<= lengths"), ("< lengths", "< (lengths + (lengths > 0))")],
     "the last word is cut off: the words are the positions below the length": (
         "< lengths[:, None]", "< lengths[:, None] - 1"),
-    "the mask is upside down: the words count, the padding does not": (WORDS, f"~({WORDS})"),
+    "the mask is upside down: the words count, the padding does not": ("< lengths", ">= lengths"),
     "the words are looked for at the wrong end: padding comes after them": (
-        WORDS, f"({WORDS}).flip(-1)"),
+        "torch.arange", "(torch.arange", "lengths[:, None]", "lengths[:, None]).flip(-1)"),
     "one length is used for all: every sequence has its own": ("lengths[:,", "lengths[:1,"),
     "padding with a score of 0 still gets weight, since exp(0) = 1: fill its scores with -inf": [
-        (FILL, "0.0"), (SOFTMAX, "(scores * words).softmax(-1)"),
-        (SOFTMAX, "(scores * words).softmax(-1)", EMPTY, ""),
-        ("x @ query", "(x := x * words[..., None]) @ query", SOFTMAX, "scores.softmax(-1)")],
+        f"weights = scores.masked_fill(~words, 0.0).softmax(dim=-1){EMPTY}",
+        f"weights = (scores * words).softmax(dim=-1){EMPTY}",
+        "weights = (scores * words).softmax(dim=-1)",
+        "x = x * words[..., None]\nscores = x @ query / scale\n"
+        f"weights = scores.softmax(dim=-1){EMPTY}"],
     "scores may be smaller than the number you fill with: fill with -inf": [
-        *((FILL, fill) for fill in ("-10.0", "-1e4", "-1e9")),
-        *((FILL, fill, EMPTY, ".masked_fill(~words, 0.0)") for fill in ("-1e4", "-1e9"))],
-    "fill with -inf, since scores may be lower than a large number; and zeros at length 0": (
-        FILL, "-1e4", EMPTY, ""),
-    "large scores are cut off: take the largest of a sequence's words away instead": (
-        "x @ query /", "(x @ query).clamp(-1e6, 1e6) /"),
-    "padding is taken out after the softmax, so the weights no longer sum to one": (
-        SOFTMAX, "scores.softmax(-1) * words"),
-    "padding with a large score leaves nothing to the words: mask the scores before the softmax": (
-        SOFTMAX, f"scores.softmax(-1) * words{NORMED}.clamp(min=1e-9)"),
+        *(f"weights = scores.masked_fill(~words, {fill}).softmax(dim=-1){EMPTY}"
+          for fill in ("-10.0", "-1e4", "-1e9")),
+        ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
+    "fill with -inf, since scores may be lower than a large number; and zeros at length 0":
+        "weights = scores.masked_fill(~words, -1e4).softmax(dim=-1)",
+    "large scores are cut off: take the largest of a sequence's words away instead":
+        "scores = (x @ query).clamp(-1e6, 1e6) / scale",
+    "padding is taken out after the softmax, so the weights no longer sum to one":
+        "weights = scores.softmax(dim=-1) * words",
+    "padding with a large score leaves nothing to the words: mask the scores before the softmax":
+        f"parts = scores.softmax(dim=-1) * words\n{NORMED}",
     "lengths needs a second axis to be compared with positions: lengths[:, None]": (
         "lengths[:, None]", "lengths"),
-    "a sequence of length 0 gets NaN: it should get zeros": (EMPTY, ""),
-    "a sequence of length 0 gets the mean of its padding: it should get zeros": (
-        FILL, "-1e30", EMPTY, ""),
+    "a sequence of length 0 gets NaN: it should get zeros": (".masked_fill(~words, 0.0)", ""),
+    "a sequence of length 0 gets the mean of its padding: it should get zeros":
+        "weights = scores.masked_fill(~words, -1e30).softmax(dim=-1)",
     "a sequence of length 0 gets its first padding: it should get zeros": (
         "< lengths", "< lengths.clamp(min=1)"),
     "one sequence of length 0 makes all of them zeros: it alone should be": (
-        POOLED, f"{POOLED} * (lengths > 0).all()"),
+        "squeeze(1)", "squeeze(1) * (lengths > 0).all()"),
     "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
     "x, and replace a masked score instead of adding -inf to it": [
-        (SOFTMAX, "(scores + torch.where(words, 0.0, -torch.inf)).softmax(-1).nan_to_num(0.0)"),
-        (EMPTY, "", POOLED, f"{POOLED}.nan_to_num(0.0)")],
-    hints.CUT_OFF: (
-        "    scores =", "    if not lengths.any():\n"
-        "        return x.new_zeros(x.shape[0], x.shape[-1])\n    scores ="),
-    hints.CHANGES: ("x @ query", "(x.masked_fill_(~words[..., None], 0.0)) @ query"),
-    LOOP: ("x @ query", "torch.stack([one @ query for one in x.unbind(1)], dim=1)"),
-    "no gradient reaches the scores: nothing may be detached": (
-        "x @ query", "x.detach() @ query.detach()"),
+        "added = torch.where(words, 0.0, -torch.inf)\n"
+        "weights = (scores + added).softmax(dim=-1).nan_to_num(0.0)",
+        (".masked_fill(~words, 0.0)", "", "squeeze(1)", "squeeze(1).nan_to_num(0.0)")],
+    hints.CUT_OFF:
+        "if not lengths.any():\n    return x.new_zeros(x.shape[0], x.shape[-1])\n"
+        "return (weights[:, None] @ x).squeeze(1)",
+    hints.CHANGES: "scores = x.masked_fill_(~words[..., None], 0.0) @ query / scale",
+    LOOP: "scores = torch.stack([one @ query for one in x.unbind(1)], dim=1) / scale",
+    "no gradient reaches the scores: nothing may be detached":
+        "scores = x.detach() @ query.detach() / scale",
 })  # fmt: skip

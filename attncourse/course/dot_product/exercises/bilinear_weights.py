@@ -2,12 +2,13 @@
 
 import torch
 
-from attncourse.course.dot_product.exercises.shared.masked_softmax import WAYS, row_by_row, softmax
+from attncourse.course.dot_product.exercises.shared.masked_softmax import WAYS, row_by_row
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compute the scores of all pairs at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -60,54 +61,52 @@ def cases(draw):
     yield Case("one query and one key", (q[:, :1], k[:, :1], w))
 
 
-@exercise.valid
-def plain(q, k, w, mask=None):
-    scores = q @ w @ k.mT
-    return softmax(scores, mask)
-
-
-SCORES = "q @ w @ k.mT"
 variants.right(exercise,
-    (SCORES, "q @ (k @ w.T).mT"), (SCORES, 'torch.einsum("...id,de,...je->...ij", q, w, k)'),
-    (SCORES, "torch.nn.functional.linear(q, w.mT) @ k.transpose(-1, -2)"),
-    (SCORES, "(q[..., :, None, :, None] * w * k[..., None, :, None, :]).sum((-1, -2))"),
+    "scores = q @ (k @ w.T).mT", 'scores = torch.einsum("...id,de,...je->...ij", q, w, k)',
+    "scores = torch.nn.functional.linear(q, w.mT) @ k.transpose(-1, -2)",
+    "scores = (q[..., :, None, :, None] * w * k[..., None, :, None, :]).sum((-1, -2))",
 )  # fmt: skip
-variants.calling(exercise, "softmax", WAYS)
+variants.calling(
+    exercise, "softmax", WAYS, instead="if mask is None: pass\nreturn softmax(scores, mask)"
+)
 variants.wrong(exercise, {
     "the scores are scaled: here w can learn the scale, so nothing is divided": [
-        (SCORES, f"{SCORES} / k.shape[-1] ** 0.5"), (SCORES, f"{SCORES} / q.shape[-1] ** 0.5"),
-        (SCORES, f"{SCORES} / k.shape[-1]"),
-        (SCORES, f"{SCORES} / (q.shape[-1] * k.shape[-1]) ** 0.5"), (SCORES, f"{SCORES} / 8"),
-        (SCORES, f"{SCORES} / (k.shape[-1] ** 0.5 if q.shape[-1] == k.shape[-1] else 1)")],
-    "w is left out: it stands between the query and the key": ("@ w", ""),
+        f"scores = q @ w @ k.mT / {scale}" for scale in (
+            "k.shape[-1] ** 0.5", "q.shape[-1] ** 0.5", "k.shape[-1]",
+            "(q.shape[-1] * k.shape[-1]) ** 0.5", "8",
+            "(k.shape[-1] ** 0.5 if q.shape[-1] == k.shape[-1] else 1)")],
+    "w is left out: it stands between the query and the key": "scores = q @ k.mT",
     "w is the wrong way round: its rows belong to the query, its columns to the key": [
-        ("@ w", "@ w.T"), ("@ w", "@ (w.T if w.shape[0] == w.shape[1] else w)")],
-    "a square w is made symmetric: from query to key it is not what it is from key to query": (
-        "@ w", "@ ((w + w.mT) / 2 if w.shape[0] == w.shape[1] else w)"),
-    "queries and keys have changed places: rows are queries, columns are keys": (
-        SCORES, "k @ w.T @ q.mT"),
-    "there is a tanh too many: this score is a plain product of query, w and key": (
-        "q @ w", "torch.tanh(q @ w)"),
+        "scores = q @ w.T @ k.mT",
+        "scores = q @ (w.T if w.shape[0] == w.shape[1] else w) @ k.mT"],
+    "a square w is made symmetric: from query to key it is not what it is from key to query":
+        "scores = q @ ((w + w.mT) / 2 if w.shape[0] == w.shape[1] else w) @ k.mT",
+    "queries and keys have changed places: rows are queries, columns are keys":
+        "scores = k @ w.T @ q.mT",
+    "there is a tanh too many: this score is a plain product of query, w and key":
+        "scores = torch.tanh(q @ w) @ k.mT",
     hints.BATCH: [
-        (SCORES, "torch.bmm(q @ w, k.transpose(1, 2))"),
-        (SCORES, 'torch.einsum("bid,de,bje->bij", q, w, k)')],
+        "scores = torch.bmm(q @ w, k.transpose(1, 2))",
+        'scores = torch.einsum("bid,de,bje->bij", q, w, k)'],
     # what k.T does, without torch's warning
-    "k.T turns round all axes of k: k.mT exchanges the last two": (
-        "k.mT", "k.permute(*reversed(range(k.dim())))"),
+    "k.T turns round all axes of k: k.mT exchanges the last two":
+        "scores = q @ w @ k.permute(*reversed(range(k.dim())))",
     "this is a mean of the keys: the weights themselves are asked for": (
-        "softmax(scores, mask)", "softmax(scores, mask) @ k"),
-    "a query is emptied because it attends nowhere in another sentence: ask each by itself": (
-        "mask)", "mask if mask is None or mask.dim() < 3 else mask & mask.any(-1, True).all(0))"),
-    "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself": (
-        "    scores", "    linear = torch.nn.Linear(*w.shape, bias=False, device=w.device)\n"
-        "    linear.weight = torch.nn.Parameter(w.detach().mT)\n    scores", "q @ w", "linear(q)"),
-    hints.CUT_OFF: (
-        "    scores =", "    if mask is not None and not mask.any():\n"
-        "        return q.new_zeros(*q.shape[:-1], k.shape[-2])\n    scores ="),
-    hints.CHANGES: ("q @ w", "q.mul_(1 + 1e-9) @ w"),
+        "dim=-1)\n", "dim=-1) @ k\n", "0.0)", "0.0) @ k"),
+    "a query is emptied because it attends nowhere in another sentence: ask each by itself":
+        "if mask is not None and mask.dim() > 2:\n    mask = mask & mask.any(-1, True).all(0)\n"
+        "scores = q @ w @ k.mT",
+    "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself":
+        "linear = torch.nn.Linear(*w.shape, bias=False, device=w.device)\n"
+        "linear.weight = torch.nn.Parameter(w.detach().mT)\nscores = linear(q) @ k.mT",
+    hints.CUT_OFF:
+        "if mask is not None and not mask.any():\n"
+        "    return q.new_zeros(*q.shape[:-1], k.shape[-2])\nscores = q @ w @ k.mT",
+    hints.CHANGES: "scores = q.mul_(1 + 1e-9) @ w @ k.mT",
     LOOP: [
-        (SCORES, "torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)"),
-        (SCORES, "torch.stack([((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)], "
-                 "dim=-2)")],
-    "no gradient reaches w: it is learned, so nothing may be detached": ("@ w", "@ w.detach()"),
+        "scores = torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)",
+        "rows = [((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)]\n"
+        "scores = torch.stack(rows, dim=-2)"],
+    "no gradient reaches w: it is learned, so nothing may be detached":
+        "scores = q @ w.detach() @ k.mT",
 })  # fmt: skip

@@ -1,7 +1,6 @@
 """Exercise cached_attention: decoding with a cache, under a mask aligned at the wrong corner."""
 
 import torch
-from torch.nn.functional import pad
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
 from judge import hints, variants
@@ -10,6 +9,7 @@ from judge.exercise import Case, Exercise
 LOOP = "it loops over the new tokens: one mask serves all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -51,93 +51,93 @@ def cases(draw):
     yield Case("100000 added to the first number of every key", (q, common, v), gradient=False)
 
 
-@exercise.valid
-def plain(q, k, v):
-    n, m = q.shape[-2], k.shape[-2]
-    mask = torch.ones(n, m, dtype=torch.bool, device=q.device).tril(m - n)
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
-    return weights @ v
-
-
-@exercise.valid
-def queries_filled_up(q, k, v):
-    n, m = q.shape[-2], k.shape[-2]
-    return plain(pad(q, (0, 0, m - n, 0)), k, v)[..., m - n :, :]
-
-
-KEY = "key = torch.arange(m, device=k.device)\n    mask ="
-MASK = "torch.ones(n, m, dtype=torch.bool, device=q.device).tril(m - n)"
-FUTURE = "torch.full((m, m), -torch.inf, dtype=q.dtype, device=q.device).triu(1)[-n:]"
-SCALE, FILL = "q.shape[-1] ** 0.5", "-torch.inf"
-SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(-1)"
-NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
 variants.right(exercise,
+    # the queries filled up
+    "mask = torch.ones(m, m, dtype=torch.bool, device=q.device).tril()\n"
+    "scores = torch.nn.functional.pad(q, (0, 0, m - n, 0)) @ k.mT / q.shape[-1] ** 0.5\n"
+    "out = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v\n"
+    "return out[..., m - n :, :]",
     # the cache and the new tokens apart
-    (MASK, "torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)",
-     SOFTMAX, "torch.cat([scores[..., : m - n], scores[..., m - n :] + mask], -1).softmax(-1)"),
-    ("mask =", KEY, MASK, "key <= key[m - n :, None]", FILL, "-1e30"),
-    (MASK, FUTURE, SOFTMAX, "torch.softmax(scores + mask, dim=-1)"),
-    (MASK, "torch.ones(n, m, device=q.device).triu().flip(0, 1).bool()"),
-    ("masked_fill(~mask, -torch.inf)", "where(mask, torch.finfo(q.dtype).min)",
-     "softmax(-1)", f"softmax(-1) * mask{NORMED}"),
+    "future = torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)\n"
+    "new = scores[..., m - n :] + future\n"
+    "return torch.cat([scores[..., : m - n], new], dim=-1).softmax(dim=-1) @ v",
+    "key = torch.arange(m, device=k.device)\nmask = key <= key[m - n :, None]\n"
+    "return scores.masked_fill(~mask, -1e30).softmax(dim=-1) @ v",
+    "future = torch.full((m, m), -torch.inf, dtype=q.dtype, device=q.device).triu(1)[-n:]\n"
+    "return torch.softmax(scores + future, dim=-1) @ v",
+    "mask = torch.ones(n, m, device=q.device).triu().flip(0, 1).bool()",
+    "parts = scores.where(mask, torch.finfo(q.dtype).min).softmax(dim=-1) * mask\n"
+    "return parts / parts.sum(-1, keepdim=True) @ v",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "a query does not see itself: its own position is allowed too": ("m - n", "m - n - 1"),
-    "a query sees one position ahead: it sees up to its own position": ("m - n", "m - n + 1"),
+    "a query does not see itself: its own position is allowed too": (
+        "tril(m - n)", "tril(m - n - 1)"),
+    "a query sees one position ahead: it sees up to its own position": (
+        "tril(m - n)", "tril(m - n + 1)"),
     "the diagonal moves the wrong way: the new tokens come after the cache": [
-        ("m - n", "n - m"), ("m - n", "n - m", "softmax(-1)", "softmax(-1).nan_to_num()")],
+        ("tril(m - n)", "tril(n - m)"),
+        ("tril(m - n)", "tril(n - m)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num()")],
     "the diagonal does not follow the cache: how many positions come before the new tokens?": [
-        ("m - n", "n"), ("m - n", "n - 1"), ("m - n", "n + 1"), ("m - n", "m // 2")],
+        ("tril(m - n)", f"tril({diagonal})") for diagonal in ("n", "n - 1", "n + 1", "m // 2")],
     "the diagonal is right for the example only: it moves with the length of the cache": (
-        "m - n", "3"),
+        "tril(m - n)", "tril(3)"),
     "several new tokens get the mask of an empty cache: one diagonal serves any number of them": (
-        "m - n", "m - 1 if n == 1 else 0"),
+        "tril(m - n)", "tril(m - 1 if n == 1 else 0)"),
     "n and m are counted from the front: count axes from the end, shape[-2]": [
-        ("m - n", "k.shape[1] - q.shape[1]"), ("m - n", "k.shape[0] - q.shape[0]")],
+        ("tril(m - n)", "tril(k.shape[1] - q.shape[1])"),
+        ("tril(m - n)", "tril(k.shape[0] - q.shape[0])")],
     "all new tokens see the same keys: each sees one more than the one before it": (
-        MASK, f"{MASK}[:1]"),
+        "tril(m - n)", "tril(m - n)[:1]"),
     "mirrored, the mask shows the last keys instead of the first: leave it, and move its diagonal":
         ("tril(m - n)", "tril().flip(-1)"),
     "with a cache nothing is masked: of several new tokens the earlier ones see the later ones": [
-        ("m - n", "m"), ("m - n", "0 if n == m else m"), (".masked_fill(~mask, -torch.inf)", "")],
+        ("tril(m - n)", "tril(m)"), ("tril(m - n)", "tril(0 if n == m else m)"),
+        "return scores.softmax(dim=-1) @ v"],
     "each query sees the new tokens only: the cache is allowed as well": (
-        MASK, f"{MASK} & (torch.arange(m, device=q.device) >= m - n)"),
-    "each query sees the cache only: the new tokens up to itself are allowed as well": (
-        SOFTMAX, "scores[..., : m - n].softmax(-1)", "@ v", "@ v[..., : m - n, :]"),
-    "the new tokens do not see each other: each sees the ones before it as well": (
-        "mask =", KEY, MASK, "(key < m - n) | (key == key[m - n :, None])"),
+        "tril(m - n)", "tril(m - n) & (torch.arange(m, device=q.device) >= m - n)"),
+    "each query sees the cache only: the new tokens up to itself are allowed as well":
+        "return scores[..., : m - n].softmax(dim=-1) @ v[..., : m - n, :]",
+    "the new tokens do not see each other: each sees the ones before it as well":
+        "key = torch.arange(m, device=k.device)\n"
+        "mask = (key < m - n) | (key == key[m - n :, None])",
     "a query sees no more than n keys: the window may not move along with it": (
-        MASK, f"{MASK}.triu(m - 2 * n + 1)"),
+        "tril(m - n)", "tril(m - n).triu(m - 2 * n + 1)"),
     "the order is turned round: a query sees earlier keys, not later ones": [
         ("tril", "triu"), ("tril(m - n)", "triu()")],
     "the mask is upside down: True means may attend": [
-        ("~mask", "mask"), (SOFTMAX, "(scores - 1e9 * mask).softmax(-1)")],
-    "the mask comes after the softmax, so the rows no longer sum to one": (
-        SOFTMAX, "scores.softmax(-1) * mask"),
-    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (FILL, "0.0"),
+        ("~mask", "mask"), "return (scores - 1e9 * mask).softmax(dim=-1) @ v"],
+    "the mask comes after the softmax, so the rows no longer sum to one":
+        "return (scores.softmax(dim=-1) * mask) @ v",
+    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
+        "-torch.inf", "0.0"),
     "scores may be smaller than the number you fill with: fill with -inf": [
-        (FILL, "-10.0"), (FILL, "-1e4"), (FILL, "-1e9")],
-    "the mask is cut from a table of a fixed size: make it for the n and m at hand": (
-        "(n, m, dtype=torch.bool, device=q.device).tril(m - n)",
-        "(2048, 2048, dtype=torch.bool, device=q.device).tril()[m - n : m, :m]"),
-    "large scores are cut off: the softmax takes the largest of a row away by itself": (
-        "q @ k.mT /", "(q @ k.mT).clamp(-1e6, 1e6) /"),
+        ("-torch.inf", fill) for fill in ("-10.0", "-1e4", "-1e9")],
+    "the mask is cut from a table of a fixed size: make it for the n and m at hand":
+        "table = torch.ones(2048, 2048, dtype=torch.bool, device=q.device).tril()\n"
+        "mask = table[m - n : m, :m]",
+    "large scores are cut off: the softmax takes the largest of a row away by itself":
+        "scores = (q @ k.mT).clamp(-1e6, 1e6) / q.shape[-1] ** 0.5",
     "a hidden key with a large score leaves nothing to the others: mask the scores before the "
-    "softmax": (SOFTMAX, f"scores.softmax(-1) * mask{NORMED}.clamp(min=1e-9)"),
-    "the largest score of all is taken away: take away the largest that a row may see": (
-        SOFTMAX, f"(scores - scores.max()).exp() * mask{NORMED}"),
-    "the scores are no longer scaled: divide by sqrt(d_k), as the given code does": (SCALE, "1"),
-    "the scores are divided by d_k, not by its square root": (SCALE, "q.shape[-1]"),
-    "the scale is taken from the values: it was right, leave it": (SCALE, "v.shape[-1] ** 0.5"),
+    "softmax":
+        "parts = scores.softmax(dim=-1) * mask\n"
+        "return parts / parts.sum(-1, keepdim=True).clamp(min=1e-9) @ v",
+    "the largest score of all is taken away: take away the largest that a row may see":
+        "parts = (scores - scores.max()).exp() * mask\n"
+        "return parts / parts.sum(-1, keepdim=True) @ v",
+    "the scores are no longer scaled: divide by sqrt(d_k), as the given code does":
+        "scores = q @ k.mT",
+    "the scores are divided by d_k, not by its square root": "scores = q @ k.mT / q.shape[-1]",
+    "the scale is taken from the values: it was right, leave it":
+        "scores = q @ k.mT / v.shape[-1] ** 0.5",
     "the softmax runs over the queries: each row, over the keys, must sum to one": (
-        "softmax(-1)", "softmax(-2)"),
-    "the softmax overflows or divides 0 by 0: take the largest score of a row away first": (
-        SOFTMAX, f"scores.exp() * mask{NORMED}"),
+        "dim=-1", "dim=-2"),
+    "the softmax overflows or divides 0 by 0: take the largest score of a row away first":
+        "parts = scores.exp() * mask\nreturn parts / parts.sum(-1, keepdim=True) @ v",
     "only the last token's output comes back: there is one for each new token": (
-        "weights @ v", "weights[..., -1:, :] @ v"),
+        "dim=-1)", "dim=-1)[..., -1:, :]"),
     hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
-    LOOP: (MASK, "torch.stack([torch.arange(m, device=q.device) <= m - n + i for i in range(n)])"),
+    LOOP:
+        "mask = torch.stack([torch.arange(m, device=q.device) <= m - n + i for i in range(n)])",
     "no gradient reaches the cache: nothing may be detached": (
         "k.mT", "k.detach().mT", "@ v", "@ v.detach()"),
 })  # fmt: skip

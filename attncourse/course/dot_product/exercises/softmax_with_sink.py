@@ -14,6 +14,7 @@ exercise = Exercise.read(
         "detached": "no gradient reaches the scores: only the number taken away may be detached",
     },
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -60,121 +61,124 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(scores, mask=None):
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    sink = torch.zeros_like(scores[..., :1])
-    weights = torch.cat([scores, sink], dim=-1).softmax(-1)
-    return weights[..., :-1]
-
-
-@exercise.valid
 def by_its_formula(scores, mask=None):
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
     top = scores.amax(-1, keepdim=True).clamp(min=0)
     part, one = (scores - top).exp(), (-top).exp()
-    weights = part / (one + part.sum(-1, keepdim=True))
-    return weights
+    return part / (one + part.sum(-1, keepdim=True))
 
 
-WEIGHTS = "torch.cat([scores, sink], dim=-1).softmax(-1)"
-SINK, FILL, RETURN = "torch.zeros_like(scores[..., :1])", "-torch.inf", "return weights[..., :-1]"
-MASKED = "scores = scores.masked_fill(~mask, -torch.inf)"
-EMPTIED = "weights if mask is None else weights.masked_fill(~mask, 0.0)"
-TOP, LOGSUM = "scores.amax(-1, keepdim=True).clamp(min=0)", "scores.logsumexp(-1, keepdim=True)"
 variants.right(exercise,
-    (FILL, "-1e9", TOP, "scores.max(dim=-1, keepdim=True).values.relu().detach()",
-     "(scores - top).exp()", "(scores - top).exp() * (True if mask is None else mask)",
-     "part.sum(-1, keepdim=True)", 'torch.einsum("...j->...", part)[..., None]'), of=by_its_formula,
+    "if mask is not None:\n    scores = scores.masked_fill(~mask, -1e9)\n"
+    "top = scores.max(dim=-1, keepdim=True).values.relu().detach()\n"
+    "part, one = (scores - top).exp() * (True if mask is None else mask), (-top).exp()\n"
+    'return part / (one + torch.einsum("...j->...", part)[..., None])', of=by_its_formula,
 )  # fmt: skip
 variants.right(exercise,
-    (MASKED, "pad = torch.nn.functional.pad\n"
-     "        scores, mask = pad(scores, (0, 1)), pad(mask, (0, 1), value=True)\n"
-     "        return scores.masked_fill(~mask, -torch.inf).softmax(-1)[..., :-1]", WEIGHTS,
-     "torch.nn.functional.pad(scores, (1, 0)).softmax(-1)", RETURN, "return weights[..., 1:]"),
-    ("is not None", "is not None and not mask.all()",
-     MASKED, "scores = scores.clone()\n        scores[~mask.expand_as(scores)] = -torch.inf",
-     WEIGHTS, "torch.nn.ConstantPad1d((0, 1), 0.0)(scores).softmax(-1)"),
-    (FILL, "-1e30", WEIGHTS, f"(scores - torch.logaddexp({LOGSUM}, sink)).exp()", RETURN,
-     "return weights"),
-    (FILL, "torch.finfo(scores.dtype).min", WEIGHTS, f"scores.softmax(-1) * {LOGSUM}.sigmoid()",
-     RETURN, "return weights"),
+    "if mask is not None:\n"
+    "    some = torch.nn.functional.pad(mask, (0, 1), value=True)\n"
+    "    scores = torch.nn.functional.pad(scores, (0, 1))\n"
+    "    return scores.masked_fill(~some, -torch.inf).softmax(-1)[..., :-1]\n"
+    "with_sink = torch.nn.functional.pad(scores, (1, 0))\nreturn weights[..., 1:]",
+    "if mask is not None:\n    if not mask.all():\n        scores = scores.clone()\n"
+    "        scores[~mask.expand_as(scores)] = -torch.inf\n"
+    "with_sink = torch.nn.ConstantPad1d((0, 1), 0.0)(scores)",
+    "if mask is not None:\n    scores = scores.masked_fill(~mask, -1e30)\n"
+    "sink = torch.zeros_like(scores[..., :1])\n"
+    "return (scores - torch.logaddexp(scores.logsumexp(-1, keepdim=True), sink)).exp()",
+    "if mask is not None:\n"
+    "    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)\n"
+    "return scores.softmax(-1) * scores.logsumexp(-1, keepdim=True).sigmoid()",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the plain softmax: the extra score adds exp(0) = 1 to the sum of each row": (
-        WEIGHTS, "scores.softmax(-1).nan_to_num(0.0)", RETURN, "return weights"),
-    "this halves the plain softmax: the 1 joins the sum of exp(s), not of the weights": (
-        FILL, "-1e30", WEIGHTS, "scores.softmax(-1) / 2", RETURN, f"return {EMPTIED}"),
-    "there are as many extra scores as keys: one is added to each row": (
-        "[..., :1]", "", RETURN, "return weights[..., : scores.shape[-1]]"),
-    "there is one weight too many: throw away that of the extra score": (RETURN, "return weights"),
+    "this is the plain softmax: the extra score adds exp(0) = 1 to the sum of each row":
+        "return scores.softmax(dim=-1).nan_to_num(0.0)",
+    "this halves the plain softmax: the 1 joins the sum of exp(s), not of the weights":
+        "return scores.softmax(dim=-1).nan_to_num(0.0) / 2",
+    "there are as many extra scores as keys: one is added to each row":
+        "with_sink = torch.nn.functional.pad(scores, (0, scores.shape[-1]))\n"
+        "return weights[..., : scores.shape[-1]]",
+    "there is one weight too many: throw away that of the extra score": "return weights",
     "the wrong weight is thrown away: it is that of the extra score that must go": [
-        ("[scores, sink]", "[sink, scores]"), (RETURN, "return weights[..., 1:]")],
-    "the extra score is 1: a score of 0 adds exp(0) = 1 to the sum": ("zeros", "ones"),
-    "each score meets the extra one alone: the sum runs over all keys of the row": (
-        WEIGHTS, "scores.sigmoid()", RETURN, "return weights"),
-    "the scores are divided once more: they come ready for the softmax": (
-        WEIGHTS, "(torch.cat([scores, sink], dim=-1) / scores.shape[-1] ** 0.5).softmax(-1)"),
-    "the softmax runs over the queries: the sum of a row is over its keys": (
-        "scores[..., :1]", "scores[..., :1, :]", "dim=-1", "dim=-2", "softmax(-1)", "softmax(-2)",
-        "weights[..., :-1]", "weights[..., :-1, :]"),
-    "the softmax runs over the whole matrix: every row has a sum, and a sink, of its own": (
-        "    sink", "    shape, scores = scores.shape, scores.flatten(-2)\n    sink",
-        RETURN, f"{RETURN}.view(shape)"),
-    "the mask is ignored": (MASKED, "pass"),
+        ("(0, 1)", "(1, 0)"), "return weights[..., 1:]"],
+    "the extra score is 1: a score of 0 adds exp(0) = 1 to the sum": ("(0, 1)", "(0, 1), value=1"),
+    "each score meets the extra one alone: the sum runs over all keys of the row":
+        "return scores.sigmoid()",
+    "the scores are divided once more: they come ready for the softmax":
+        "weights = (with_sink / scores.shape[-1] ** 0.5).softmax(dim=-1)",
+    "the softmax runs over the queries: the sum of a row is over its keys":
+        "with_sink = torch.nn.functional.pad(scores, (0, 0, 0, 1))\n"
+        "weights = with_sink.softmax(dim=-2)\nreturn weights[..., :-1, :]",
+    "the softmax runs over the whole matrix: every row has a sum, and a sink, of its own":
+        "with_sink = torch.nn.functional.pad(scores.flatten(-2), (0, 1))\n"
+        "return weights[..., :-1].view(scores.shape)",
+    "the mask is ignored": "if mask is not None: pass",
     "the mask is upside down: True means may attend": ("~mask", "mask"),
-    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (FILL, "0.0"),
+    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
+        "-torch.inf", "0.0"),
     "such a number is not small enough to mask a score: fill with -inf": [
-        (FILL, "-10.0"), (FILL, "-20.0")],
+        ("-torch.inf", "-10.0"), ("-torch.inf", "-20.0")],
     "a row in which every key is masked gets weights: all of them are masked, so all get 0": (
-        "(~mask,", "(~mask & mask.any(-1, keepdim=True),"),
-    "the mask comes after the softmax: masked keys must be left out of the sum too": (
-        MASKED, "pass", "weights[..., :-1]", EMPTIED.replace("weights", "weights[..., :-1]")),
+        "~mask", "~mask & mask.any(-1, keepdim=True)"),
+    "the mask comes after the softmax: masked keys must be left out of the sum too":
+        "if mask is not None: pass\nkept = weights[..., :-1]\n"
+        "return kept if mask is None else kept.masked_fill(~mask, 0.0)",
     "the extra score is masked as well: attending to nothing is always allowed": (
-        SINK, f"{SINK} + (0.0 if mask is None else -torch.inf)"),
+        "(0, 1)", "(0, 1), value=0.0 if mask is None else -torch.inf"),
     "without a mask it fails: mask=None means that every key may be attended": (
         "mask is not None", "True"),
-    hints.BATCH: (SINK, "scores.new_zeros(scores.shape[0], scores.shape[1], 1)"),
+    hints.BATCH:
+        "sink = scores.new_zeros(scores.shape[0], scores.shape[1], 1)\n"
+        "with_sink = torch.cat([scores, sink], dim=-1)",
+    hints.FRONT:
+        "sink = torch.zeros_like(scores[..., :1])\n"
+        "weights = torch.cat([scores, sink], dim=2).softmax(2)",
     "with a mask it needs a batch axis: any leading axes, or none, should work": (
-        MASKED, f"batch, n, m = scores.shape\n        {MASKED}"),
+        "        scores", "        batch, n, m = scores.shape\n        scores"),
     "the mask is reshaped: leave its axes alone, then one of size 1 broadcasts": (
-        MASKED, "rows = -1, *scores.shape[-2:]\n        scores = scores.reshape(rows).masked_fill("
-                "~mask.reshape(rows), -torch.inf).reshape(scores.shape)"),
-    hints.CUT_OFF: (
-        "    sink =", "    if mask is not None and not mask.any():\n"
-        "        return torch.zeros_like(scores)\n    sink ="),
-    AS_INDEX: (MASKED, "scores = scores.clone()\n        scores[~mask] = -torch.inf"),
+        "        scores", "        rows, shape = (-1, *scores.shape[-2:]), scores.shape\n"
+        "        scores", "scores.masked", "scores.reshape(rows).masked",
+        "(~mask, -torch.inf)", "(~mask.reshape(rows), -torch.inf).reshape(shape)"),
+    hints.CUT_OFF:
+        "if mask is not None and not mask.any():\n    return torch.zeros_like(scores)\n"
+        "return weights[..., :-1]",
+    AS_INDEX:
+        "if mask is not None:\n    scores = scores.clone()\n    scores[~mask] = -torch.inf",
     LOOP: [
-        (SINK, "torch.stack([0 * row[..., :1] for row in scores.unbind(-2)], dim=-2)"),
-        (MASKED, "pairs = zip(scores.unbind(-2), mask.unbind(-2), strict=True)\n"
-                 "        rows = [row.masked_fill(~one, -torch.inf) for row, one in pairs]\n"
-                 "        scores = torch.stack(rows, dim=-2)")],
+        "sink = torch.stack([0 * row[..., :1] for row in scores.unbind(-2)], dim=-2)\n"
+        "with_sink = torch.cat([scores, sink], dim=-1)",
+        "if mask is not None:\n"
+        "    pairs = zip(scores.unbind(-2), mask.unbind(-2), strict=True)\n"
+        "    rows = [row.masked_fill(~one, -torch.inf) for row, one in pairs]\n"
+        "    scores = torch.stack(rows, dim=-2)"],
     "no float32 is as small as this fill, so float32 scores fail: fill with -inf": (
-        FILL, "torch.finfo(torch.float64).min"),
-    "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself": (
-        RETURN, f"{RETURN} * (1 if mask is None else mask.double())"),
+        "-torch.inf", "torch.finfo(torch.float64).min"),
+    "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself":
+        "return weights[..., :-1] * (1 if mask is None else mask.double())",
 })  # fmt: skip
 variants.wrong(exercise, {
     "the largest score is taken away from all but the extra one: the 1 changes as well": [
         (".clamp(min=0)", "", "(-top).exp()", "1"),
-        (".clamp(min=0)", "", "(-top).exp()", "1", FILL, "-1e30", "weights\n", f"{EMPTIED}\n")],
-    "exp of a large score overflows: take the larger of 0 and the top score away first": (
-        TOP, "torch.zeros_like(scores[..., :1])"),
+        (".clamp(min=0)", "", "(-top).exp()", "1", "-torch.inf", "-1e30",
+         "sum(-1, keepdim=True))", "sum(-1, keepdim=True)) * (True if mask is None else mask)")],
+    "exp of a large score overflows: take the larger of 0 and the top score away first":
+        "top = torch.zeros_like(scores[..., :1])",
     "large scores are cut off: shift all scores of a row by the same number instead": [
         ("    if", f"    scores = scores.clamp(-{most}, {most})\n    if")
         for most in ("50", "1e4", "1e12")],
     "exp(-top) overflows when all scores are very negative: take away max(0, top)": [
-        (TOP, "scores.clamp(min=-1e30).amax(-1, keepdim=True)"), (".clamp(min=0)", "")],
-    "a row with no key gives NaN: its largest score is -inf, so take away max(0, top)": (
-        ".clamp(min=0)", ".detach()"),
+        "top = scores.clamp(min=-1e30).amax(-1, keepdim=True)",
+        "top = scores.amax(-1, keepdim=True)"],
+    "a row with no key gives NaN: its largest score is -inf, so take away max(0, top)":
+        "top = scores.amax(-1, keepdim=True).detach()",
     "the largest score may be that of a masked key: mask first, then look for it": (
-        TOP, "every.amax(-1, keepdim=True).clamp(min=0).detach()",
+        "scores.amax", "every.amax", "min=0)", "min=0).detach()",
         "    if", "    every = scores\n    if"),
-    "the largest score taken away is that of the whole tensor: each row has its own": (
-        TOP, "scores.amax().clamp(min=0)"),
+    "the largest score taken away is that of the whole tensor: each row has its own":
+        "top = scores.amax().clamp(min=0)",
     "exp of a masked score overflows, and its gradient is NaN: mask before exp": (
         "    if", "    every = scores\n    if", "(scores - top).exp()",
         "(every - top).exp().masked_fill(scores == -torch.inf, 0.0)"),
-    hints.CHANGES: (TOP, f"{TOP}.detach()", "(scores - top).exp()", "scores.sub_(top).exp()"),
+    hints.CHANGES: ("min=0)", "min=0).detach()", "(scores - top)", "scores.sub_(top)"),
 }, of=by_its_formula)  # fmt: skip
