@@ -15,6 +15,7 @@ exercise = Exercise.read(
         "ties": "no two other words share the largest weight of a word",
     },
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -81,7 +82,6 @@ def cases(draw):
     itself = torch.eye(n, dtype=weights.dtype)
     yield Case("words that attend to themselves most", ((weights + 20 * itself) / 21, parents,
                lengths))  # fmt: skip
-    yield Case("no padding", drawn(draw, 3, lengths=[6, 6, 6], n=6))
     few = drawn(draw, 4, lengths=[n, 1, 0, 4], n=n)
     yield Case("a text of one word, and one without any", few)
     word = torch.arange(n) < lengths[:, None, None]
@@ -99,24 +99,9 @@ def cases(draw):
     forest = torch.where(draw.mask(4, n), -1, parents)
     forest[:, :3] = torch.tensor([1, -1, 1])
     yield Case("several roots", (weights, forest, lengths))
-    yield Case("a long text and short ones", drawn(draw, 4, lengths=[9, 2, 2, 2], n=9))
     yield Case("one head", (weights[:, 1:2], parents, lengths))
     square = drawn(draw, 4, lengths=[4, 3, 2, 4], n=4, heads=4)
     yield Case("as many texts as heads and words", square)
-
-
-@exercise.valid
-def plain(weights, parents, lengths):
-    heads, n = weights.shape[-3], weights.shape[-1]
-    j = torch.arange(n, device=weights.device)
-    word = (j < lengths[..., None])[..., None, None, :]
-    allowed = word & (j != j[:, None])
-    most = weights.masked_fill(~allowed, -torch.inf).argmax(dim=-1)
-    below = (parents >= 0)[..., None, :]
-    right = (most == parents[..., None, :]) & below
-    count = right.sum(dim=-1).reshape(-1, heads).sum(dim=0)
-    score = count.to(weights.dtype) / below.sum()
-    return score
 
 
 @exercise.valid
@@ -131,122 +116,106 @@ def weight_of_the_parent(weights, parents, lengths):
     return rows.to(weights.dtype).mean(-1)
 
 
-HIDDEN, ALLOWED = "weights.masked_fill(~allowed, -torch.inf)", "word & (j != j[:, None])"
-AGREE, BELOW = "most == parents[..., None, :]", "(parents >= 0)[..., None, :]"
-COUNT = "right.sum(dim=-1).reshape(-1, heads).sum(dim=0)"
-SCORE = "count.to(weights.dtype) / below.sum()"
-MOST = f"{HIDDEN}.argmax(dim=-1)"
-EACH = "right.sum(-1).to(weights.dtype) / below.sum(-1)"
-# a root is its own parent
-ROOTED = (
-    AGREE, "most == torch.where(parents < 0, j, parents)[..., None, :]",
-    BELOW, "(j < lengths[..., None])[..., None, :]",
-)  # fmt: skip
-NAN_AS_0 = "weights.where(~weights.isnan(), 0.0)"
-PLACE = "parents.clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)"
 variants.right(exercise,
-    (HIDDEN, "torch.where(allowed, weights, -torch.ones_like(weights))",
-     COUNT, "right.transpose(-1, -2).reshape(-1, heads).sum(0)"),
-    (MOST, "(weights.nan_to_num(0.0) * word - 2 * (~allowed).to(weights.dtype)).max(-1).indices",
-     BELOW, "(parents != -1).unsqueeze(-2)"),
-    (MOST, f"{HIDDEN}.topk(min(2, n), dim=-1).indices[..., 0]",
-     SCORE, "count / below.to(weights).sum()"),
-    # ranks of all keys
-    (MOST, f"{HIDDEN}.argsort(-1, descending=True)[..., 0]",
-     COUNT, "right.movedim(-2, 0).flatten(1).count_nonzero(-1)"),
+    "others = torch.where(allowed, weights, -1.0)\n"
+    "count = right.transpose(-1, -2).reshape(-1, heads).sum(0)",
+    "others = weights.nan_to_num(0.0) * word - 2 * (~allowed).to(weights.dtype)\n"
+    "most = others.max(-1).indices\n"
+    "below = (parents != -1).unsqueeze(-2)",
+    "most = others.topk(min(2, n), dim=-1).indices[..., 0]\n"
+    "return count / below.to(weights).sum()",
+    "most = others.argsort(-1, descending=True)[..., 0]\n"
+    "count = right.movedim(-2, 0).flatten(1).count_nonzero(-1)",
 )  # fmt: skip
+WORDS = "below = (j < lengths[..., None])[..., None, :]"
 variants.wrong(exercise, {
-    "the word itself is not hidden: the most attended other word is asked for": (
-        ALLOWED, "word & (j == j)"),
+    "the word itself is not hidden: the most attended other word is asked for": "allowed = word",
     "the keys of padding are not hidden: they are no words": [
-        (ALLOWED, "(word == word) & (j != j[:, None])"),
-        (ALLOWED, "word.mT & (j != j[:, None])")],
+        "allowed = (j != j[:, None]).expand(weights.shape)",
+        "allowed = word.mT & (j != j[:, None])"],
     "what is hidden gets 0, which a real weight may be: fill with -inf": [
-        (HIDDEN, "weights.masked_fill(~allowed, 0.0)"),
-        (HIDDEN, "weights.masked_fill(~word, 0.0).tril(-1) + "
-         "weights.masked_fill(~word, 0.0).triu(1)")],
-    "0 times NaN is NaN: choose, with masked_fill or torch.where": (
-        HIDDEN, "(weights * allowed - 2 * (~allowed).to(weights.dtype))"),
+        "others = weights.masked_fill(~allowed, 0.0)",
+        "shown = weights.masked_fill(~word, 0.0)\nothers = shown.tril(-1) + shown.triu(1)"],
+    "0 times NaN is NaN: choose, with masked_fill or torch.where": [
+        "others = weights * allowed",
+        "others = weights * allowed - 2 * (~allowed).to(weights.dtype)"],
     "padding may hold infinity, which is NaN times 0, and infinity less any number: choose, with "
     "masked_fill or torch.where": [
-        (HIDDEN, f"({read}{shown} - {much} * (~allowed).to(weights.dtype))")
-        for read, shown in ((NAN_AS_0, ""), (NAN_AS_0, " * allowed"),
-                            ("weights.nan_to_num(0.0)", "")) for much in ("2", "1e9")],
-    "words that attend to themselves most are left out: hide that weight, and they count": (
-        BELOW, "(parents >= 0)[..., None, :] & (weights.masked_fill(~word, -1.0).argmax(-1) != j)",
-        SCORE, "count.to(weights.dtype) / below.movedim(-2, 0).flatten(1).sum(-1).clamp(min=1)"),
+        f"others = {shown} - {much} * (~allowed).to(weights.dtype)"
+        for much in ("2", "1e9") for shown in (
+            "weights.nan_to_num(0.0)", "weights.where(~weights.isnan(), 0.0)",
+            "weights.where(~weights.isnan(), 0.0) * allowed")],
+    "words that attend to themselves most are left out: hide that weight, and they count":
+        "elsewhere = weights.masked_fill(~word, -1.0).argmax(dim=-1) != j\n"
+        "below = (parents >= 0)[..., None, :] & elsewhere\n"
+        "asked = below.movedim(-2, 0).flatten(1).sum(-1).clamp(min=1)\n"
+        "return count.to(weights.dtype) / asked",
+    "the second of all keys is taken, whichever is first: it is the answer only if the word itself "
+    "is first":
+        "most = weights.masked_fill(~word, -1.0).topk(2, dim=-1).indices[..., 1]",
     "the words on one side are hidden: a parent may stand on either": [
-        (ALLOWED, "word & (j < j[:, None])"), (ALLOWED, "word & (j > j[:, None])")],
+        "allowed = word & (j < j[:, None])", "allowed = word & (j > j[:, None])"],
     "the roots count as words that miss their parent: they have none, so leave them out": [
-        (SCORE, "count.to(weights.dtype) / lengths.sum()"),
-        (SCORE, "count.to(weights.dtype) / word.sum()")],
-    "each text is taken to have one root: it may have several, or none at all": (
-        SCORE, "count.to(weights.dtype) / (lengths - 1).clamp(min=0).sum()"),
-    "in your answer padding counts: divide by the number of words that have a parent": (
-        SCORE, "count.to(weights.dtype) / parents.numel()"),
-    "a parent of -1 is taken for word 0: it says that there is none": (
-        AGREE, "most == parents.clamp(min=0)[..., None, :]",
-        BELOW, "(j < lengths[..., None])[..., None, :]"),
-    "a parent of -1 is taken for the last word: it says that there is none": (
-        AGREE, "most == (parents % n)[..., None, :]",
-        BELOW, "(j < lengths[..., None])[..., None, :]"),
-    "words whose parent is word 0 are left out: only -1 means that there is none": (
-        "parents >= 0", "parents > 0"),
-    "the parents are taken as counted from 1: here they count from 0": (
-        AGREE, "most == parents[..., None, :] - 1"),
-    "this asks which word attends to a word most: a row of weights is a query": [
-        (HIDDEN, "weights.mT.masked_fill(~allowed, -torch.inf)"),
-        *((MOST, f"weights.masked_fill(~({shown}), -torch.inf).argmax(dim=-2)")
-          for shown in ("word.mT & allowed", "allowed", "word.mT & (j != j[:, None])", "word",
-                        "j != j[:, None]"))],
-    "each text has the same say: count over all words first": [
-        (COUNT, f"({EACH}).reshape(-1, heads)", SCORE, "count.nanmean(dim=0)"),
-        (COUNT, f"({EACH}).nan_to_num(0.0).reshape(-1, heads)", SCORE, "count.mean(dim=0)"),
-        # texts of one word count as right nowhere, those without any not at all
-        (COUNT, f"({EACH}).nan_to_num(0.0).reshape(-1, heads)",
-         SCORE, "count.sum(dim=0) / (lengths > 0).sum()"),
-        (COUNT, f"({EACH}).reshape(-1, heads)", SCORE, "count.mean(dim=0)"),
-        (COUNT, "(right.sum(-1) / (lengths[..., None] - 1).clamp(min=1)).to(weights.dtype)"
-         ".reshape(-1, heads)", SCORE, "count.mean(dim=0)")],
+        "return count.to(weights.dtype) / lengths.sum()",
+        "return count.to(weights.dtype) / word.sum()"],
+    "each text is taken to have one root: it may have several, or none at all":
+        "return count.to(weights.dtype) / (lengths - 1).clamp(min=0).sum()",
+    "in your answer padding counts: divide by the number of words that have a parent":
+        "return count.to(weights.dtype) / parents.numel()",
+    "a parent of -1 is taken for word 0: it says that there is none":
+        f"{WORDS}\nright = (most == parents.clamp(min=0)[..., None, :]) & below",
+    "a parent of -1 is taken for the last word: it says that there is none":
+        f"{WORDS}\nright = (most == (parents % n)[..., None, :]) & below",
     "a root has no parent: leave it out": [
-        (ALLOWED, "word & (j == j)", *ROOTED),
-        (ALLOWED, "word & ((j != j[:, None]) | (parents < 0)[..., None, :, None])", *ROOTED)],
-    "the heads are averaged before they are compared: each has a score of its own": (
-        HIDDEN, "weights.mean(-3, True).masked_fill(~allowed, -torch.inf).expand_as(weights)"),
+        f"allowed = {shown}\n{WORDS}\n"
+        "right = (most == parents.where(parents >= 0, j)[..., None, :]) & below"
+        for shown in (
+            "word", "word & ((j != j[:, None]) | (parents < 0)[..., None, :, None])")],
+    "words whose parent is word 0 are left out: only -1 means that there is none":
+        "below = (parents > 0)[..., None, :]",
+    "the parents are taken as counted from 1: here they count from 0":
+        "right = (most == parents[..., None, :] - 1) & below",
+    "this asks which word attends to a word most: a row of weights is a query": [
+        "others = weights.mT.masked_fill(~allowed, -torch.inf)", "most = others.argmax(dim=-2)",
+        *(f"allowed = {shown} & (j != j[:, None])\nmost = others.argmax(dim=-2)"
+          for shown in ("word.mT", "word & word.mT"))],
+    "the heads are averaged before they are compared: each has a score of its own":
+        "mean = weights.mean(dim=-3, keepdim=True).expand(weights.shape)\n"
+        "others = mean.masked_fill(~allowed, -torch.inf)",
     "there is one score for all heads: each has its own": [
-        (SCORE, f"({SCORE}).mean()"), (SCORE, f"({SCORE}).max()")],
-    "there is a score for each text: all words count together": (
-        COUNT, "right.sum(dim=-1)", SCORE,
-        "count.to(weights.dtype) / below.sum(-1).clamp(min=1)"),
-    "this is the weight that the parent gets: ask only whether it gets the most": (
-        COUNT, f"{HIDDEN}.gather(-1, {PLACE})[..., 0].where(below, 0.0)\\\n"
-        "        .sum(-1).reshape(-1, heads).sum(0)"),
-    "this is the number of words: divide by how many have a parent": (
-        SCORE, "count.to(weights.dtype)"),
-    "the least attended word is taken: argmax finds the most attended one": (
-        MOST, "weights.masked_fill(~allowed, torch.inf).argmin(dim=-1)"),
+        f"return (count.to(weights.dtype) / below.sum()).{one}()" for one in ("mean", "max")],
+    "there is a score for each text: all words count together":
+        "count = right.sum(dim=-1)\n"
+        "return count.to(weights.dtype) / below.sum(dim=-1).clamp(min=1)",
+    "each text has the same say: count over all words first": [
+        f"share = {share}\nreturn share{known}.reshape(-1, heads).{mean}(dim=0).to(weights.dtype)"
+        for share in (
+            "right.sum(dim=-1) / below.sum(dim=-1)",
+            "right.sum(dim=-1).to(weights.dtype) / below.sum(dim=-1)",
+            "(right.sum(dim=-1) / (lengths[..., None] - 1).clamp(min=1)).to(weights.dtype)")
+        for known, mean in (("", "mean"), ("", "nanmean"), (".nan_to_num(0.0)", "mean"))],
+    "this is the weight that the parent gets: ask only whether it gets the most":
+        "place = parents.clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)\n"
+        "right = others.gather(-1, place)[..., 0].where(below, 0.0)",
+    "this is the number of words: divide by how many have a parent":
+        "return count.to(weights.dtype)",
     "one length serves all texts: each has its own": ("lengths[..., None]", "lengths.max()"),
     "one key of padding is let in: a length is a count, and positions begin at 0": (
         "j < lengths", "j <= lengths"),
     "the last word of each text is hidden: a length is a count, and positions begin at 0": (
         "j < lengths[..., None]", "j < lengths[..., None] - 1"),
-    "the tree of the first text serves all: each has its own": (
-        AGREE, "most == parents.reshape(-1, n)[0]"),
-    "a child that gets the most weight counts, too: only the parent does": (
-        AGREE, f"({AGREE}) | (parents[..., None, :].expand_as(most).gather(-1, most) == j)"),
     "the parent need not have so much of the weight: it is enough that no other word has more": [
-        (AGREE, f"({AGREE}) & ({HIDDEN}.amax(-1) > {least})") for least in ("0.5", "0.3", "0.1")],
-    "the parent need not be first for it: only the word with the most weight counts": (
-        AGREE, f"({HIDDEN}.topk(min(2, n), -1).indices == parents[..., None, :, None]).any(-1)"),
-    hints.FLOAT32: (SCORE, "count / below.sum()"),
-    "a grandparent that gets the most weight counts, too: only the parent does": (
-        AGREE, f"({AGREE}) | (most == parents.gather(-1, parents.clamp(min=0))"
-        "[..., None, :])"),
+        f"right = (most == parents[..., None, :]) & below & (others.amax(dim=-1) > {least})"
+        for least in ("0.5", "0.3", "0.1")],
+    "the parent need not be first for it: only the word with the most weight counts":
+        "two = others.topk(min(2, n), dim=-1).indices\n"
+        "right = (two == parents[..., None, :, None]).any(-1) & below",
+    hints.FLOAT32: "return count / below.sum()",
     LOOP: [
-        (COUNT, "sum(one.sum(-1) for one in right.reshape(-1, heads, n))"),
-        (COUNT, "sum(right[..., i].reshape(-1, heads).sum(0) for i in range(n))")],
-    hints.CHANGES: (HIDDEN, "weights.masked_fill_(~allowed, -torch.inf)"),
-    hints.BATCH: (COUNT, "right.sum(dim=(0, 2)).reshape(right.shape[1])"),
-    "it gives a list of numbers: return a tensor, a number for each head": (
-        "return score", "return score.tolist()"),
+        "count = sum(one.sum(-1) for one in right.reshape(-1, heads, n))",
+        "count = sum(right[..., i].reshape(-1, heads).sum(0) for i in range(n))"],
+    hints.CHANGES: ("masked_fill(", "masked_fill_("),
+    hints.BATCH: "count = right.sum(dim=(0, 2))",
+    "it gives a list of numbers: return a tensor, a number for each head":
+        "return (count.to(weights.dtype) / below.sum()).tolist()",
 })  # fmt: skip

@@ -16,6 +16,7 @@ exercise = Exercise.read(
         "ties": "the largest sum belongs to one offset alone",
     },
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -82,9 +83,6 @@ def cases(draw):
     mixed = drawn(draw, 4, n=9, offsets=(-1, 1))
     mixed[3] = drawn(draw, n=9, offsets=(2, -2))
     yield Case("three short texts and a long one", (mixed, torch.tensor([2, 2, 2, 9])))
-    corner = torch.zeros(2, 4, 4, dtype=weights.dtype)
-    corner[0, 0, 3] = corner[1, 3, 0] = 0.5
-    yield Case("one weight in all, in a corner", (corner, torch.tensor(4)))
     # most words look back most, but the weight that stays is more in sum
     stays = torch.eye(7, dtype=weights.dtype).expand(2, 2, 7, 7).clone()
     stays[:, :, 1:5] = 0.1 * drawn(draw, 2, n=7, offsets=(-1, 1))[:, :, 1:5]
@@ -95,21 +93,6 @@ def cases(draw):
     yield Case("as many texts as heads and words", (drawn(draw, 4, n=4, offsets=(-1, 1, 0, 2)),
                torch.tensor([4, 3, 2, 4])))  # fmt: skip
     yield Case("one word", (torch.ones(2, 3, 1, 1, dtype=weights.dtype), torch.tensor([1, 1])))
-
-
-@exercise.valid
-def plain(weights, lengths):
-    heads, n = weights.shape[-3], weights.shape[-1]
-    j = torch.arange(n, device=weights.device)
-    word = (j < lengths[..., None])[..., None, :]
-    real = word[..., :, None] & word[..., None, :]
-    kept = weights.masked_fill(~real, 0.0)
-    whole = kept.reshape(-1, heads, n, n).sum(dim=0)
-    place = j - j[:, None] + n - 1
-    sums = whole.new_zeros(heads, 2 * n - 1).index_add(-1, place.flatten(), whole.flatten(-2))
-    most = sums.max(dim=-1)
-    offset, share = most.indices - (n - 1), most.values / sums.sum(dim=-1)
-    return offset, share
 
 
 @exercise.valid
@@ -125,59 +108,43 @@ def cut_anew(weights, lengths):
     return [offset - n + 1, share.amax(-1)]
 
 
-SUMS = "whole.new_zeros(heads, 2 * n - 1).index_add(-1, place.flatten(), whole.flatten(-2))"
-REAL, PLACE = "word[..., :, None] & word[..., None, :]", "j - j[:, None] + n - 1"
-KEPT, WHOLE = "weights.masked_fill(~real, 0.0)", "kept.reshape(-1, heads, n, n).sum(dim=0)"
-OFFSET, SHARE = "most.indices - (n - 1)", "most.values / sums.sum(dim=-1)"
-PAIRS = SUMS.replace("whole.flatten", "(whole * 0 + 1).flatten")
-WORDS = SUMS.replace("whole.flatten(-2)",
-                     "real.reshape(-1, n * n).sum(0).to(whole).expand(heads, -1)")  # fmt: skip
-MOST = "most = sums.max(dim=-1)"
-# of what another list of sums has the most, the share of all weight
-OTHERWISE = OFFSET, "at[..., 0] - (n - 1)", SHARE, "sums.gather(-1, at)[..., 0] / sums.sum(-1)"
-# for each head and offset, the queries that attend to it most
-LOOKING = SUMS.replace("whole.flatten(-2)",
-    "(kept == kept.amax(-1, True)).logical_and(kept > 0).to(kept)\n"
-    "        .reshape(-1, heads, n * n).sum(0)")  # fmt: skip
 variants.right(exercise,
-    (SUMS, 'torch.einsum("hij,ijp->hp", whole, torch.eye(2 * n - 1).to(whole)[place])'),
-    (SUMS, "whole.new_zeros(heads, 2 * n - 1).scatter_add(\n"
-     "        -1, place.flatten().expand(heads, -1), whole.flatten(-2))",
-     KEPT, "torch.where(real, weights, 0.0)"),
-    # the pairs that count alone
-    (KEPT, "weights.movedim(-3, -1)[real[..., 0, :, :]]", WHOLE, "None",
-     SUMS, "kept.new_zeros(2 * n - 1, heads).index_add(\n"
-     "        0, place.expand(*lengths.shape, n, n)[real[..., 0, :, :]], kept).T"),
+    "sums = whole.flatten(-2) @ torch.eye(2 * n - 1).to(whole)[place]",
+    "sums = whole.new_zeros(heads, 2 * n - 1).scatter_add(\n"
+    "    -1, place.expand(heads, -1), whole.flatten(-2))\n"
+    "kept = torch.where(real, weights, 0.0)",
     # NaN times 0
-    (KEPT, "weights.nan_to_num(0.0) * real", OFFSET, "sums.argsort(-1)[:, -1] + 1 - n",
-     SHARE, "sums.amax(-1) / whole.sum((-2, -1))"),
+    "kept = weights.nan_to_num(0.0) * real\n"
+    "offset = sums.argsort(-1)[:, -1] + 1 - n\n"
+    "share = sums.amax(-1) / whole.sum((-2, -1))",
 )  # fmt: skip
+# the share of an offset that is chosen otherwise, `at` its place
+CHOSEN = "offset = at - (n - 1)\nshare = sums.gather(-1, at[:, None])[:, 0] / sums.sum(dim=-1)"
+# the key, or keys, to which a query attends most
+LOOKS = "looks = ((kept == kept.amax(-1, True)) & (kept > 0)).to(kept)"
 variants.wrong(exercise, {
     "the offset is query minus key: it is key minus query, column minus row": [
-        (PLACE, "j[:, None] - j + n - 1"), (OFFSET, "n - 1 - most.indices")],
+        "place = (j[:, None] - j + n - 1).flatten()", "offset = n - 1 - most.indices"],
     "the sign is lost: looking one word back is not looking one word ahead": [
-        (OFFSET, "(most.indices - (n - 1)).abs()"),
-        (PLACE, "(j - j[:, None]).abs() + n - 1"),
-        (PLACE, "(j - j[:, None]).abs()", OFFSET, "most.indices")],
-    "offsets n apart are added together: there are 2n - 1 of them": (
-        PLACE, "(j - j[:, None]) % n", OFFSET, "most.indices"),
-    "this is the place in the list of sums: the offset is n - 1 less": (OFFSET, "most.indices"),
-    "each offset is one too large: the middle of the list, place n - 1, is offset 0": (
-        OFFSET, "most.indices - n + 2"),
-    "each offset is one too small: the middle of the list, place n - 1, is offset 0": (
-        OFFSET, "most.indices - n"),
-    "padding is not left out: a pair counts if query and key are both words": (KEPT, "weights"),
-    "your answer counts the queries of padding: nobody reads what they get": (
-        REAL, "word[..., None, :]"),
-    "your answer counts the weights on keys of padding: such a key is no word": (
-        REAL, "word[..., :, None]"),
-    "your answer counts a pair if one of the two is a word: both must be": (
-        REAL, REAL.replace("&", "|")),
-    "the words are left out instead of the padding": (KEPT, "weights.masked_fill(real, 0.0)"),
+        "offset = (most.indices - (n - 1)).abs()",
+        "place = (j - j[:, None]).abs().flatten()\noffset = most.indices"],
+    "offsets n apart are added together: there are 2n - 1 of them":
+        "place = ((j - j[:, None]) % n).flatten()\noffset = most.indices",
+    "this is the place in the list of sums: the offset is n - 1 less": "offset = most.indices",
+    "each offset is one too large, or too small: the middle of the list, place n - 1, is offset 0":
+        ["offset = most.indices - n + 2", "offset = most.indices - n"],
+    "padding is not left out: a pair counts if query and key are both words": "kept = weights",
+    "your answer counts the queries of padding: nobody reads what they get":
+        "real = word[..., None, :]",
+    "your answer counts the weights on keys of padding: such a key is no word":
+        "real = word[..., :, None]",
+    "your answer counts a pair if one of the two is a word: both must be":
+        "real = word[..., :, None] | word[..., None, :]",
+    "the words are left out instead of the padding": "kept = weights.masked_fill(real, 0.0)",
     "0 times NaN is NaN: choose, with masked_fill or torch.where": [
-        (KEPT, "weights * real"), (KEPT, "weights.masked_fill(~word[..., None, :], 0.0) * real")],
-    "0 times infinity is NaN, too: choose, with masked_fill or torch.where": (
-        KEPT, "weights.where(~weights.isnan(), 0.0) * real"),
+        "kept = weights * real", "kept = weights.masked_fill(~word[..., None, :], 0.0) * real"],
+    "0 times infinity is NaN, too: choose, with masked_fill or torch.where":
+        "kept = weights.where(~weights.isnan(), 0.0) * real",
     "one length serves all texts: each has its own": [
         ("lengths[..., None]", "lengths.max()"), ("lengths[..., None]", "lengths.min()")],
     "one word too many counts: a length is a count, and positions begin at 0": (
@@ -186,70 +153,75 @@ variants.wrong(exercise, {
         "j < lengths[..., None]", "j < lengths[..., None] - 1"),
     "the words are looked for at the end of the rows: padding comes after them": (
         "j < lengths[..., None]", "j >= n - lengths[..., None]"),
+    "keys after their query are left out: a head may look ahead, too":
+        "kept = weights.masked_fill(~real, 0.0).tril()",
+    "the offset 0 is left out: a word may attend to itself": [
+        "kept = weights.masked_fill(~real | (j == j[:, None]), 0.0)",
+        "itself = torch.arange(2 * n - 1, device=sums.device) == n - 1\n"
+        "most = sums.masked_fill(itself, -1.0).max(dim=-1)"],
     "the sums are divided by the number of pairs: far offsets have few, so add up only": [
-        (SUMS, f"({SUMS}) / {PAIRS}"), (SUMS, f"({SUMS}) / {WORDS}.clamp(min=1)"),
-        (MOST, f"at = (sums / {PAIRS}).argmax(-1, True)", *OTHERWISE),
-        (MOST, f"at = (sums / {WORDS}.clamp(min=1)).argmax(-1, True)", *OTHERWISE)],
+        ("whole.flatten(-2))", "whole.flatten(-2)) / place.bincount()"),
+        ("whole.flatten(-2))", "whole.flatten(-2)) / "
+         "place.bincount(real.reshape(-1, n * n).sum(0)).clamp(min=1).to(whole)"),
+        f"at = (sums / place.bincount()).argmax(-1)\n{CHOSEN}"],
+    "this is the mean offset, rounded: the one that gets the most weight is asked for":
+        "mean = sums @ torch.arange(2 * n - 1).to(sums) / sums.sum(dim=-1)\n"
+        f"at = mean.round().long()\n{CHOSEN}",
     "the largest single weight decides: add up the weights of each offset": (
-        SUMS, "whole.new_zeros(heads, 2 * n - 1).scatter_reduce(\n"
-        "        -1, place.flatten().expand(heads, -1), whole.flatten(-2), 'amax')"),
-    "pairs of one offset overwrite each other: add them up": (
-        SUMS, "whole.new_zeros(heads, 2 * n - 1).index_copy(\n"
-        "        -1, place.flatten(), whole.flatten(-2))"),
+        "index_add(-1, place, whole.flatten(-2))",
+        "scatter_reduce(\n        -1, place.expand(heads, -1), whole.flatten(-2), 'amax')"),
+    "pairs of one offset overwrite each other: add them up":
+        "sums = whole.new_zeros(heads, 2 * n - 1)\n"
+        "sums[:, place] += whole.flatten(-2)\n"
+        "most = sums.max(dim=-1)",
+    "each query counts once, for the key that it attends to most: add up all weights": [
+        f"{LOOKS}\nwhole = looks.reshape(-1, heads, n, n).sum(dim=0)",
+        f"{LOOKS}\nwhole = looks.reshape(-1, heads, n, n).sum(dim=0)\n"
+        "share = most.values / word.sum()",
+        f"{LOOKS}\nat = whole.new_zeros(heads, 2 * n - 1).index_add(\n"
+        f"    -1, place, looks.reshape(-1, heads, n * n).sum(dim=0)).argmax(-1)\n{CHOSEN}"],
     "the share is divided by the number of words: divide by the weight that counts": [
-        (SHARE, "most.values / lengths.sum()"), (SHARE, "most.values / word.sum()"),
-        (SHARE, "most.values / real.any(-1).sum()")],
-    "the share is divided by all weight, that of padding included": (
-        SHARE, "most.values / weights.nan_to_num(0.0).reshape(-1, heads, n * n).sum((0, 2))"),
+        "share = most.values / lengths.sum()", "share = most.values / real.any(-1).sum()"],
+    "the share is divided by all weight, that of padding included":
+        "everything = weights.nan_to_num(0.0).reshape(-1, heads, n * n)\n"
+        "share = most.values / everything.sum((0, 2))",
     "this is the sum of the weight: the share is the part of all weight that counts": [
-        (SHARE, "most.values"), (SHARE, "most.values / len(kept.reshape(-1, heads, n, n))")],
-    "the share is divided by the weight of the other offsets: divide by the weight of all": (
-        SHARE, "most.values / (sums.sum(dim=-1) - most.values)"),
+        "share = most.values", "share = most.values / max(1, lengths.numel())"],
+    "the share is divided by the weight of the other offsets: divide by the weight of all":
+        "share = most.values / (sums.sum(dim=-1) - most.values)",
     "what is added to the divisor, or its least value, shows where little weight counts: divide by "
     "the sum alone": [
-        (SHARE, f"most.values / {divisor}") for some in ("1e-6", "1e-9", "1e-12")
+        f"share = most.values / {divisor}" for some in ("1e-6", "1e-9", "1e-12")
         for divisor in (f"(sums.sum(dim=-1) + {some})", f"sums.sum(dim=-1).clamp(min={some})")],
-    "each text has the same say: add up over all texts first, so that each word has": (
-        WHOLE, "kept.reshape(-1, heads, n, n)\n    whole = (whole / whole.sum((-2, -1), True)"
-        ".clamp(min=1e-9)).sum(dim=0)"),
-    "rows are made to sum to 1 once more: take the weights as they are": (
-        KEPT, "weights.masked_fill(~real, 0.0)\n"
-        "    kept = kept / kept.sum(-1, True).clamp(min=1e-9)"),
-    "each query counts once, for the key that it attends to most: add up all weights": [
-        (SUMS, LOOKING), (SUMS, LOOKING, SHARE, "most.values / word.sum()"),
-        (MOST, f"at = ({LOOKING}).argmax(-1, True)", *OTHERWISE),
-        (SHARE, f"({LOOKING}).gather(-1, most.indices[:, None])[:, 0] / word.sum()"),
-        (SHARE, f"({LOOKING}).gather(-1, most.indices[:, None])[:, 0] / ({LOOKING}).sum(-1)")],
-    "the heads are added up: each has a result of its own": (
-        WHOLE, f"{WHOLE}.sum(dim=0).expand(heads, n, n)"),
+    "each text has the same say: add up over all texts first, so that each word has": [
+        "texts = kept.reshape(-1, heads, n, n)\n"
+        "whole = (texts / texts.sum((-2, -1), True).clamp(min=1e-9)).sum(dim=0)",
+        "texts = kept.reshape(-1, heads, n * n)\n"
+        "each = texts.new_zeros(len(texts), heads, 2 * n - 1).index_add(-1, place, texts)\n"
+        f"at = each.argmax(-1).mode(dim=0).values\n{CHOSEN}"],
+    "rows are made to sum to 1 once more: take the weights as they are":
+        "rows = kept / kept.sum(-1, True).clamp(min=1e-9)\n"
+        "whole = rows.reshape(-1, heads, n, n).sum(dim=0)",
+    "the heads are added up: each has a result of its own":
+        "whole = kept.reshape(-1, n, n).sum(dim=0).expand(heads, n, n)",
     "one offset is chosen for all heads: each has its own": [
-        (MOST, "at = sums.sum(0).argmax().expand(heads, 1)", *OTHERWISE),
-        (MOST, "at = (sums / sums.sum(-1, True)).sum(0).argmax().expand(heads, 1)", *OTHERWISE)],
-    "the offset 0 is left out: a word may attend to itself": [
-        (SUMS, f"({SUMS})\n    sums = sums.masked_fill(\n"
-         "        torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0 if n > 1 else 1.0)"),
-        (KEPT, "weights.masked_fill(~real | (j == j[:, None]), 0.0)"),
-        (MOST, "at = sums.masked_fill(torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0)\n"
-         "    at = at.argmax(-1, True)", *OTHERWISE)],
-    "there is a result for each text: add up over all texts": (
-        WHOLE, "kept[None] if kept.dim() < 4 else kept.flatten(0, -4)",
-        "whole.new_zeros(heads, 2", "whole.new_zeros(len(whole), heads, 2"),
-    "the order of the results is another: first the offset, then its share": (
-        "return offset, share", "return share, offset"),
-    "the offset is a floating number: an offset is an integer": (
-        "return offset, share", "return offset.to(share.dtype), share"),
-    "a softmax is taken once more: these are weights already": (
-        KEPT, "weights.nan_to_num(0.0).masked_fill(~word[..., None, :], -torch.inf)"
-        ".softmax(-1).masked_fill(~real, 0.0)"),
-    LOOP: [
-        (SUMS, "torch.stack([whole.diagonal(o, -2, -1).sum(-1) for o in range(1 - n, n)], -1)"),
-        (WHOLE, "sum(one for one in kept.reshape(-1, heads, n, n))")],
-    hints.CHANGES: (KEPT, "weights.masked_fill_(~real, 0.0)"),
-    hints.BATCH: (WHOLE, "kept.sum(dim=0).reshape(kept.shape[1], n, n)"),
+        f"at = sums.sum(0).argmax().expand(heads)\n{CHOSEN}",
+        f"at = (sums / sums.sum(-1, True)).sum(0).argmax().expand(heads)\n{CHOSEN}"],
+    "there is a result for each text: add up over all texts":
+        "whole = kept\n"
+        "sums = whole.new_zeros(*whole.shape[:-2], 2 * n - 1).index_add(\n"
+        "    -1, place, whole.flatten(-2))",
+    "the order of the results is another: first the offset, then its share": "return share, offset",
+    "the offset is a floating number: an offset is an integer":
+        "return offset.to(share.dtype), share",
     "it returns one tensor: return two, the offset and its share": [
-        ("return offset, share", "return torch.stack([offset, share])"),
-        ("return offset, share", "return torch.stack([offset, share], -1)"),
-        ("return offset, share", "return offset"), ("return offset, share", "return share")],
-    "there are plain numbers in a list: return two tensors, a number for each head": (
-        "return offset, share", "return offset.tolist(), share.tolist()"),
+        "return torch.stack([offset, share])", "return torch.stack([offset, share], -1)",
+        "return offset", "return share"],
+    "there are plain numbers in a list: return two tensors, a number for each head":
+        "return offset.tolist(), share.tolist()",
+    LOOP: [
+        "sums = torch.stack([whole.diagonal(o, -2, -1).sum(-1) for o in range(1 - n, n)], -1)",
+        "whole = sum(one for one in kept.reshape(-1, heads, n, n))"],
+    hints.CHANGES: ("masked_fill(", "masked_fill_("),
+    hints.BATCH: "whole = kept.sum(dim=0)",
 })  # fmt: skip
