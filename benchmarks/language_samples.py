@@ -18,7 +18,7 @@ import torch
 from runs import write_page
 from timing import RESULTS
 
-from attncourse.course.language_model.claims import counted
+from attncourse.course.language_model.claims import count_back_off
 from attncourse.data.addresses import addresses
 from attncourse.data.byte_pairs import stored_pairs
 from attncourse.data.windows import DECADES, Windower
@@ -47,7 +47,7 @@ def drawn() -> Iterator[Text]:
     windowed = Windower(stored_pairs())
     weights, held = load_weights("english")
     gpt = load_language_model(weights, held["heads"]).eval()
-    trigram = counted(3, addresses().train, windowed)
+    trigram = count_back_off(3, addresses().train, windowed)
     for by, model in (("GPT", gpt), ("trigram", trigram)):
         for seed in range(SEEDS):
             # five steps along a ring of 24 reach every decade

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 import yaml
@@ -158,6 +159,16 @@ def every_module_imports_what_it_may(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: {why}"
 
 
+def what_a_benchmark_imports_is_there(root: Path) -> Iterator[str]:
+    for path in sorted((root / "benchmarks").rglob("*.py")):
+        for line, name in imports(path, root):
+            if is_within(name, "attncourse", "judge"):
+                try:
+                    resolve_name(name)
+                except (ImportError, AttributeError):
+                    yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: there is none"
+
+
 def importing_stays_light(root: Path) -> Iterator[str]:
     modules = ["attncourse", *(f"attncourse.{slug}" for slug in slugs(root))]
     command = [sys.executable, "-c", PROBE, *modules]
@@ -193,6 +204,7 @@ RULES = [
     every_part_has_its_chapter,
     every_exercise_is_listed,
     every_module_imports_what_it_may,
+    what_a_benchmark_imports_is_there,
     importing_stays_light,
     what_is_taught_is_short,
     the_course_stands_alone,
