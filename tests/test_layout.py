@@ -166,7 +166,8 @@ def what_a_benchmark_imports_is_there(root: Path) -> Iterator[str]:
                 try:
                     resolve_name(name)
                 except (ImportError, AttributeError):
-                    yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: there is none"
+                    place = path.relative_to(root).as_posix()
+                    yield f"{place}:{line} imports {name}, which is not there"
 
 
 def importing_stays_light(root: Path) -> Iterator[str]:
