@@ -1,15 +1,16 @@
 """Exercise exact_by_length: the share of translations without a mistake, by length."""
 
 import torch
-from torch.nn.functional import pad
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over texts or tokens: compare whole tensors, and loop over the groups at most"
 exercise = Exercise.read(
     __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -86,18 +87,6 @@ def filled(written, stop, fill):
     return written.where((written == stop).cumsum(-1) <= (written == stop).long(), fill)
 
 
-@exercise.valid
-def plain(written, targets, lengths, stop, bounds):
-    n, count = targets.shape[-1], len(bounds) + 1
-    missing = max(0, n - written.shape[-1])
-    written = pad(written, (0, missing), value=-1)[:, :n]
-    stops = targets == stop
-    after = stops.cumsum(-1) > stops.long()
-    right = ((written == targets) | after).all(-1)
-    group = torch.bucketize(lengths, torch.tensor(bounds, device=lengths.device))
-    return group[right].bincount(minlength=count) / group.bincount(minlength=count)
-
-
 def by_the_first_mistake(written, targets, lengths, stop, bounds):
     width = min(written.shape[-1], targets.shape[-1])
     agree = (written[:, :width] == targets[:, :width]).long().cumprod(-1).sum(-1)
@@ -109,125 +98,119 @@ def by_the_first_mistake(written, targets, lengths, stop, bounds):
     return torch.stack(shares)
 
 
-FIT = "pad(written, (0, missing), value=-1)[:, :n]"
-AFTER, RIGHT = "stops.cumsum(-1) > stops.long()", "((written == targets) | after).all(-1)"
-GROUP = "torch.bucketize(lengths, torch.tensor(bounds, device=lengths.device))"
-ALL = "group.bincount(minlength=count)"
-SHARE = f"group[right].bincount(minlength=count) / {ALL}"
+FROM_THE_END = "stops.flip(-1).cumsum(-1).flip(-1) == 0"
 variants.right(
     exercise, by_the_first_mistake,
     # the stop itself is compared, so that it does not matter whose it is
-    ("stops = targets == stop", "stops = written == stop"),
-    (GROUP, "sum((lengths > bound).long() for bound in bounds)",
-     SHARE, "torch.stack([right[group == g].float().mean() for g in range(count)])"),
-    (SHARE, "(one_hot := torch.nn.functional.one_hot(group, count).float()).T @ right.float() / "
-            "one_hot.sum(0)"),
-    (AFTER, "stops.long().cumsum(-1) - stops.long() > 0",
-     RIGHT, "written.masked_fill(after, -5).eq(targets.masked_fill(after, -5)).all(dim=1)",
-     SHARE, "torch.zeros(count, device=group.device).index_add_(0, group, right.float()) / "
-            "torch.zeros(count, device=group.device).index_add_(0, group, torch.ones_like(right, "
-            "dtype=torch.float32))"),
+    "stops = written == stop",
+    "group = sum((lengths > bound).long() for bound in bounds)\n"
+    "return torch.stack([right[group == g].float().mean() for g in range(groups)])",
+    "one_hot = torch.nn.functional.one_hot(group, groups).float()\n"
+    "return one_hot.T @ right.float() / one_hot.sum(0)",
+    "after = stops.long().cumsum(-1) - stops.long() > 0\n"
+    "right = written.masked_fill(after, -5).eq(targets.masked_fill(after, -5)).all(dim=1)\n"
+    "none = torch.zeros(groups, device=group.device)\n"
+    "correct = none.index_add(0, group, right.float())\n"
+    "texts = none.index_add(0, group, torch.ones_like(right, dtype=torch.float32))",
     # what follows a stop is the same in both, each by its own stop
-    ("    stops =", "    ends = written == stop\n"
-     "    written = written.masked_fill(ends.cumsum(-1) > ends.long(), stop)\n    stops =",
-     RIGHT, "(written == targets.masked_fill(after, stop)).all(-1)"),
+    "ends = written == stop\n"
+    "said = written.masked_fill(ends.cumsum(-1) > ends.long(), stop)\n"
+    "right = (said == targets.masked_fill(after, stop)).all(-1)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "whole rows are compared: what follows the target's stop does not count": [
-        (RIGHT, "(written == targets).all(-1)")],
-    "the stop does not count here: a text that goes on in its place is wrong": (
-        AFTER, "stops.cumsum(-1) > 0"),
+    "whole rows are compared: what follows the target's stop does not count":
+        "right = (written == targets).all(-1)",
+    "the stop does not count here: a text that goes on in its place is wrong":
+        "after = stops.cumsum(-1) > 0",
     "the last stop is taken for the end: the first stop of the target ends it": [
-        (AFTER, "stops.flip(-1).cumsum(-1).flip(-1) == 0"),
+        f"after = {FROM_THE_END}",
         # each row by its own
-        ("    written =", "    written = written.masked_fill((written == stop).flip(-1).cumsum(-1)"
-         ".flip(-1) == 0, -1)\n    written =", AFTER, "stops.flip(-1).cumsum(-1).flip(-1) == 0",
-         RIGHT, "(written == targets.masked_fill(after, -1)).all(-1)")],
+        "ends = written == stop\n"
+        "said = written.masked_fill(ends.flip(-1).cumsum(-1).flip(-1) == 0, -1)\n"
+        "written = torch.nn.functional.pad(said, (0, missing), value=-1)[:, :n]\n"
+        f"after = {FROM_THE_END}\n"
+        "right = (written == targets.masked_fill(after, -1)).all(-1)"],
     "what was written says where to end, and a text that stops too early is right: compare the "
     "stop as well": [
-        ("stops = targets == stop", "stops = written == stop", AFTER, "stops.cumsum(-1) > 0"),
-        ("stops = targets == stop", "stops = (targets == stop) | (written == stop)",
-         AFTER, "stops.cumsum(-1) > 0")],
+        "stops = written == stop\nafter = stops.cumsum(-1) > 0",
+        "stops = (targets == stop) | (written == stop)\nafter = stops.cumsum(-1) > 0"],
     "a text counts as right where it is too short: what is missing is a mistake": [
-        (FIT, "written[:, :n]", "targets == stop", "targets == stop\n"
-         "    targets = targets[:, : written.shape[-1]]", AFTER,
-         f"({AFTER})[:, : written.shape[-1]]"),
-        (FIT, "pad(written, (0, missing), value=-1)[:, :n]", RIGHT,
-         "((written == targets) | after | (written == -1)).all(-1)")],
+        "m = written.shape[-1]\n"
+        "written = written[:, :n]\n"
+        "right = ((written == targets[:, :m]) | after[:, :m]).all(-1)",
+        "right = ((written == targets) | after | (written == -1)).all(-1)"],
     "what is missing is taken for a stop: a text that was cut off has none": (
         "value=-1", "value=stop"),
     "what is missing is filled up with 0, which may be a token or the stop: take a number that is "
     "none": ("value=-1", "value=0"),
     "both are not of one width: cut off, or fill up, what was written": [
-        (FIT, "written"), (FIT, "written[:, :n]")],
-    "the share of right tokens is averaged: a text is right in all its tokens, or not at all": (
-        SHARE, "((written == targets) & ~after).sum(-1).div((~after).sum(-1)).new_zeros(count)"
-        ".index_add_(0, group, ((written == targets) & ~after).sum(-1) / (~after).sum(-1)) / "
-        f"{ALL}"),
-    "one right token is enough here: all must be right": (
-        RIGHT, "((written == targets) & ~after).any(-1)"),
-    "only the stop is compared: all tokens before it must be right, too": (
-        RIGHT, "((written == targets) | ~stops | after).all(-1)"),
-    "the order of the tokens does not count here: compare place by place": (
-        RIGHT, "(written.masked_fill(after, -5).sort(-1).values == "
-        "targets.masked_fill(after, -5).sort(-1).values).all(-1)"),
-    "the first token is left out: it counts like any other": (
-        RIGHT, "((written == targets) | after)[:, 1:].all(-1)"),
-    "the filling is told by its number, 0: all that follows the first stop is filling": (
-        AFTER, "targets == 0"),
-    "the filling is told by its number, -100: all that follows the first stop is filling": (
-        AFTER, "targets == -100"),
-    "the stop has a fixed number: it is given, as `stop`": ("targets == stop", "targets == 1"),
+        "written = written", "written = written[:, :n]"],
+    "the share of right tokens is averaged: a text is right in all its tokens, or not at all":
+        "part = ((written == targets) & ~after).sum(-1) / (~after).sum(-1)\n"
+        "correct = part.new_zeros(groups).index_add_(0, group, part)",
+    "one right token is enough here: all must be right":
+        "right = ((written == targets) & ~after).any(-1)",
+    "only the stop is compared: all tokens before it must be right, too":
+        "right = ((written == targets) | ~stops | after).all(-1)",
+    "the order of the tokens does not count here: compare place by place":
+        "said, asked = (x.masked_fill(after, -5).sort(-1).values for x in (written, targets))\n"
+        "right = (said == asked).all(-1)",
+    "the first token is left out: it counts like any other":
+        "right = ((written == targets) | after)[:, 1:].all(-1)",
+    "the filling is told by its number, 0: all that follows the first stop is filling":
+        "after = targets == 0",
+    "the filling is told by its number, -100: all that follows the first stop is filling":
+        "after = targets == -100",
+    "the stop has a fixed number: it is given, as `stop`": "stops = targets == 1",
     "a long source belongs to no group: the last one has no upper end": [
-        (GROUP, f"{GROUP}\n    right, group = right[lengths <= {most}], group[lengths <= {most}]")
-        for most in (50, 99, 100)],
-    "a second stop in `written` counts as a mistake: what follows the first does not count": (
-        RIGHT, f"{RIGHT} & ((written == stop).sum(-1) < 2)"),
+        f"correct = group[right & (lengths <= {most})].bincount(minlength=groups)\n"
+        f"texts = group[lengths <= {most}].bincount(minlength=groups)" for most in (50, 99, 100)],
+    "a second stop in `written` counts as a mistake: what follows the first does not count":
+        "right = ((written == targets) | after).all(-1) & ((written == stop).sum(-1) < 2)",
     "a length that equals a bound falls into the next group: it belongs to the one below": (
-        "device=lengths.device))", "device=lengths.device), right=True)"),
-    "a length that equals a bound is counted in two groups: it belongs to the one below": (
-        SHARE, "torch.stack([right[(lengths >= low) & (lengths <= high)].float().mean() for low, "
-        "high in zip([0, *bounds], [*bounds, 10**9], strict=True)])"),
+        "lengths.device))", "lengths.device), right=True)"),
+    "a length that equals a bound is counted in two groups: it belongs to the one below":
+        "shares = [right[(lengths >= low) & (lengths <= high)].float().mean()\n"
+        "          for low, high in zip([0, *bounds], [*bounds, 10**9], strict=True)]\n"
+        "return torch.stack(shares)",
     "the groups are made of the targets' lengths: make them of the sources'": [
         ("bucketize(lengths,", "bucketize((~after).sum(-1) - 1,"),
         ("bucketize(lengths,", "bucketize((~after).sum(-1),")],
-    "the group of the longest is missing: there is one group more than bounds": (
-        SHARE, f"({SHARE})[:-1]"),
-    "the group of the shortest is missing: there is one group more than bounds": (
-        SHARE, f"({SHARE})[1:]"),
+    "the group of the longest is missing: there is one group more than bounds":
+        "return (correct / texts)[:-1]",
+    "the group of the shortest is missing: there is one group more than bounds":
+        "return (correct / texts)[1:]",
     "the longest texts are counted in the group before: there is one group more than bounds": (
-        GROUP, f"{GROUP}.clamp(max=len(bounds) - 1)", "len(bounds) + 1", "len(bounds)"),
+        "lengths.device))", "lengths.device)).clamp(max=len(bounds) - 1)",
+        "len(bounds) + 1", "len(bounds)"),
     "a group also counts the shorter texts: it begins above the bound before": [
-        (SHARE, f"group[right].bincount(minlength=count).cumsum(0) / {ALL}.cumsum(0)"),
-        (SHARE, "torch.stack([right[lengths <= bound].float().mean() for bound in bounds] + "
-         "[right[lengths > bounds[-1]].float().mean()])")],
-    "the groups come in reverse order: the shortest come first": (SHARE, f"({SHARE}).flip(0)"),
+        "return correct.cumsum(0) / texts.cumsum(0)",
+        "shares = [right[lengths <= bound].float().mean() for bound in bounds]\n"
+        "return torch.stack([*shares, right[lengths > bounds[-1]].float().mean()])"],
+    "the groups come in reverse order: the shortest come first": "return (correct / texts).flip(0)",
     "without minlength, bincount leaves out the last groups where they are empty": (
-        SHARE, "group[right].bincount() / group.bincount()"),
-    "right texts are divided by all texts: divide by those of their group": (
-        SHARE, "group[right].bincount(minlength=count) / len(lengths)"),
-    "this is the group's share of all right texts: divide by the texts of the group": (
-        SHARE, "group[right].bincount(minlength=count) / right.sum()"),
-    "these are numbers of texts: divide by the texts of each group": (
-        SHARE, "group[right].bincount(minlength=count).float()"),
-    "one share for all texts comes back: each group has its own": (
-        SHARE, "right.float().mean()"),
+        every("minlength=groups"), ""),
+    "right texts are divided by all texts: divide by those of their group":
+        "return correct / len(lengths)",
+    "this is the group's share of all right texts: divide by the texts of the group":
+        "return correct / right.sum()",
+    "these are numbers of texts: divide by the texts of each group": "return correct.float()",
+    "one share for all texts comes back: each group has its own": "return right.float().mean()",
     "a group without texts gives 0, as if all were wrong: it has no share, so give NaN": [
-        (ALL, f"{ALL}.clamp(min=1)"), (SHARE, f"({SHARE}).nan_to_num(0.0)")],
-    "a group without texts gives 1, as if all were right: it has no share, so give NaN": (
-        SHARE, f"({SHARE}).nan_to_num(1.0)"),
-    "a group without texts is left out: it has a place, with NaN": (
-        SHARE, f"(share := {SHARE})[~share.isnan()]"),
-    "this is the share of wrong texts: the right ones are asked for": (SHARE, f"1 - {SHARE}"),
-    "these are percentages: a share is from 0 to 1": (SHARE, f"100 * {SHARE}"),
-    "the shares are rounded: return them as they are": (SHARE, f"({SHARE}).round(decimals=2)"),
+        "return correct / texts.clamp(min=1)", "return (correct / texts).nan_to_num(0.0)"],
+    "a group without texts gives 1, as if all were right: it has no share, so give NaN":
+        "return (correct / texts).nan_to_num(1.0)",
+    "a group without texts is left out: it has a place, with NaN":
+        "share = correct / texts\nreturn share[~share.isnan()]",
+    "this is the share of wrong texts: the right ones are asked for": "return 1 - correct / texts",
+    "these are percentages: a share is from 0 to 1": "return 100 * (correct / texts)",
+    "the shares are rounded: return them as they are": "return (correct / texts).round(decimals=2)",
     "the shares are float64: give float32, torch's default": [
-        (SHARE, f"({SHARE}).double()"),
-        (SHARE, f"group[right].bincount(minlength=count).double() / {ALL}")],
-    "it gives a list: return a tensor, one share for each group": (SHARE, f"({SHARE}).tolist()"),
-    LOOP: (RIGHT, "torch.stack([(a | b).all() for a, b in zip(written == targets, after, "
-                  "strict=True)])"),
-    hints.DEVICE: ("bounds, device=lengths.device", "bounds"),
-    hints.CHANGES: ("    written = pad", "    targets.masked_fill_(targets < 0, 0)\n"
-                    "    written = pad"),
+        "return (correct / texts).double()", "return correct.double() / texts"],
+    "it gives a list: return a tensor, one share for each group":
+        "return (correct / texts).tolist()",
+    LOOP: "pairs = zip(written == targets, after, strict=True)\n"
+        "right = torch.stack([(same | late).all() for same, late in pairs])",
+    hints.DEVICE: (", device=lengths.device", ""),
+    hints.CHANGES: "targets.masked_fill_(targets < 0, 0)\nstops = targets == stop",
 })  # fmt: skip

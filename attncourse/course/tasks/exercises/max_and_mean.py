@@ -8,6 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -55,130 +56,114 @@ def cases(draw):
     yield Case("one number a token", (x[..., :1], empty))
 
 
-@exercise.valid
-def plain(x, real):
-    real = real[..., None]
-    count = real.sum(dim=-2)
-    largest = x.masked_fill(~real, -torch.inf).amax(dim=-2)
-    largest = largest.masked_fill(count == 0, 0.0)
-    mean = x.masked_fill(~real, 0.0).sum(dim=-2) / count.clamp(min=1)
-    return torch.cat([largest, mean], dim=-1)
-
-
-COUNT, LARGEST = "real.sum(dim=-2)", "x.masked_fill(~real, -torch.inf).amax(dim=-2)"
-FILL, EMPTY, SUM = "-torch.inf", "largest.masked_fill(count == 0, 0.0)", (
-    "x.masked_fill(~real, 0.0).sum(dim=-2)")  # fmt: skip
-MEAN, BOTH = f"{SUM} / count.clamp(min=1)", "torch.cat([largest, mean], dim=-1)"
-variants.right(
-    exercise,
-    (MEAN, 'torch.einsum("...nd,...nk->...d", x, real.to(x.dtype)) / count.clamp(min=1)',
-     "amax(dim=-2)", "max(dim=-2).values"),
-    (FILL, "torch.finfo(x.dtype).min", EMPTY, "largest * (count > 0)", SUM, "(x * real).sum(-2)"),
-    (LARGEST, "-torch.where(real, -x, torch.inf).amin(-2)", EMPTY,
-     "torch.where(count > 0, largest, torch.zeros_like(largest))",
-     BOTH, "torch.stack([largest, mean], dim=-2).flatten(-2)"),
-    (LARGEST, "x.where(real, -torch.inf).sort(dim=-2).values[..., -1, :]",
-     MEAN, "x.where(real, torch.nan).nanmean(-2).where(count > 0, 0.0)"),
-    (LARGEST, "x.masked_fill(~real, -torch.inf).cummax(-2).values[..., -1, :]",
-     MEAN, "(real.mT.to(x.dtype) @ x).squeeze(-2) / (count + (count == 0))"),
+# all numbers of the token that is the largest by some size
+CHOSEN = "highest = x.take_along_dim(size.argmax(-2, keepdim=True), -2)[..., 0, :]"
+variants.right(exercise,
+    "highest = x.masked_fill(~real, -torch.inf).max(dim=-2).values\n"
+    "total = torch.einsum('...nd,...nk->...d', x, real.to(x.dtype))",
+    "highest = x.masked_fill(~real, torch.finfo(x.dtype).min).amax(dim=-2)\n"
+    "largest = highest * (count > 0)\n"
+    "total = (x * real).sum(-2)",
+    "highest = -torch.where(real, -x, torch.inf).amin(-2)\n"
+    "largest = torch.where(count > 0, highest, torch.zeros_like(highest))\n"
+    "return torch.stack([largest, mean], dim=-2).flatten(-2)",
+    "highest = x.where(real, -torch.inf).sort(dim=-2).values[..., -1, :]\n"
+    "mean = x.where(real, torch.nan).nanmean(-2).where(count > 0, 0.0)",
+    "highest = x.masked_fill(~real, -torch.inf).cummax(-2).values[..., -1, :]\n"
+    "total = (real.mT.to(x.dtype) @ x).squeeze(-2)\n"
+    "mean = total / (count + (count == 0))",
     # padding repeats the first real token, so that nothing has to be masked
-    (LARGEST, "x.gather(-2, torch.where(real, torch.arange(x.shape[-2], device=x.device)[:, None], "
-              "real.int().argmax(-2, keepdim=True)).expand(x.shape)).max(-2)[0]"),
+    "own, begin = torch.arange(x.shape[-2], device=x.device), real.int().argmax(-2, keepdim=True)\n"
+    "highest = x.gather(-2, torch.where(real, own[:, None], begin).expand(x.shape)).max(-2)[0]",
 )  # fmt: skip
-ZEROS = "padding is made 0 for the maximum, and all numbers may be below 0: fill it with -infinity"
 variants.wrong(exercise, {
-    ZEROS: [(FILL, "0.0"), (LARGEST, "(x * real).amax(-2)")],
+    "padding is made 0 for the maximum, and all numbers may be below 0: fill it with -infinity": [
+        ("-torch.inf", "0.0"), "highest = (x * real).amax(-2)"],
     "numbers may be smaller than the fill for the maximum: fill with -infinity": [
-        (FILL, fill) for fill in ("-100.0", "-1e4", "-1e9", "-1e30")],
+        ("-torch.inf", fill) for fill in ("-100.0", "-1e4", "-1e9", "-1e30")],
     "the maximum is lowered at padding by a number that padding may exceed: fill with -infinity": [
-        (LARGEST, f"(x - {much} * ~real).amax(-2)") for much in ("1e9", "1e34", "1e35", "1e37")],
-    "digits are lost where the smallest number is taken away first: fill with -infinity": (
-        LARGEST, "((x - x.amin(-2, True)) * real).amax(-2) + x.amin(-2)"),
+        f"highest = (x - {much} * ~real).amax(-2)" for much in ("1e9", "1e34", "1e35", "1e37")],
+    "digits are lost where the smallest number is taken away first: fill with -infinity":
+        "highest = ((x - x.amin(-2, True)) * real).amax(-2) + x.amin(-2)",
     "a maximum far below 0 is taken for that of a text without tokens: count the tokens": [
-        (EMPTY, f"largest.where(largest > {least}, 0.0)") for least in ("-1e4", "-1e9", "-1e30")],
+        f"largest = highest.where(highest > {least}, 0.0)" for least in ("-1e4", "-1e9", "-1e30")],
     "no float32 is as small as this fill: fill with -infinity": (
-        FILL, "torch.finfo(torch.float64).min"),
-    "padding takes part in the maximum: fill it with -infinity": (LARGEST, "x.amax(-2)"),
-    "padding takes part in the mean: it adds nothing to the sum": (SUM, "x.sum(-2)"),
-    "padding takes part in both halves: neither counts it": (
-        LARGEST, "x.amax(-2)", MEAN, "x.mean(-2)"),
+        "-torch.inf", "torch.finfo(torch.float64).min"),
+    "padding takes part in the maximum: fill it with -infinity": "highest = x.amax(-2)",
+    "padding takes part in the mean: it adds nothing to the sum": "total = x.sum(-2)",
+    "padding takes part in both halves: neither counts it":
+        "highest = x.amax(-2)\nmean = x.mean(-2)",
     "the mean divides by all n places: divide by the number of real tokens": [
-        (MEAN, "x.masked_fill(~real, 0.0).mean(-2)"), (MEAN, f"{SUM} / x.shape[-2]")],
-    "the mean divides by one token too many: where there is none, divide by 1, and nowhere else": (
-        MEAN, f"{SUM} / (count + 1)"),
+        "mean = x.masked_fill(~real, 0.0).mean(-2)", "mean = total / x.shape[-2]"],
+    "the mean divides by one token too many: where there is none, divide by 1, and nowhere else":
+        "mean = total / (count + 1)",
     "an epsilon in the mean shows: divide by the number of tokens, but at least by 1": [
-        (MEAN, f"{SUM} / (count + {epsilon})") for epsilon in ("1e-3", "1e-6")],
-    "one number of tokens serves all texts: each text has its own": (
-        MEAN, f"{SUM} / count.max()"),
-    "the numbers of tokens are those of the whole batch: each text has its own": (
-        MEAN, f"{SUM} / real.sum().clamp(min=1)"),
-    "this is a sum: the mean divides it by the number of real tokens": (MEAN, SUM),
+        f"mean = total / (count + {epsilon})" for epsilon in ("1e-3", "1e-6")],
+    "one number of tokens serves all texts: each text has its own": "mean = total / count.max()",
+    "the numbers of tokens are those of the whole batch: each text has its own":
+        "mean = total / real.sum().clamp(min=1)",
+    "this is a sum: the mean divides it by the number of real tokens": "mean = total",
     "tokens are taken for padding because their numbers are 0: only the mask tells": [
-        ("real = real[..., None]", "real = (x != 0).any(-1, keepdim=True)"),
-        ("real = real[..., None]", "real = real[..., None] & (x != 0).any(-1, keepdim=True)")],
-    "the padding is taken to be at the end: it may stand anywhere, as the mask says": (
-        "real = real[..., None]", "lengths = real.sum(-1, keepdim=True)\n"
-        "    real = (torch.arange(x.shape[-2], device=x.device) < lengths)[..., None]"),
+        "real = (x != 0).any(-1, keepdim=True)",
+        "real = real[..., None] & (x != 0).any(-1, keepdim=True)"],
+    "the padding is taken to be at the end: it may stand anywhere, as the mask says":
+        "lengths = real.sum(-1, keepdim=True)\n"
+        "real = (torch.arange(x.shape[-2], device=x.device) < lengths)[..., None]",
     "the mask is upside down: True is a real token": (every("~real"), "real"),
-    "the mask is upside down, and the count too: True is a real token": (
-        "real = real[..., None]", "real = ~real[..., None]"),
-    "a text without tokens has -infinity for its maximum: give zeros": (EMPTY, "largest"),
-    "a text without tokens has NaN for its mean: give zeros": (MEAN, f"{SUM} / count"),
-    "a text without tokens has neither zeros nor numbers: give zeros in both halves": (
-        EMPTY, "largest", MEAN, f"{SUM} / count"),
+    "the mask is upside down, and the count too: True is a real token": "real = ~real[..., None]",
+    "a text without tokens has -infinity for its maximum: give zeros": "largest = highest",
+    "a text without tokens has NaN for its mean: give zeros": "mean = total / count",
+    "a text without tokens has neither zeros nor numbers: give zeros in both halves":
+        "largest = highest\nmean = total / count",
     "a text without tokens has a NaN gradient: divide by at least 1, and do not replace NaN "
-    "afterwards": (MEAN, "((x * real).sum(-2) / count).nan_to_num(0.0)"),
+    "afterwards": "total = (x * real).sum(-2)\nmean = (total / count).nan_to_num(0.0)",
     hints.CUT_OFF: (
         "    count", "    if not real.any():\n"
         "        return x.new_zeros(*x.shape[:-2], 2 * x.shape[-1])\n    count"),
     "the first place is taken for a token everywhere: a text may begin with padding, or have no "
-    "tokens": ("real = real[..., None]", "real = torch.cat([real[..., :1] | True, real[..., 1:]], "
-               "-1)[..., None]"),
-    "one text without tokens makes all of them zeros: it alone should be": (
-        BOTH, f"{BOTH} * (count > 0).all()"),
-    "the maximum is never below 0 now: only that of a text without tokens is set to 0": (
-        EMPTY, "largest.clamp(min=0)"),
+    "tokens": "real = torch.cat([real[..., :1] | True, real[..., 1:]], -1)[..., None]",
+    "one text without tokens makes all of them zeros: it alone should be":
+        "return torch.cat([largest, mean], dim=-1) * (count > 0).all()",
+    "the maximum is never below 0 now: only that of a text without tokens is set to 0":
+        "largest = highest.clamp(min=0)",
     "the order is another: first the maximum, then the mean": (
         "[largest, mean]", "[mean, largest]"),
-    "the halves lie side by side on an axis of their own: join them on the last axis": (
-        BOTH, "torch.stack([largest, mean], dim=-2)"),
-    "the numbers of the halves alternate: all maxima come first, then all means": (
-        BOTH, "torch.stack([largest, mean], dim=-1).flatten(-2)"),
-    "cat joins on the first axis, that of the batch, where it is told no other: say the last": (
-        ", dim=-1)", ")"),
-    "the halves are added: join them on the last axis, which gets 2 d numbers": (
-        BOTH, "largest + mean"),
-    "only the maximum comes back: the mean follows it": (BOTH, "largest"),
-    "only the mean comes back: the maximum stands before it": (BOTH, "mean"),
-    "the maximum runs over the d numbers of a token: it runs over the tokens": (
-        "amax(dim=-2)", "amax(dim=-1)", EMPTY, "largest.where(real[..., 0], 0.0)"),
+    "the halves lie side by side on an axis of their own: join them on the last axis":
+        "return torch.stack([largest, mean], dim=-2)",
+    "the numbers of the halves alternate: all maxima come first, then all means":
+        "return torch.stack([largest, mean], dim=-1).flatten(-2)",
+    "cat joins on the first axis, that of the batch, where it is told no other: say the last":
+        "return torch.cat([largest, mean])",
+    "the halves are added: join them on the last axis, which gets 2 d numbers":
+        "return largest + mean",
+    "only the maximum comes back: the mean follows it": "return largest",
+    "only the mean comes back: the maximum stands before it": "return mean",
+    "the maximum runs over the d numbers of a token: it runs over the tokens":
+        "highest = x.masked_fill(~real, -torch.inf).amax(dim=-1)\n"
+        "largest = highest.where(real[..., 0], 0.0)",
     "one token is chosen for all numbers: each of the d numbers has a maximum of its own": [
-        (LARGEST, "x.take_along_dim(x.norm(dim=-1, keepdim=True).masked_fill(~real, -1)"
-         ".argmax(-2, keepdim=True), -2)[..., 0, :]"),
-        (LARGEST, "x.take_along_dim(x.abs().sum(-1, keepdim=True).masked_fill(~real, -1)"
-         ".argmax(-2, keepdim=True), -2)[..., 0, :]"),
-        (LARGEST, "x.take_along_dim(x.sum(-1, keepdim=True).masked_fill(~real, -torch.inf)"
-         ".argmax(-2, keepdim=True), -2)[..., 0, :]")],
+        f"size = x.norm(dim=-1, keepdim=True).masked_fill(~real, -1)\n{CHOSEN}",
+        f"size = x.abs().sum(-1, keepdim=True).masked_fill(~real, -1)\n{CHOSEN}",
+        f"size = x.sum(-1, keepdim=True).masked_fill(~real, -torch.inf)\n{CHOSEN}"],
     "the largest without its sign is taken: -3 is smaller than 2": [
-        (LARGEST, "x.abs().masked_fill(~real, -torch.inf).amax(-2)"),
-        (LARGEST, "x.take_along_dim(x.abs().masked_fill(~real, -1).argmax(-2, keepdim=True), -2)"
-         "[..., 0, :]")],
-    "these are the smallest numbers: the largest are asked for": (
-        LARGEST, "x.masked_fill(~real, torch.inf).amin(-2)"),
-    "these are the places of the largest, not the numbers themselves": (
-        LARGEST, "x.masked_fill(~real, -torch.inf).argmax(-2).to(x.dtype)"),
-    "the maximum is that of the whole batch: each text has its own": (
-        LARGEST, "x.masked_fill(~real, -torch.inf).flatten(0, -2).amax(0).expand("
-        "*x.shape[:-2], x.shape[-1])"),
-    "the mean is taken of numbers filled for the maximum: padding adds 0 to the sum": (
-        SUM, "x.masked_fill(~real, -torch.inf).sum(-2)"),
-    "the median is no mean: add up, and divide by the number of tokens": (
-        MEAN, "x.where(real, torch.nan).nanmedian(-2).values.where(count > 0, 0.0)"),
+        "highest = x.abs().masked_fill(~real, -torch.inf).amax(-2)",
+        f"size = x.abs().masked_fill(~real, -1)\n{CHOSEN}"],
+    "these are the smallest numbers: the largest are asked for":
+        "highest = x.masked_fill(~real, torch.inf).amin(-2)",
+    "these are the places of the largest, not the numbers themselves":
+        "highest = x.masked_fill(~real, -torch.inf).argmax(-2).to(x.dtype)",
+    "the maximum is that of the whole batch: each text has its own":
+        "rows = x.masked_fill(~real, -torch.inf).flatten(0, -2)\n"
+        "highest = rows.amax(0).expand(*x.shape[:-2], x.shape[-1])",
+    "the mean is taken of numbers filled for the maximum: padding adds 0 to the sum":
+        "total = x.masked_fill(~real, -torch.inf).sum(-2)",
+    "the median is no mean: add up, and divide by the number of tokens":
+        "mean = x.where(real, torch.nan).nanmedian(-2).values.where(count > 0, 0.0)",
     hints.BATCH: ("amax(dim=-2)", "amax(dim=1)"),
-    hints.CHANGES: (LARGEST, "x.masked_fill_(~real, -torch.inf).amax(-2)"),
-    LOOP: (SUM, "sum(x[..., i, :] * real[..., i, :] for i in range(x.shape[-2]))"),
-    "no gradient reaches x through the maximum: nothing may be detached": (
-        LARGEST, LARGEST.replace("x.", "x.detach().", 1)),
-    "no gradient reaches x through the mean: nothing may be detached": (
-        SUM, SUM.replace("x.", "x.detach().", 1)),
+    hints.CHANGES: "highest = x.masked_fill_(~real, -torch.inf).amax(-2)",
+    LOOP: "total = sum(x[..., i, :] * real[..., i, :] for i in range(x.shape[-2]))",
+    "no gradient reaches x through the maximum: nothing may be detached":
+        "highest = x.detach().masked_fill(~real, -torch.inf).amax(dim=-2)",
+    "no gradient reaches x through the mean: nothing may be detached":
+        "total = x.detach().masked_fill(~real, 0.0).sum(dim=-2)",
 })  # fmt: skip

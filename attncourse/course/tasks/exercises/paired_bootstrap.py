@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over samples or examples: index with all samples at once"
 exercise = Exercise.read(
@@ -12,6 +13,7 @@ exercise = Exercise.read(
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -63,122 +65,104 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(first, second, indices):
-    a = first[..., indices].sum(dim=-1)
-    b = second[..., indices].sum(dim=-1)
-    points = (b > a) + 0.5 * (b == a)
-    share = points.mean(dim=-1)
-    return share
-
-
-@exercise.valid
 def times_drawn(first, second, indices):
     times = torch.nn.functional.one_hot(indices, first.shape[-1]).sum(dim=-2)
     ahead = (second.float() - first.float()) @ times.float().T
     return torch.heaviside(ahead, ahead.new_tensor(0.5)).mean(-1)
 
 
-A, B = "first[..., indices].sum(dim=-1)", "second[..., indices].sum(dim=-1)"
-POINTS, SHARE = "(b > a) + 0.5 * (b == a)", "points.mean(dim=-1)"
-PICKED = (
-    "torch.gather({}.unsqueeze(-2).expand(*first.shape[:-1], *indices.shape), -1,\n"
-    "        indices.expand(*first.shape[:-1], -1, -1)).float().mean(dim=-1)"
-)
-EACH = "range(len(indices))"
+COUNT, SHARE = every(".sum(dim=-1)"), "((b > a) + 0.5 * (b == a)).mean(dim=-1)"
 variants.right(exercise,
-    (A, "0", B, "(second.int() - first.int())[..., indices].sum(-1)",
-     POINTS, "(1 + b.sign()) / 2"),
+    "a = 0\n"
+    "b = (second.int() - first.int())[..., indices].sum(-1)\n"
+    "return ((1 + b.sign()) / 2).mean(dim=-1)",
     # where both are right, or both wrong, nothing changes
-    (A, "(first & ~second)[..., indices].count_nonzero(dim=-1)",
-     B, "(second & ~first)[..., indices].count_nonzero(dim=-1)",
-     SHARE, "(b > a).float().mean(-1) / 2 + (b >= a).float().mean(-1) / 2"),
-    (A, PICKED.format("first"), B, PICKED.format("second"),
-     POINTS, "torch.where(b == a, 0.5, (b > a).float())"),
-    (A, "first.index_select(-1, indices.flatten()).unflatten(-1, indices.shape).sum(-1)",
-     SHARE, "points.sum(-1) / len(indices)"),
+    "a = (first & ~second)[..., indices].count_nonzero(dim=-1)\n"
+    "b = (second & ~first)[..., indices].count_nonzero(dim=-1)\n"
+    "return (b > a).float().mean(-1) / 2 + (b >= a).float().mean(-1) / 2",
+    "places = indices.expand(*first.shape[:-1], *indices.shape)\n"
+    "a = first[..., None, :].expand(places.shape).gather(-1, places).float().mean(dim=-1)\n"
+    "b = second[..., None, :].expand(places.shape).gather(-1, places).float().mean(dim=-1)\n"
+    "return torch.where(b == a, 0.5, (b > a).float()).mean(dim=-1)",
+    "a = first.index_select(-1, indices.flatten()).unflatten(-1, indices.shape).sum(-1)\n"
+    "return ((b > a) + 0.5 * (b == a)).sum(-1) / len(indices)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "tied samples count for nothing: they count half": (POINTS, "(b > a).float()"),
-    "tied samples count as won: they count half": (POINTS, "(b >= a).float()"),
-    "tied samples are left out: they count half, and all samples are divided by": (
-        SHARE, "(b > a).float().sum(-1) / (b != a).sum(-1).clamp(min=1)"),
+    "tied samples count for nothing: they count half": "return (b > a).float().mean(dim=-1)",
+    "tied samples count as won: they count half": "return (b >= a).float().mean(dim=-1)",
+    "tied samples are left out: they count half, and all samples are divided by":
+        "return (b > a).float().sum(-1) / (b != a).sum(-1).clamp(min=1)",
     "this is how often the first model is better: ask how often the second has more right": [
-        (POINTS, "(b < a) + 0.5 * (b == a)"),
-        (A, "(~first)[..., indices].sum(dim=-1)", B, "(~second)[..., indices].sum(dim=-1)")],
-    "lost samples are subtracted: they count 0, tied ones half, won ones 1": (
-        POINTS, "(b > a).float() - (b < a).float()"),
-    "this is how often the better one is better: ask for the second, whichever that is": (
-        SHARE, "points.mean(dim=-1).maximum(1 - points.mean(dim=-1))"),
-    "no test set is drawn: take the examples of each row of `indices`": (
-        A, "first.sum(dim=-1, keepdim=True)", B, "second.sum(dim=-1, keepdim=True)"),
-    "only the first model's test sets are drawn: both take the same ones": (
-        B, "second.sum(dim=-1, keepdim=True)"),
-    "only the second model's test sets are drawn: both take the same ones": (
-        A, "first.sum(dim=-1, keepdim=True)"),
+        ("b > a", "b < a"), ("first[", "(~first)[", "second[", "(~second)[")],
+    "lost samples are subtracted: they count 0, tied ones half, won ones 1":
+        "return ((b > a).float() - (b < a).float()).mean(dim=-1)",
+    "this is how often the better one is better: ask for the second, whichever that is":
+        f"share = {SHARE}\nreturn share.maximum(1 - share)",
+    "no test set is drawn: take the examples of each row of `indices`":
+        "a = first.sum(dim=-1, keepdim=True)\nb = second.sum(dim=-1, keepdim=True)",
+    "only the first model's test sets are drawn: both take the same ones":
+        "b = second.sum(dim=-1, keepdim=True)",
+    "only the second model's test sets are drawn: both take the same ones":
+        "a = first.sum(dim=-1, keepdim=True)",
     "each model takes other test sets: both take the same one, which is what paired means": [
-        (B, "second[..., indices.roll(1, 0)].sum(dim=-1)"),
-        (B, "second[..., indices.flip(0)].sum(dim=-1)")],
+        "b = second[..., indices.roll(1, 0)].sum(dim=-1)",
+        "b = second[..., indices.flip(0)].sum(dim=-1)"],
     "the sum runs over the samples: a test set is a row, so add up over the last axis": [
-        (A, "first[..., indices].sum(dim=-2)", B, "second[..., indices].sum(dim=-2)"),
-        (A, "first[..., indices.T].sum(dim=-1)", B, "second[..., indices.T].sum(dim=-1)")],
-    "an example that is drawn twice counts once: it counts as often as it is drawn": (
-        "    a =", "    drawn = torch.zeros(len(indices), first.shape[-1], device=first.device)\n"
-        "    drawn = drawn.scatter(-1, indices, 1.0) > 0\n    a =",
-        A, "(first[..., None, :] & drawn).sum(dim=-1)",
-        B, "(second[..., None, :] & drawn).sum(dim=-1)"),
+        (COUNT, ".sum(dim=-2)"), (every("indices]"), "indices.T]")],
+    "an example that is drawn twice counts once: it counts as often as it is drawn":
+        "times = torch.zeros(len(indices), first.shape[-1], device=first.device)\n"
+        "drawn = times.scatter(-1, indices, 1.0) > 0\n"
+        "a = (first[..., None, :] & drawn).sum(dim=-1)\n"
+        "b = (second[..., None, :] & drawn).sum(dim=-1)",
     "the models are compared example by example: count the right answers of a test set first": (
-        A, "first[..., indices].int()", B, "second[..., indices].int()",
-        SHARE, "points.mean(dim=(-1, -2))"),
-    "this is the mean difference in accuracy: ask how often the second model is ahead": (
-        POINTS, "(b - a) / indices.shape[-1]"),
-    "this is the number of samples: divide by how many there are": (SHARE, "points.sum(dim=-1)"),
+        COUNT, ".int()", "mean(dim=-1)", "mean(dim=(-1, -2))"),
+    "this is the mean difference in accuracy: ask how often the second model is ahead":
+        "return ((b - a) / indices.shape[-1]).mean(dim=-1)",
+    "this is the number of samples: divide by how many there are": ("mean(", "sum("),
     "it is divided by the number of examples: divide by that of samples": (
-        SHARE, "points.sum(dim=-1) / indices.shape[-1]"),
-    "there is one share for all pairs of models: each has its own": (SHARE, "points.mean()"),
-    "this is a number for each sample: take the mean over the samples": (SHARE, "points"),
+        ".mean(dim=-1)", ".sum(dim=-1) / indices.shape[-1]"),
+    "there is one share for all pairs of models: each has its own": ("mean(dim=-1)", "mean()"),
+    "this is a number for each sample: take the mean over the samples": (".mean(dim=-1)", ""),
     "only the first sample is used: take all rows of `indices`": (
-        A, "first[..., indices[:1]].sum(dim=-1)", B, "second[..., indices[:1]].sum(dim=-1)"),
+        every("indices]"), "indices[:1]]"),
     "the last sample is missing: take all rows of `indices`": (
-        SHARE, "points[..., : max(1, len(indices) - 1)].mean(dim=-1)"),
+        ".mean(", "[..., : max(1, len(indices) - 1)].mean("),
     "the last example of each sample is missing: a row has n of them": (
-        A, "first[..., indices[:, : max(1, indices.shape[-1] - 1)]].sum(dim=-1)",
-        B, "second[..., indices[:, : max(1, indices.shape[-1] - 1)]].sum(dim=-1)"),
-    "one right answer in a test set is enough for it: count them": (
-        A, "first[..., indices].any(dim=-1).int()", B, "second[..., indices].any(dim=-1).int()"),
+        every("indices]"), "indices[:, : max(1, indices.shape[-1] - 1)]]"),
+    "one right answer in a test set is enough for it: count them": (COUNT, ".any(dim=-1).int()"),
     "8 bits, or bfloat16, do not hold the count of a large test set: leave the dtype to sum": [
-        (A, "0", B, "(second.to(torch.int8) - first.to(torch.int8))[..., indices]"
-         ".sum(dim=-1, dtype=torch.int8)"),
-        (A, f"{A}.bfloat16()", B, f"{B}.bfloat16()", POINTS, "(b > a).float() + 0.5 * (b == a)"),
-        (A, "first[..., indices].sum(dim=-1, dtype=torch.uint8)",
-         B, "second[..., indices].sum(dim=-1, dtype=torch.uint8)"),
-        (A, "first[..., indices].sum(dim=-1, dtype=torch.int8)",
-         B, "second[..., indices].sum(dim=-1, dtype=torch.int8)")],
-    "it draws samples of its own: take the rows of `indices`": (
-        "    a =", "    indices = torch.randint(first.shape[-1], indices.shape, "
-        "generator=torch.Generator().manual_seed(0)).to(indices.device)\n    a ="),
-    "this says whether the second model wins most samples: return the share itself": (
-        "return share", "return (share > 0.5).float()"),
-    "this is true or false: return the share itself": (
-        "return share", "return share >= 0.95"),
+        "a = 0\n"
+        "ahead = second.to(torch.int8) - first.to(torch.int8)\n"
+        "b = ahead[..., indices].sum(dim=-1, dtype=torch.int8)",
+        (COUNT, ".sum(dim=-1).bfloat16()", "(b > a)", "(b > a).float()"),
+        *((COUNT, f".sum(dim=-1, dtype=torch.{dtype})") for dtype in ("uint8", "int8"))],
+    "it draws samples of its own: take the rows of `indices`":
+        "own = torch.Generator().manual_seed(0)\n"
+        "drawn = torch.randint(first.shape[-1], indices.shape, generator=own)\n"
+        "indices = drawn.to(indices.device)\n"
+        "a = first[..., indices].sum(dim=-1)",
+    "this says whether the second model wins most samples: return the share itself":
+        f"return ({SHARE} > 0.5).float()",
+    "this is true or false: return the share itself": f"return {SHARE} >= 0.95",
     "the share is float64: it is asked for in float32": [
-        ("return share", "return share.double()"),
-        (POINTS, "(b > a).double() + 0.5 * (b == a)")],
-    "this is the share of test sets that the second does not win": (
-        "return share", "return 1 - (b > a).float().mean(dim=-1)"),
+        f"return {SHARE}.double()", ("(b > a)", "(b > a).double()")],
+    "this is the share of test sets that the second does not win":
+        "return 1 - (b > a).float().mean(dim=-1)",
     "the median of the samples is taken: take their mean": (
-        SHARE, "points.median(dim=-1).values"),
+        "mean(dim=-1)", "median(dim=-1).values"),
     "the counts are sorted first: the two models are compared within each sample": (
-        A, f"{A}.sort(dim=-1).values", B, f"{B}.sort(dim=-1).values"),
-    "how far the second model is ahead on the whole test is taken away: compare as it is": (
-        B, f"{B} - (second.sum(-1) - first.sum(-1))[..., None]"),
+        COUNT, ".sum(dim=-1).sort(dim=-1).values"),
+    "how far the second model is ahead on the whole test is taken away: compare as it is":
+        "b = second[..., indices].sum(dim=-1) - (second.sum(-1) - first.sum(-1))[..., None]",
     "accuracies are rounded before they are compared: compare the counts": (
-        A, "first[..., indices].float().mean(-1).round()",
-        B, "second[..., indices].float().mean(-1).round()"),
-    "it gives a plain number or a list: return a tensor": ("return share", "return share.tolist()"),
+        COUNT, ".float().mean(-1).round()"),
+    "it gives a plain number or a list: return a tensor": f"return {SHARE}.tolist()",
     LOOP: [
-        (A, f"torch.stack([first[..., indices[i]].sum(-1) for i in {EACH}], -1)"),
-        (SHARE, f"sum(points[..., i] for i in {EACH}) / len(indices)")],
-    hints.CHANGES: (A, "first.logical_and_(~second)[..., indices].sum(dim=-1)",
-                    B, "(second & ~(first & second))[..., indices].sum(dim=-1)"),
-    hints.BATCH: (A, "first[:, indices].sum(dim=-1)", B, "second[:, indices].sum(dim=-1)"),
+        "a = torch.stack([first[..., indices[i]].sum(-1) for i in range(len(indices))], -1)",
+        "points = (b > a) + 0.5 * (b == a)\n"
+        "return sum(points[..., i] for i in range(len(indices))) / len(indices)"],
+    hints.CHANGES:
+        "a = first.logical_and_(~second)[..., indices].sum(dim=-1)\n"
+        "b = (second & ~(first & second))[..., indices].sum(dim=-1)",
+    hints.BATCH: ("first[...", "first[:", "second[...", "second[:"),
 })  # fmt: skip

@@ -6,6 +6,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
 exercise = Exercise.read(__name__, differentiable=False)
+plain = exercise.valid(variants.worked(exercise))
 
 
 @exercise.cases
@@ -14,7 +15,7 @@ def cases(draw):
 
 
 # n is a multiple of k, or not, by one place or by several; k is n, or 2
-SIZES = ((30, 5), (23, 5), (14, 4), (11, 3), (6, 6), (7, 2))
+SIZES = [(30, 5), (23, 5), (14, 4), (11, 3), (6, 6), (7, 2)]
 
 
 @exercise.reference
@@ -37,22 +38,6 @@ def place_by_place(folds):
 
 
 @exercise.valid
-def plain(folds):
-    for n, k in SIZES:
-        for seed in (0, 1):
-            found = folds(n, k, seed)
-            assert len(found) == k
-            tests = [place for _, test in found for place in test]
-            assert sorted(tests) == list(range(n))
-            for train, test in found:
-                assert len(test) in (n // k, -(-n // k))
-                assert sorted(train + test) == list(range(n))
-            assert folds(n, k, seed) == found
-    some, others = ({frozenset(test) for _, test in folds(30, 5, seed)} for seed in (0, 1))
-    assert some != others
-
-
-@exercise.valid
 def by_sets_and_counts(folds):
     seen = set()
     for n, k in [(25, 5), (27, 6), (17, 3), (5, 5), (2, 2)]:
@@ -71,30 +56,28 @@ def by_sets_and_counts(folds):
     assert len(seen) == 3
 
 
-COUNT, TESTED = "assert len(found) == k", "assert sorted(tests) == list(range(n))"
-EVEN, TRAINED = (
-    "assert len(test) in (n // k, -(-n // k))",
-    ("assert sorted(train + test) == list(range(n))"),
-)
-AGAIN, OTHERS = "assert folds(n, k, seed) == found", "assert some != others"
-SEEDS, FOUND = "for seed in (0, 1):", "folds(n, k, seed)"
+COUNT, TESTED = "assert len(pairs) == k", "assert sorted(tests) == list(range(n))"
+EVEN = "assert len(test) in (n // k, -(-n // k))"
+TRAINED = "assert sorted(train + test) == list(range(n))"
+AGAIN, OTHERS = "assert folds(n, k, seed) == pairs", "assert some != others"
+TRIED, SEEDS = f"in {SIZES}", "for seed in (0, 1):"
 FEW = "of few places, two seeds may give the same tests: compare seeds at 30 places in 5 folds"
+# no fold is compared with n / k
+SPREAD = (
+    EVEN, "pass", TESTED,
+    f"{TESTED}\n            sizes = [len(test) for _, test in pairs]\n"
+    "            assert max(sizes) - min(sizes) < 2",
+)  # fmt: skip
 
 
 def seeded(how):
     """The edits after which a seed is set before each of the two calls that are compared."""
-    call = f"({how}(seed), {FOUND})[1]"
-    return f"found = {FOUND}", f"found = {call}", AGAIN, f"assert {call} == found"
+    call = f"({how}(seed), folds(n, k, seed))[1]"
+    return "pairs = folds(n, k, seed)", f"pairs = {call}", AGAIN, f"assert {call} == pairs"
 
 
-# no fold is compared with n / k
-SPREAD = (
-    EVEN, "pass", TESTED,
-    f"{TESTED}\n            sizes = [len(test) for _, test in found]\n"
-    "            assert max(sizes) - min(sizes) < 2",
-)  # fmt: skip
 variants.right(exercise,
-    ("in SIZES", "in [(n, k) for n in (4, 9, 20, 31) for k in (2, 3, 4)]", SEEDS,
+    (TRIED, "in [(n, k) for n in (4, 9, 20, 31) for k in (2, 3, 4)]", SEEDS,
      "for seed in (0, 5, 9):", "(30, 5, seed)", "(50, 2, seed)"),
     SPREAD,
     (OTHERS, "if sorted(map(sorted, some)) == sorted(map(sorted, others)):\n"
@@ -108,10 +91,10 @@ variants.wrong(exercise, {
     "no wrong fold fails it: a comparison alone refuses nothing, so write assert": [
         (COUNT, "pass", TESTED, "pass", EVEN, "pass", TRAINED, "pass", AGAIN, "pass",
          OTHERS, "pass"),
-        (COUNT, "len(found) == k", TESTED, "sorted(tests) == list(range(n))", EVEN, "pass",
+        (COUNT, "len(pairs) == k", TESTED, "sorted(tests) == list(range(n))", EVEN, "pass",
          TRAINED, "sorted(train + test) == list(range(n))", AGAIN, "pass", OTHERS, "pass")],
     "it never counts the folds: there are k of them": [
-        (COUNT, "pass", *SPREAD), (COUNT, "assert len(found) >= k", *SPREAD)],
+        (COUNT, "pass", *SPREAD), (COUNT, "assert len(pairs) >= k", *SPREAD)],
     "it does not ask that each text be tested once: join the tests": (TESTED, "pass"),
     "a text that is tested twice passes: a set forgets how often, so sort a list": (
         TESTED, "assert set(tests) == set(range(n))"),
@@ -135,8 +118,9 @@ variants.wrong(exercise, {
     "folds whose sizes differ by more than one pass": [
         (EVEN, "assert len(test) <= n // k + 1"), (EVEN, "assert len(test) >= n // k"),
         (EVEN, "assert abs(len(test) - n / k) <= 2"), (EVEN, "assert test"),
-        (*SPREAD[:-1], SPREAD[-1].replace("[len", "sorted(len").replace("found]", "found)").replace(
-            "max(sizes) - min(sizes) < 2", "all(b - a < 2 for a, b in zip(sizes, sizes[1:]))"))],
+        (EVEN, "pass", TESTED,
+         f"{TESTED}\n            sizes = sorted(len(test) for _, test in pairs)\n"
+         "            assert all(b - a < 2 for a, b in zip(sizes, sizes[1:]))")],
     "it never calls twice with the same seed, which gives the same folds": (AGAIN, "pass"),
     "it never compares two seeds: another one gives other folds": (OTHERS, "pass"),
     "the order of the folds, or of a test, tells two seeds apart for it: ask which texts are "
@@ -150,30 +134,29 @@ variants.wrong(exercise, {
         OTHERS, "first, second = ([set(test) for _, test in folds(30, 5, s)] for s in (0, 1))\n"
         "    assert first != second"),
     "only the first fold is looked at: go through all of them": (
-        "for train, test in found:", "for train, test in found[:1]:"),
+        "in pairs:", "in pairs[:1]:"),
     "only the last fold is looked at: go through all of them": (
-        "for train, test in found:", "for train, test in found[-1:]:"),
+        "in pairs:", "in pairs[-1:]:"),
     "n is always a multiple of k: try others, where texts are left over": (
-        "SIZES", "((30, 5), (28, 4), (12, 3), (6, 6), (8, 2))"),
-    "k is always 5: try others": ("SIZES", "((30, 5), (23, 5), (5, 5), (11, 5))"),
-    "k is never n: try to leave out one text at a time": (
-        "SIZES", "((30, 5), (23, 5), (14, 4), (11, 3), (7, 2))"),
-    "k is never 2: try two folds": ("SIZES", "SIZES[:-1]"),
+        TRIED, "in [(30, 5), (28, 4), (12, 3), (6, 6), (8, 2)]"),
+    "k is always 5: try others": (TRIED, "in [(30, 5), (23, 5), (5, 5), (11, 5)]"),
+    "k is never n: try to leave out one text at a time": ("(6, 6), ", ""),
+    "k is never 2: try two folds": (", (7, 2)", ""),
     "k is always n: then each test has a single text": (
-        "SIZES", "((30, 30), (5, 5), (6, 6), (2, 2))"),
+        TRIED, "in [(30, 30), (5, 5), (6, 6), (2, 2)]"),
     "the seed 0 may be taken for none: call it twice, with places enough for that to show": (
         SEEDS, "for seed in (1, 2):", "in (0, 1))", "in (1, 2))"),
     "one call is all it makes: try several n and k, and several seeds": (
-        "SIZES", "SIZES[:1]", SEEDS, "for seed in (1,):", AGAIN, "pass", OTHERS, "pass"),
+        TRIED, "in [(30, 5)]", SEEDS, "for seed in (1,):", AGAIN, "pass", OTHERS, "pass"),
     "it expects the folds of one way to draw them: any order that the seed decides is right": (
         OTHERS, "assert folds(30, 5, 0) == ways.plain(30, 5, 0)"),
     "it expects the larger tests first: which of them are larger is not said": [
-        (COUNT, "assert list(map(len, [test for _, test in found])) == "
+        (COUNT, "assert list(map(len, [test for _, test in pairs])) == "
          "[n // k + (i < n % k) for i in range(k)]"),
-        (COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in found]\n"
+        (COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in pairs]\n"
          "            assert sizes == sorted(sizes, reverse=True)")],
     "it expects the larger tests last: which of them are larger is not said": (
-        COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in found]\n"
+        COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in pairs]\n"
         "            assert sizes == sorted(sizes)"),
     "it expects all places in order, of train and test: their order does not matter": (
         TRAINED, f"{TRAINED}\n                assert train + test == sorted(train) + sorted(test)"),
@@ -196,7 +179,7 @@ variants.wrong(exercise, {
         (OTHERS, "try:\n        folds(3, 5, 0)\n    except Exception:\n        return\n"
          "    raise AssertionError"),
         (EVEN, "assert len(test) == n // k"),
-        ("for train, test in found", "for test, train in found"),
+        ("for train, test in pairs", "for test, train in pairs"),
         (TESTED, "assert sorted(tests) == list(range(1, n + 1))"),
         ("folds(30, 5, seed)", "folds(5, 5, seed)")],
 })  # fmt: skip

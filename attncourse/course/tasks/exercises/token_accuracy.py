@@ -10,6 +10,7 @@ exercise = Exercise.read(
     __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
 )
 token_accuracy = exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -63,16 +64,6 @@ def cases(draw):
     yield Case("as many labels as tokens", ([batch(draw, (2, 2), (1, 3), classes=4)],))
 
 
-@exercise.valid
-def plain(batches):
-    right = total = 0
-    for scores, labels in batches:
-        asked = labels != -100
-        right += (scores.argmax(dim=-1)[asked] == labels[asked]).sum().item()
-        total += asked.sum().item()
-    return right / total
-
-
 def weighted(batches):
     shares, weights = [], []
     for scores, labels in batches:
@@ -91,8 +82,7 @@ def side_by_side(batches):
 
 
 RIGHT = "(scores.argmax(dim=-1)[asked] == labels[asked])"
-ADD, TOTAL, RESULT = f"right += {RIGHT}.sum().item()", "total += asked.sum().item()", (
-    "right / total")  # fmt: skip
+ADD, TOTAL = f"right += {RIGHT}.sum().item()", "total += asked.sum().item()"
 SHARE, WEIGHT = "right.sum().item() / max(1, right.numel())", "weights.append(right.numel())"
 MEAN = "sum(s * w for s, w in zip(shares, weights, strict=True)) / sum(weights)"
 # shares, and sums of them, in float32 or float64
@@ -104,11 +94,11 @@ OF_SENTENCES = [
 variants.right(
     exercise, weighted, side_by_side,
     (ADD, "right += int((scores.max(-1).indices == labels).sum())", TOTAL,
-     "total += len(labels[asked])", RESULT, "float(right) / total"),
-    (ADD, "right += torch.count_nonzero(scores.argmax(-1) == labels)", RESULT,
-     "(right / total).item()"),
-    (ADD, f"wrong = (~{RIGHT}).sum().item()", TOTAL, f"{TOTAL}\n        right += "
-     "asked.sum().item() - wrong"),
+     "total += len(labels[asked])", "right / total", "float(right) / total"),
+    (ADD, "right += torch.count_nonzero(scores.argmax(-1) == labels)",
+     "right / total", "(right / total).item()"),
+    (ADD, f"wrong = (~{RIGHT}).sum().item()",
+     TOTAL, f"{TOTAL}\n        right += asked.sum().item() - wrong"),
 )  # fmt: skip
 variants.wrong(exercise, {
     "empty batches are left out, and still each batch counts alike: each token should": [
@@ -145,8 +135,8 @@ variants.wrong(exercise, {
     "padding is counted as right: labels of -100 are not asked for": (
         ADD, "right += (~asked | (scores.argmax(-1) == labels)).sum().item()",
         TOTAL, "total += labels.numel()"),
-    "it is divided by the number of batches: divide what is right by the number of tokens": (
-        RESULT, "right / len(batches)"),
+    "it is divided by the number of batches: divide what is right by the number of tokens":
+        "return right / len(batches)",
     "right tokens are divided by the number of sentences: divide by that of tokens": (
         TOTAL, "total += len(labels)"),
     LOOP: (
@@ -177,30 +167,30 @@ variants.wrong(exercise, {
     "labels of 0 are left out, and those of -100 are not: it is the other way round": (
         "labels != -100", "labels != 0"),
     "the labels asked for are those of -100: it is all the others": (
-        "labels != -100", "labels == -100", RESULT, "right / max(1, total)"),
+        "labels != -100", "labels == -100", "right / total", "right / max(1, total)"),
     "a label among the two best counts as right: only the best is what the model says": (
         RIGHT, "(scores.topk(2).indices[asked] == labels[asked][..., None]).any(-1)"),
     "argmin gives the lowest score: the model says the label with the highest": (
         "argmax", "argmin"),
-    "this is the share of errors: the share that is right is asked for": (
-        RESULT, "1 - right / total"),
-    "this is a percentage: a share is from 0 to 1": (RESULT, "100 * right / total"),
+    "this is the share of errors: the share that is right is asked for":
+        "return 1 - right / total",
+    "this is a percentage: a share is from 0 to 1": "return 100 * right / total",
     "the share is rounded: return it as it is": [
-        (RESULT, "round(right / total, 2)"), (RESULT, "round(right / total, 1)")],
-    "// rounds down to a whole number: divide with /": (RESULT, "right // total"),
-    "these are the right tokens: divide by all that are asked for": (RESULT, "right"),
-    "the two sums come back: divide the one by the other": (RESULT, "right, total"),
-    "it returns a tensor: a Python number is asked for, by .item()": (
-        RESULT, "torch.tensor(right / total)"),
+        "return round(right / total, 2)", "return round(right / total, 1)"],
+    "// rounds down to a whole number: divide with /": "return right // total",
+    "these are the right tokens: divide by all that are asked for": "return right",
+    "the two sums come back: divide the one by the other": "return right, total",
+    "it returns a tensor: a Python number is asked for, by .item()":
+        "return torch.tensor(right / total)",
     "each label counts alike, however frequent it is: each token should": [
         (ADD, "right = right + torch.stack([(scores.argmax(-1) == labels)[labels == one].sum() "
          "for one in range(scores.shape[-1])])",
          TOTAL, "total = total + torch.stack([(labels == one).sum() for one in "
-         "range(scores.shape[-1])])", RESULT, f"({shares}).{mean}.item()")
+         "range(scores.shape[-1])])", "right / total", f"({shares}).{mean}.item()")
         for shares in ("right / total", "right.double() / total")
         for mean in ("nanmean()", "nan_to_num(0.0).mean()")],
-    "one batch too many is divided by: add up tokens alone": (
-        RESULT, "right / (total + len(batches))"),
+    "one batch too many is divided by: add up tokens alone":
+        "return right / (total + len(batches))",
 })  # fmt: skip
 variants.wrong(exercise, {
     "batches differ in the length of their sentences, so cat cannot join them: flatten each first":

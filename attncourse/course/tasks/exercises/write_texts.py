@@ -13,6 +13,7 @@ exercise = Exercise.read(
     without={"ties": "no two scores of a row are equal"},
 )
 exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -75,18 +76,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(first, table, stop, pad, max_tokens):
-    token, texts = first, []
-    ended = torch.zeros_like(first, dtype=torch.bool)
-    while len(texts) < max_tokens and not ended.all():
-        token = table[token].argmax(dim=-1)
-        token = token.masked_fill(ended, pad)
-        texts.append(token)
-        ended = ended | (token == stop)
-    return torch.stack(texts, dim=-1)
-
-
-@exercise.valid
 def cut_afterwards(first, table, stop, pad, max_tokens):
     following, texts = table.argmax(-1), [first]
     for _ in range(max_tokens):
@@ -98,96 +87,96 @@ def cut_afterwards(first, table, stop, pad, max_tokens):
     return torch.where(over, pad, whole)[..., :longest]
 
 
-ENDED, FILLED = "ended = ended | (token == stop)", "token.masked_fill(ended, pad)"
-WHILE, NEXT = "len(texts) < max_tokens and not ended.all()", "table[token].argmax(dim=-1)"
-RESULT, START = "torch.stack(texts, dim=-1)", "torch.zeros_like(first, dtype=torch.bool)"
-APPEND = "        texts.append(token)\n"
-FORGETS = ENDED, "ended = token == stop"
+ENDED, NEXT = "ended | (token == stop)", "table[token].argmax(dim=-1)"
+FORGETS = ENDED, "token == stop"
 variants.right(exercise,
-    (ENDED, "ended |= token == stop"),
+    ("ended = ended | (token == stop)", "ended |= token == stop"),
     # no text has padding before its end
-    (ENDED, "ended = (token == stop) | (token == pad)"),
-    (ENDED, "ended = torch.stack(texts).eq(stop).any(0)", FILLED, "torch.where(ended, pad, token)"),
-    (START, "first != first", ENDED, "ended = torch.logical_or(token.eq(stop), ended)",
+    (ENDED, "(token == stop) | (token == pad)"),
+    (ENDED, "torch.stack(texts).eq(stop).any(0)",
+     "token.masked_fill(ended, pad)", "torch.where(ended, pad, token)"),
+    ("torch.zeros_like(first, dtype=torch.bool)", "first != first",
+     ENDED, "torch.logical_or(token.eq(stop), ended)",
      NEXT, "table.index_select(0, token.flatten()).max(-1).indices.reshape(first.shape)"),
     # texts that go on have no end yet
-    (START, "torch.full_like(first, max_tokens)", "not ended.all()", "len(texts) < ended.max()",
-     FILLED, "torch.where(len(texts) < ended, token, pad)",
-     ENDED, "ended = torch.where((token == stop) & (len(texts) <= ended), len(texts), ended)"),
+    ("torch.zeros_like(first, dtype=torch.bool)", "torch.full_like(first, max_tokens)",
+     "not ended.all()", "len(texts) < ended.max()",
+     "token.masked_fill(ended, pad)", "torch.where(len(texts) < ended, token, pad)",
+     ENDED, "torch.where((token == stop) & (len(texts) <= ended), len(texts), ended)"),
 )  # fmt: skip
 variants.wrong(exercise, {
     "no text ever ends: a stop now, or one before, is enough": [
-        (ENDED, "ended = ended & (token == stop)"), (ENDED, "ended = ended | (token == -1)")],
+        (ENDED, "ended & (token == stop)"), ("== stop", "== -1")],
     "ended texts are padded with `stop`: after the stop comes `pad`": [
-        (FILLED, "token.masked_fill(ended, stop)"),
-        (*FORGETS, FILLED, "token.masked_fill(ended, stop)")],
+        ("(ended, pad)", "(ended, stop)"), (*FORGETS, "(ended, pad)", "(ended, stop)")],
     "the stop itself is lost: padding begins after it": (
-        f"        token = {FILLED}\n", f"        {ENDED}\n        token = {FILLED}\n",
-        f"{APPEND}        {ENDED}\n", APPEND),
+        "token = token", f"ended = {ENDED}\n        token = token"),
     "one token too many is written: padding begins right after the stop": (
-        FILLED, "token.masked_fill(over, pad)", "ended = torch", "over = ended = torch",
-        ENDED, f"over, {ENDED.replace('= ', '= ended, ', 1)}"),
+        "(ended, pad)", "(over, pad)", "ended = torch", "over = ended = torch",
+        "ended = ended", "over, ended = ended, ended"),
     "it looks for the stop before a step, not after it: it ends too late, and takes a first token "
     "for an end": (
-        f"        token = {NEXT}\n", f"        {ENDED}\n        token = {NEXT}\n",
-        f"{APPEND}        {ENDED}\n", APPEND),
+        f"        ended = {ENDED}\n", "",
+        "token = table", f"ended = {ENDED}\n        token = table"),
     "where `pad` is `stop`, padding starts an ended text again: once ended, always ended": (
-        ENDED, "ended = ended ^ (token == stop)"),
-    "a text that has ended goes on: it gets `pad` in place of a token": (FILLED, "token"),
+        "ended |", "ended ^"),
+    "a text that has ended goes on: it gets `pad` in place of a token": (
+        "token.masked_fill(ended, pad)", "token"),
     "the loop ends with the first text that does: the others still have tokens to write": [
-        ("not ended.all()", "not ended.any()"), (*FORGETS, "not ended.all()", "not ended.any()"),
-        (ENDED, "ended = ended | (token == stop).any()")],
+        ("ended.all()", "ended.any()"), (*FORGETS, "ended.all()", "ended.any()"),
+        ("(token == stop)", "(token == stop).any()")],
     "there are too many columns: as many as the longest text has tokens": [
         (" and not ended.all()", ""),
         ("not ended.all()", "not (texts and (token == stop).all())")],
-    "a text whose first token is `stop` has not ended: only what is written counts": (
-        START, "first == stop"),
-    "a text whose first token is `pad` has not ended: only what is written counts": (
-        START, "first == pad"),
+    "a text whose first token is `stop` has not ended: only what is written counts":
+        "ended = first == stop",
+    "a text whose first token is `pad` has not ended: only what is written counts":
+        "ended = first == pad",
     "a text whose first token is `stop` or `pad` has not ended: only what is written counts": [
-        (START, "(first == stop) | (first == pad)"),
+        "ended = (first == stop) | (first == pad)",
         (NEXT, "torch.where((token == stop) | (token == pad), pad, table[token].argmax(-1))",
-         ENDED, "ended = (token == stop) | (token == pad)")],
-    "a text that is cut off gets no stop: it has `max_tokens` tokens, and no more": (
-        RESULT, "torch.stack([*texts[:-1], texts[-1].masked_fill(~ended, stop)], dim=-1)"),
+         ENDED, "(token == stop) | (token == pad)")],
+    "a text that is cut off gets no stop: it has `max_tokens` tokens, and no more":
+        "last = texts[-1].masked_fill(~ended, stop)\n"
+        "return torch.stack([*texts[:-1], last], dim=-1)",
     "the first token is part of the result: the text begins after it": (
         "first, []", "first, [first]", "< max_tokens", "<= max_tokens"),
     "there is one token too many: at most max_tokens": ("< max_tokens", "<= max_tokens"),
     "there is one token too few: at most max_tokens": (
         "len(texts) < max_tokens", "(len(texts) < max_tokens - 1 or not texts)"),
     "every token follows the first one: it follows the one before it": (
-        NEXT, "table[first].argmax(dim=-1)"),
+        "table[token]", "table[first]"),
     "the least likely token is written: argmax was right": ("argmax(", "argmin("),
     "the rows of the table are the tokens before: indexing it by rows was right": (
-        NEXT, "table.T[token].argmax(dim=-1)"),
-    "the padding is 0, whatever it should be: its number is `pad`": (
-        FILLED, "token.masked_fill(ended, 0)"),
+        "table[token]", "table.T[token]"),
+    "the padding is 0, whatever it should be: its number is `pad`": ("(ended, pad)", "(ended, 0)"),
     "the padding is -100, which is for labels: its number is `pad`": (
-        FILLED, "token.masked_fill(ended, -100)", NEXT, "table[token.clamp(min=0)].argmax(dim=-1)"),
+        "(ended, pad)", "(ended, -100)", "table[token]", "table[token.clamp(min=0)]"),
     "the stop is taken to be 1, whatever it is: its number is `stop`": ("== stop", "== 1"),
     "texts are ended by padding, which only comes after an end: they end with `stop`": (
-        "token == stop", "token == pad"),
+        "== stop", "== pad"),
     "those that have not ended are padded: it is the others": ("(ended, pad)", "(~ended, pad)"),
     "no text ends before all of them do at once: each ends with a stop of its own": (
-        ENDED, "ended = ended | (token == stop).all()"),
-    "the last step is not along the last axis: stacking was right": (
-        RESULT, "torch.stack(texts, dim=0)"),
-    "the tokens are a list: stack them into one tensor": (RESULT, "texts"),
-    "the texts are put one after the other: a step is a column": (
-        RESULT, f"{RESULT}.flatten()"),
-    "the last column is lost: the longest text keeps its stop": (
-        RESULT, f"{RESULT}[..., : max(1, len(texts) - 1)]"),
-    "the padding stands before the texts: it comes after them": (
-        RESULT, f"{RESULT}\n    over = (whole == stop).cumsum(-1) - (whole == stop).long() > 0\n"
-        "    return whole.gather(-1, (~over).long().argsort(-1, stable=True))",
-        "return torch", "whole = torch"),
+        "(token == stop)", "(token == stop).all()"),
+    "the last step is not along the last axis: stacking was right":
+        "return torch.stack(texts, dim=0)",
+    "the tokens are a list: stack them into one tensor": "return texts",
+    "the texts are put one after the other: a step is a column":
+        "return torch.stack(texts, dim=-1).flatten()",
+    "the last column is lost: the longest text keeps its stop":
+        "return torch.stack(texts, dim=-1)[..., : max(1, len(texts) - 1)]",
+    "the padding stands before the texts: it comes after them":
+        "whole = torch.stack(texts, dim=-1)\n"
+        "over = (whole == stop).cumsum(-1) - (whole == stop).long() > 0\n"
+        "return whole.gather(-1, (~over).long().argsort(-1, stable=True))",
     "an ended text repeats its last word: it gets `pad`": (
-        NEXT, "torch.where(ended, token, table[token].argmax(dim=-1))", FILLED,
+        NEXT, f"torch.where(ended, token, {NEXT})", "token.masked_fill(ended, pad)",
         "torch.where(ended, torch.stack(texts)[max(0, len(texts) - 2)] if texts else pad, token)"),
-    LOOP: (RESULT, "torch.stack([torch.stack(texts, -1).reshape(-1, len(texts))[i] for i in "
-           "range(first.numel())]).reshape(*first.shape, -1)"),
-    hints.CHANGES: (START, f"{START}\n    first.masked_fill_(first == stop, pad)"),
-    hints.BATCH: (RESULT, "torch.stack(texts, dim=1)"),
+    LOOP: "rows = torch.stack(texts, dim=-1).reshape(-1, len(texts))\n"
+        "rows = torch.stack([rows[i] for i in range(first.numel())])\n"
+        "return rows.reshape(*first.shape, -1)",
+    hints.CHANGES: "ended = first.masked_fill_(first == stop, pad) != first",
+    hints.BATCH: "return torch.stack(texts, dim=1)",
 })  # fmt: skip
 variants.wrong(exercise, {
     "a text goes on up to its second stop: it ends with its first": (

@@ -14,6 +14,7 @@ exercise = Exercise.read(
         "large": "among so many continuations, two are as near as rounding",
     },
 )
+plain = exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -93,20 +94,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(total, length, ended, log_p, stop, width, power):
-    alone = torch.full_like(log_p, -torch.inf)
-    alone[..., stop] = 0.0
-    log_p = torch.where(ended[..., None], alone, log_p)
-    longer = total[..., None] + log_p
-    size = (length + ~ended).to(log_p)
-    penalty = ((5 + size) / 6) ** power
-    ranked = longer / penalty[..., None]
-    best = ranked.flatten(-2).topk(width, dim=-1).indices
-    parent, token = best // log_p.shape[-1], best % log_p.shape[-1]
-    return longer.flatten(-2).gather(-1, best), parent, token
-
-
-@exercise.valid
 def sorted_and_unraveled(total, length, ended, log_p, stop, width, power):
     is_stop = torch.arange(log_p.shape[-1], device=log_p.device) == stop
     more = log_p.masked_fill(ended[..., None] & ~is_stop, -torch.inf)
@@ -118,109 +105,98 @@ def sorted_and_unraveled(total, length, ended, log_p, stop, width, power):
     return [longer.flatten(-2).take_along_dim(best, -1), place, best - place * log_p.shape[-1]]
 
 
-SIZE, PENALTY = "length + ~ended", "((5 + size) / 6) ** power"
-ENDED, RANKED = "torch.where(ended[..., None], alone, log_p)", "longer / penalty[..., None]"
-PARENT = "parent, token = best // log_p.shape[-1], best % log_p.shape[-1]"
-TOTALS = "longer.flatten(-2).gather(-1, best)"
-BEST = "best = ranked.flatten(-2).topk(width, dim=-1).indices"
 variants.right(exercise,
-    (SIZE, "torch.where(ended, length, length + 1)", PARENT,
-     "parent = best.div(log_p.shape[-1], rounding_mode='trunc')\n"
-     "    token = best.remainder(log_p.shape[-1])"),
+    "size = torch.where(ended, length, length + 1)[..., None].to(log_p.dtype)\n"
+    "text, token = best.div(vocabulary, rounding_mode='trunc'), best.remainder(vocabulary)",
     # the ranked numbers times their penalty, but for rounding
-    (TOTALS, "ranked.flatten(-2).gather(-1, best) * penalty.gather(-1, parent)"),
+    "found = ranked.flatten(-2).gather(-1, best)\n"
+    "return found * penalty[..., 0].gather(-1, text), text, token",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "a text that has ended goes on: its only continuation is `stop`, which costs nothing": (
-        ENDED, "log_p"),
-    "an ended text pays for another `stop`: it costs nothing": (
-        "alone[..., stop] = 0.0", "alone[..., stop] = log_p[..., stop]"),
+    "a text that has ended goes on: its only continuation is `stop`, which costs nothing":
+        "more = log_p",
+    "an ended text pays for another `stop`: it costs nothing":
+        "only_stop[..., stop] = log_p[..., stop]",
     "an ended text disappears: it goes on with `stop`, at no cost": (
-        "    alone[..., stop] = 0.0\n", ""),
-    "an ended text goes on with any token, at no cost: only with `stop`": (
-        "    alone = torch.full_like(log_p, -torch.inf)\n", "    alone = 0 * log_p.nan_to_num()\n"),
+        "    only_stop[..., stop] = 0.0\n", ""),
+    "an ended text goes on with any token, at no cost: only with `stop`":
+        "only_stop = torch.zeros_like(log_p)",
     "an ended text goes on with token 0: it goes on with `stop`": ("[..., stop]", "[..., 0]"),
     "an ended text goes on with the last token: it goes on with `stop`": (
         "[..., stop]", "[..., -1]"),
     "what an ended text may not do gets a rank that others may be below: fill with -inf": [
-        ("(log_p, -torch.inf)", "(log_p, -1e9)"),
-        (ENDED, "log_p.masked_fill(ended[..., None], 0.0)", RANKED, f"({RANKED})"
-         ".masked_fill(ended[..., None] & (alone < 0), -1e9)")],
-    "the texts that have not ended are stopped: it is the others": (
-        "ended[..., None]", "~ended[..., None]"),
-    "`stop` costs nothing for any text: only for those that have ended": (
-        ENDED, f"{ENDED}\n    log_p[..., stop] = 0.0"),
-    "the length of an ended text grows: it stays as it is": (SIZE, "length + 1"),
-    "the length does not grow: a text that goes on has one token more": (SIZE, "length + 0"),
-    "a text that ends now does not grow: its `stop` is a token as the others are": (
-        SIZE, "length", "penalty = ((5 + size) / 6)",
-        "is_stop = torch.arange(log_p.shape[-1], device=log_p.device) == stop\n"
-        "    size = length[..., None] + ~(ended[..., None] | is_stop)\n"
-        "    penalty = ((5 + size.to(log_p)) / 6)", RANKED, "longer / penalty"),
-    "only ended texts grow: it is the others that have one token more": (
-        SIZE, "length + 1 * ended"),
+        ("-torch.inf", "-1e9"),
+        "more = log_p.masked_fill(ended[..., None], 0.0)\n"
+        "barred = ended[..., None] & (only_stop < 0)\n"
+        "ranked = (longer / penalty).masked_fill(barred, -1e9)"],
+    "the texts that have not ended are stopped: it is the others": ("where(ended", "where(~ended"),
+    "`stop` costs nothing for any text: only for those that have ended":
+        "more = torch.where(ended[..., None] | (only_stop == 0), only_stop, log_p)",
+    "the length of an ended text grows: it stays as it is": ("length + ~ended", "length + 1"),
+    "the length does not grow: a text that goes on has one token more": (" + ~ended", ""),
+    "a text that ends now does not grow: its `stop` is a token as the others are":
+        "is_stop = torch.arange(vocabulary, device=log_p.device) == stop\n"
+        "size = (length[..., None] + ~(ended[..., None] | is_stop)).to(log_p.dtype)",
+    "only ended texts grow: it is the others that have one token more": ("~ended)", "1 * ended)"),
     "the length penalty is missing, or one for all texts: divide each by ((5 + length) / 6) ** "
     "power, of its own length": [
-        (RANKED, "longer + 0 * penalty[..., None]"),
-        (SIZE, "(length + ~ended).amax(-1, keepdim=True).expand(length.shape)")],
-    "it is multiplied by the penalty: long texts would lose, so divide": (
-        RANKED, "longer * penalty[..., None]"),
+        "ranked = longer", ("(length + ~ended)", "(length + ~ended).amax(-1, keepdim=True)")],
+    "it is multiplied by the penalty: long texts would lose, so divide":
+        "ranked = longer * penalty",
     "5 is not added to the length: the penalty is ((5 + length) / 6) ** power": [
-        (PENALTY, "size**power"), ("(5 + size)", "size")],
-    "// rounds down to a whole number: divide with /": (
-        "((5 + size) / 6)", "((5 + size) // 6)"),
-    "the penalty only sorts what the totals have chosen: choose by what is ranked": (
-        BEST, "best = longer.flatten(-2).topk(width, dim=-1).indices\n    best = best.gather(-1, "
-        "ranked.flatten(-2).gather(-1, best).argsort(-1, descending=True))"),
+        "penalty = size**power", "penalty = (size / 6) ** power"],
+    "// rounds down to a whole number: divide with /": "penalty = ((5 + size) // 6) ** power",
+    "the penalty only sorts what the totals have chosen: choose by what is ranked":
+        "found = longer.flatten(-2).topk(width, dim=-1).indices\n"
+        "order = ranked.flatten(-2).gather(-1, found).argsort(-1, descending=True)\n"
+        "best = found.gather(-1, order)",
     "flatten() joins the texts of the whole batch: only the last two axes become one, flatten(-2)":
-        [(BEST, "best = ranked.flatten().topk(width).indices"),
-         (BEST, "best = ranked.flatten().topk(width).indices",
-          TOTALS, "longer.flatten()[best]")],
-    "the 5 is not divided by 6: the penalty is ((5 + length) / 6) ** power": (
-        PENALTY, "(5 + size / 6) ** power"),
-    "only the old total is divided by the penalty: the new total is": (
-        RANKED, "total[..., None] / penalty[..., None] + log_p"),
+        ["best = ranked.flatten().topk(width).indices",
+         "best = ranked.flatten().topk(width).indices\nreturn longer.flatten()[best], text, token"],
+    "the 5 is not divided by 6: the penalty is ((5 + length) / 6) ** power":
+        "penalty = (5 + size / 6) ** power",
+    "only the old total is divided by the penalty: the new total is":
+        "ranked = total[..., None] / penalty + more",
     "0 times -inf is NaN: choose with torch.where": [
-        (ENDED, "log_p * ~ended[..., None] + alone * ended[..., None]"),
-        (ENDED, "log_p * ~ended[..., None] + torch.where(ended[..., None], alone, 0.0)"),
-        (ENDED, "torch.where(ended[..., None] & (alone < 0), alone, log_p * ~ended[..., None])")],
+        "more = log_p * ~ended[..., None] + only_stop * ended[..., None]",
+        "more = log_p * ~ended[..., None] + torch.where(ended[..., None], only_stop, 0.0)",
+        "barred = ended[..., None] & (only_stop < 0)\n"
+        "more = torch.where(barred, only_stop, log_p * ~ended[..., None])"],
     "the power is ignored: the penalty is ((5 + length) / 6) ** power": (" ** power", ""),
-    "the power multiplies: the penalty is ((5 + length) / 6) ** power": (" ** power", " * power"),
-    "the totals are those that were ranked: return the log-probabilities, without the penalty": (
-        TOTALS, "ranked.flatten(-2).gather(-1, best)"),
-    "the totals are those that were ranked, with a penalty in float32: return them without it": (
-        ".to(log_p)", "", TOTALS, "ranked.flatten(-2).gather(-1, best)"),
-    "the total of a text is forgotten: what its new token adds is not all": (
-        "total[..., None] + log_p", "0 * total[..., None] + log_p"),
-    "only what a token adds is returned: the total is that of the whole text": (
-        TOTALS, "log_p.flatten(-2).gather(-1, best)"),
-    "the old total is returned: the new token's log-probability is added": (
-        TOTALS, "total.gather(-1, parent)"),
-    "the totals are multiplied: logarithms of probabilities are added": (
-        "total[..., None] + log_p", "total[..., None] * log_p"),
-    "each text keeps its own best: the best of all texts' continuations are kept": (
-        BEST, "one = ranked.argmax(-1)\n    "
-        "rows = torch.arange(width, device=one.device) % one.shape[-1]\n    "
-        "best = (one + torch.arange(one.shape[-1], device=one.device) * log_p.shape[-1])"
-        "[..., rows]"),
-    "a text goes on with its two best tokens only: all continuations of all texts compete": (
-        RANKED, f"{RANKED}\n    ranked = ranked.masked_fill(ranked < ranked.topk(2).values"
-        "[..., -1:], -torch.inf)"),
+    "the power multiplies: the penalty is ((5 + length) / 6) ** power": ("** power", "* power"),
+    "the totals are those that were ranked: return the log-probabilities, without the penalty":
+        "return ranked.flatten(-2).gather(-1, best), text, token",
+    "the totals are those that were ranked, with a penalty in float32: return them without it":
+        "size = (length + ~ended)[..., None]\n"
+        "return ranked.flatten(-2).gather(-1, best), text, token",
+    "the total of a text is forgotten: what its new token adds is not all":
+        "longer = 0 * total[..., None] + more",
+    "only what a token adds is returned: the total is that of the whole text":
+        "return more.flatten(-2).gather(-1, best), text, token",
+    "the old total is returned: the new token's log-probability is added":
+        "return total.gather(-1, text), text, token",
+    "the totals are multiplied: logarithms of probabilities are added":
+        "longer = total[..., None] * more",
+    "each text keeps its own best: the best of all texts' continuations are kept":
+        "texts = torch.arange(log_p.shape[-2], device=log_p.device)\n"
+        "rows = torch.arange(width, device=log_p.device) % len(texts)\n"
+        "best = (texts * vocabulary + ranked.argmax(-1))[..., rows]",
+    "a text goes on with its two best tokens only: all continuations of all texts compete":
+        "each = longer / penalty\n"
+        "ranked = each.masked_fill(each < each.topk(2).values[..., -1:], -torch.inf)",
     "the worst are kept: logarithms are negative, and the largest is best": (
         "topk(width, dim=-1)", "topk(width, dim=-1, largest=False)"),
-    "the index is divided by the number of texts: a text has as many ways as the vocabulary": (
-        PARENT, "parent, token = best // log_p.shape[-2], best % log_p.shape[-2]"),
+    "the index is divided by the number of texts: a text has as many ways as the vocabulary":
+        "vocabulary = log_p.shape[-2]",
     "the index is divided by `width`: a text has as many ways as the vocabulary": [
-        (PARENT, "parent, token = best // width, best % width"),
-        ("best // log_p.shape[-1]", "best // width")],
+        "vocabulary = width", "text, token = best // width, best % vocabulary"],
     "parent and token are exchanged: the total, the text it goes on from, the token": (
-        ", parent, token\n", ", token, parent\n"),
-    "this is the index among all continuations: the text is its quotient by the vocabulary": (
-        "parent, token = best // log_p.shape[-1],", "parent, token = best,"),
-    "the order is lost: the best comes first": (
-        "topk(width, dim=-1).indices", "topk(width, dim=-1).indices.sort(-1).values"),
+        ", text, token\n", ", token, text\n"),
+    "this is the index among all continuations: the text is its quotient by the vocabulary":
+        "text, token = best, best % vocabulary",
+    "the order is lost: the best comes first": (".indices", ".indices.sort(-1).values"),
     "as many texts come back as went in: it is `width` of them": (
         "topk(width,", "topk(log_p.shape[-2],"),
-    hints.CHANGES: (ENDED, f"log_p.copy_({ENDED})"),
+    hints.CHANGES: "more = log_p.copy_(torch.where(ended[..., None], only_stop, log_p))",
     hints.BATCH: ("ranked.flatten(-2)", "ranked.flatten(1)"),
 })  # fmt: skip

@@ -9,6 +9,16 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask and one product serve all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+worked = variants.worked(exercise)
+# the right answer that is edited: the page's attention has its own words for shapes that do not fit
+exercise.valid(variants.made(
+    worked,
+    "q = x @ w_q.T\n"
+    "scores = q @ keys.mT / q.shape[-1] ** 0.5\n"
+    "weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)\n"
+    "return weights @ values, keys, values",
+))  # fmt: skip
+exercise.valid(worked)
 
 
 @exercise.reference
@@ -54,19 +64,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(x, keys, values, positions, w_q, w_k, w_v):
-    n, m = x.shape[-2], keys.shape[-2]
-    x = x + positions[m : m + n]
-    q = x @ w_q.mT
-    keys = torch.cat([keys, x @ w_k.mT], dim=-2)
-    values = torch.cat([values, x @ w_v.mT], dim=-2)
-    mask = torch.ones(n, m + n, dtype=torch.bool, device=x.device).tril(m)
-    scores = q @ keys.mT / q.shape[-1] ** 0.5
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
-    return weights @ values, keys, values
-
-
-@exercise.valid
 def by_the_numbers_of_the_places(x, keys, values, positions, w_q, w_k, w_v):
     place = torch.arange(x.shape[-2], device=x.device) + keys.shape[-2]
     x = x + positions[place]
@@ -76,103 +73,96 @@ def by_the_numbers_of_the_places(x, keys, values, positions, w_q, w_k, w_v):
     return [attention(x @ w_q.T, all_keys, all_values, mask), all_keys, all_values]
 
 
-PLACED, MASK = "x = x + positions[m : m + n]", (
-    "torch.ones(n, m + n, dtype=torch.bool, device=x.device).tril(m)")  # fmt: skip
-KEYS, VALUES = "[keys, x @ w_k.mT]", "[values, x @ w_v.mT]"
-SOFTMAX, RESULT = (
-    ".masked_fill(~mask, -torch.inf).softmax(dim=-1)",
-    "weights @ values, keys, values",
-)
+KEYS, VALUES = "[keys, x @ w_k.T]", "[values, x @ w_v.T]"
 variants.right(exercise,
-    (PLACED, "x = x + positions.narrow(0, m, n)", SOFTMAX, ".where(mask, -1e30).softmax(-1)",
-     MASK, "torch.ones(m + n, m + n, device=x.device).tril()[m:].bool()"),
+    "x = x + positions.narrow(0, m, n)\n"
+    "mask = torch.ones(m + n, m + n, device=x.device).tril()[m:].bool()\n"
+    "weights = scores.where(mask, -1e30).softmax(-1)",
     # the table at once, since a product is linear
-    (PLACED, "more = positions[m : m + n]", "q = x @ w_q.mT", "q = x @ w_q.mT + more @ w_q.mT",
-     KEYS, "[keys, (x + more) @ w_k.mT]", VALUES, "[values, (x + more) @ w_v.mT]"),
+    ("x = x +", "more =", "q = x @ w_q.T", "q = x @ w_q.T + more @ w_q.T",
+     KEYS, "[keys, (x + more) @ w_k.T]", VALUES, "[values, (x + more) @ w_v.T]"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the positions of every call start at 0: they go on from what the cache holds": (
-        PLACED, "x = x + positions[:n]"),
+    "the positions of every call start at 0: they go on from what the cache holds":
+        "x = x + positions[:n]",
     "all new tokens get one position: each has the next one": [
-        (PLACED, "x = x + positions[m]"), (PLACED, "x = x + positions[m + n - 1]")],
-    "the positions are one too low: with m tokens kept, the next stands at position m": (
-        PLACED, "x = x + positions[range(m - 1, m + n - 1)]"),
-    "the positions are one too high: with m tokens kept, the next stands at position m": (
-        PLACED, "x = x + positions[[min(m + i + 1, len(positions) - 1) for i in range(n)]]"),
-    "the positions are those at the end of the table: they go on from what the cache holds": (
-        PLACED, "x = x + positions[-n:]"),
-    "the positions are missing: they are added to x before it is projected": (PLACED, "x = x + 0"),
-    "the queries have no positions: they are made of x and its positions, as the keys are": (
-        PLACED, f"q = x @ w_q.mT\n    {PLACED}", "    q = x @ w_q.mT\n    keys", "    keys"),
+        "x = x + positions[m]", "x = x + positions[m + n - 1]"],
+    "the positions are one too low: with m tokens kept, the next stands at position m":
+        "x = x + positions[range(m - 1, m + n - 1)]",
+    "the positions are one too high: with m tokens kept, the next stands at position m":
+        "x = x + positions[[min(m + i + 1, len(positions) - 1) for i in range(n)]]",
+    "the positions are those at the end of the table: they go on from what the cache holds":
+        "x = x + positions[-n:]",
+    "the positions are missing: they are added to x before it is projected": (
+        " + positions[m : m + n]", ""),
+    "the queries have no positions: they are made of x and its positions, as the keys are":
+        "q = (x - positions[m : m + n]) @ w_q.T",
     "the keys have no positions: they are made of x and its positions, as the queries are": (
-        KEYS, "[keys, (x - positions[m : m + n]) @ w_k.mT]"),
+        KEYS, "[keys, (x - positions[m : m + n]) @ w_k.T]"),
     "the values have no positions: they are made of x and its positions, as the keys are": (
-        VALUES, "[values, (x - positions[m : m + n]) @ w_v.mT]"),
+        VALUES, "[values, (x - positions[m : m + n]) @ w_v.T]"),
     "the new keys and values come in front: they come after those that are kept": (
-        KEYS, "[x @ w_k.mT, keys]", VALUES, "[x @ w_v.mT, values]"),
-    "the new keys come in front: they come after those that are kept": (KEYS, "[x @ w_k.mT, keys]"),
+        KEYS, "[x @ w_k.T, keys]", VALUES, "[x @ w_v.T, values]"),
+    "the new keys come in front: they come after those that are kept": (KEYS, "[x @ w_k.T, keys]"),
     "the new values come in front: they come after those that are kept": (
-        VALUES, "[x @ w_v.mT, values]"),
+        VALUES, "[x @ w_v.T, values]"),
     "positions are added to what is kept, which has them already: add them to new tokens only": [
-        (KEYS, "[keys + positions[:m] @ w_k.mT, x @ w_k.mT]"),
-        (KEYS, "[keys + positions[:m] @ w_k.mT, x @ w_k.mT]",
-         VALUES, "[values + positions[:m] @ w_v.mT, x @ w_v.mT]")],
+        ("[keys,", "[keys + positions[:m] @ w_k.T,"),
+        ("[keys,", "[keys + positions[:m] @ w_k.T,",
+         "[values,", "[values + positions[:m] @ w_v.T,")],
     "the values that are kept are lost: they come before the new ones": (
-        VALUES, "[torch.zeros_like(values), x @ w_v.mT]"),
+        "[values,", "[torch.zeros_like(values),"),
     "the keys that are kept are lost: they come before the new ones": (
-        KEYS, "[torch.zeros_like(keys), x @ w_k.mT]"),
-    "the new tokens see only what is kept: each sees itself, and the new ones before it": (
-        SOFTMAX, f"[..., :m]{SOFTMAX}", "~mask", "~mask[:, :m]",
-        "weights @ values", "(weights @ values[..., :m, :]).nan_to_num()"),
+        "[keys,", "[torch.zeros_like(keys),"),
+    "the new tokens see only what is kept: each sees itself, and the new ones before it":
+        "weights = scores[..., :m].softmax(dim=-1)\n"
+        "return weights @ values[..., :m, :], keys, values",
     "the new tokens see only the new ones: what is kept is there for all of them": (
-        MASK, f"{MASK} & (torch.arange(m + n, device=x.device) >= m)"),
-    "the cache that comes back lacks the new tokens: the next call needs them": (
-        "    keys = ", "    old = keys, values\n    keys = ", RESULT, "weights @ values, *old"),
-    "only the new keys and values come back: the next call needs all of them": (
-        RESULT, "weights @ values, keys[..., m:, :], values[..., m:, :]"),
-    "new tokens see later ones: each sees the keys up to its own": (MASK, f"{MASK} | True"),
+        "tril(m)", "tril(m) & (torch.arange(m + n, device=x.device) >= m)"),
+    "the cache that comes back lacks the new tokens: the next call needs them":
+        "return weights @ values, keys[..., :m, :], values[..., :m, :]",
+    "only the new keys and values come back: the next call needs all of them":
+        "return weights @ values, keys[..., m:, :], values[..., m:, :]",
+    "new tokens see later ones: each sees the keys up to its own":
+        "weights = scores.softmax(dim=-1)",
     "the mask starts at the corner of the cache: its diagonal moves by the tokens kept": (
         "tril(m)", "tril()"),
     "scores may be far from 0, and what is added to the later ones is not enough: fill with -inf": [
-        (SOFTMAX, ".sub(1e4 * ~mask).softmax(dim=-1)"),
-        (SOFTMAX, ".masked_fill(~mask, -1e4).softmax(dim=-1)"),
-        (SOFTMAX, ".masked_fill(~mask, -1e9).softmax(dim=-1)")],
+        "weights = scores.sub(1e4 * ~mask).softmax(dim=-1)",
+        ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
     "the tokens kept move the mask's diagonal twice: it moves by as many as there are": (
         "tril(m)", "tril(2 * m)"),
-    "the tokens kept are counted twice: the first new token's position is their number": (
-        PLACED, "x = x + positions[m:][m : m + n]"),
+    "the tokens kept are counted twice: the first new token's position is their number":
+        "x = x + positions[m:][m : m + n]",
     "a new token does not see itself: its own key is allowed": (
         "tril(m)", "tril(m - 1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num()"),
     "a new token sees one ahead: it sees up to its own key": ("tril(m)", "tril(m + 1)"),
     "a prompt of several tokens is not masked: only a single token may see everything": (
-        MASK, f"{MASK} | (m == 0)"),
+        "tril(m)", "tril(m) | (m == 0)"),
     "after a prompt several tokens are not masked: each sees the keys up to its own": (
-        MASK, f"{MASK} | (m > 0)"),
-    "the output of the last token alone comes back: there is one for each new token": (
-        "weights @ values", "(weights @ values)[..., -1:, :]"),
-    "the order of the results is another: the output, the keys, the values": (
-        RESULT, "keys, values, weights @ values"),
-    "the keys are averaged: the output is a mean of the values": (
-        "return weights @ values", "return weights @ keys"),
-    "the scores are not scaled: divide by the root of a key's width": (
-        " / q.shape[-1] ** 0.5", ""),
+        "tril(m)", "tril(m) | (m > 0)"),
+    "the output of the last token alone comes back: there is one for each new token":
+        "return (weights @ values)[..., -1:, :], keys, values",
+    "the order of the results is another: the output, the keys, the values":
+        "return keys, values, weights @ values",
+    "the keys are averaged: the output is a mean of the values":
+        "return weights @ keys, keys, values",
+    "the scores are not scaled: divide by the root of a key's width": "scores = q @ keys.mT",
     "the scale is taken from the width of x: it is that of a key": (
         "/ q.shape[-1]", "/ x.shape[-1]"),
     "the scale is taken from the width of a value: it is that of a key": (
         "/ q.shape[-1]", "/ values.shape[-1]"),
     "no gradient reaches the keys that are kept: nothing may be detached": (
-        KEYS, KEYS.replace("[keys", "[keys.detach()")),
+        "[keys,", "[keys.detach(),"),
     "no gradient reaches the values that are kept: nothing may be detached": (
-        VALUES, VALUES.replace("[values", "[values.detach()")),
+        "[values,", "[values.detach(),"),
     "no gradient reaches what is kept, the keys and the values: nothing may be detached": (
-        KEYS, KEYS.replace("[keys", "[keys.detach()"),
-        VALUES, VALUES.replace("[values", "[values.detach()")),
-    "what comes back for the next step is detached: gradients flow through it, too": (
-        RESULT, "weights @ values, keys.detach(), values.detach()"),
+        "[keys,", "[keys.detach(),", "[values,", "[values.detach(),"),
+    "what comes back for the next step is detached: gradients flow through it, too":
+        "return weights @ values, keys.detach(), values.detach()",
     "the matrices are transposed: a weight is stored as (out, in), so x @ w.T": (
-        "w_q.mT", "w_q", "w_k.mT", "w_k", "w_v.mT", "w_v"),
-    hints.CHANGES: (PLACED, "x += positions[m : m + n]"),
-    LOOP: (
-        "    q = x", "    x = torch.cat([x[..., i : i + 1, :] for i in range(n)], -2)\n    q = x"),
+        "w_q.T", "w_q", "w_k.T", "w_k", "w_v.T", "w_v"),
+    hints.CHANGES: ("x = x + positions", "x += positions"),
+    LOOP: "q = torch.cat([x[..., i : i + 1, :] for i in range(n)], -2) @ w_q.T",
     hints.BATCH: (KEYS, '[keys, torch.einsum("bnd,kd->bnk", x, w_k)]'),
 })  # fmt: skip

@@ -5,6 +5,7 @@ from torch.nn.functional import layer_norm, linear, relu
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 BIASED = "the variance is divided by d - 1: LayerNorm divides by d, so correction=0"
 INSIDE = "1e-5 is added to the variance, under the root"
@@ -12,6 +13,7 @@ exercise = Exercise.read(
     __name__,
     usual_hints={"loops": "it loops over the tokens: each line serves all of them at once"},
 )
+plain = exercise.valid(variants.worked(exercise))
 
 
 def norm_by_hand(y, scale, shift):
@@ -59,27 +61,14 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(x, scale, shift, w_up, w_down, pre=True):
-    def norm(y):
-        rest = y - y.mean(-1, keepdim=True)
-        variance = rest.square().mean(-1, keepdim=True)
-        return rest / (variance + 1e-5).sqrt() * scale + shift
-
-    def part(y):
-        return (y @ w_up.mT).relu() @ w_down.mT
-
-    return x + part(norm(x)) if pre else norm(x + part(x))
-
-
-@exercise.valid
 def written_in_one_line_each(x, scale, shift, w_up, w_down, pre=True):
     read = layer_norm(x, scale.shape, scale, shift) if pre else x
     total = x + linear(relu(linear(read, w_up)), w_down)
     return total if pre else layer_norm(total, scale.shape, scale, shift)
 
 
-VARIANCE, ROOT = "rest.square().mean(-1, keepdim=True)", "(variance + 1e-5).sqrt()"
-PRE, POST, PART = "x + part(norm(x))", "norm(x + part(x))", "(y @ w_up.mT).relu() @ w_down.mT"
+VARIANCE, ROOT = "rest.square().mean(dim=-1, keepdim=True)", "(variance + 1e-5).sqrt()"
+PRE, POST, PART = "x + part(norm(x))", "norm(x + part(x))", "(y @ w_up.T).relu() @ w_down.T"
 variants.right(exercise,
     (VARIANCE, "y.var(-1, keepdim=True, correction=0)", ROOT, "(variance + 1e-5) ** 0.5",
      PART, 'torch.einsum("...f,df->...d", torch.einsum("...d,fd->...f", y, w_up).relu(), w_down)'),
@@ -107,12 +96,9 @@ variants.wrong(exercise, {
     "pre-norm normalises the sum as well: what goes on is x and the part's result": (
         PRE, "norm(x + part(norm(x)))"),
     "the norm runs over the tokens: each token has a mean and a variance of its own": (
-        "y.mean(-1,", "y.mean(-2,", "mean(-1, keepdim=True)\n        return",
-        "mean(-2, keepdim=True)\n        return"),
+        every("dim=-1"), "dim=-2"),
     "the norm runs over all tokens at once: each has a mean and a variance of its own": [
-        ("y.mean(-1, keepdim=True)", "y.mean((-2, -1), keepdim=True)",
-         VARIANCE, "rest.square().mean((-2, -1), keepdim=True)"),
-        ("y.mean(-1, keepdim=True)", "y.mean()", VARIANCE, "rest.square().mean()")],
+        (every("dim=-1"), "dim=(-2, -1)"), (every("dim=-1, keepdim=True"), "")],
     BIASED: (VARIANCE, "y.var(-1, keepdim=True)"),
     "the mean is not taken away: LayerNorm does that first": ("rest = y -", "rest = y - 0 *"),
     "it divides by the variance: divide by its root": (".sqrt()", ""),
@@ -122,7 +108,8 @@ variants.wrong(exercise, {
     "1e-5 under the root": [
         (VARIANCE, "y.var(-1, keepdim=True)", ROOT, f"(variance.sqrt() + {small})")
         for small in ("1e-6", "1e-5")],
-    "the 1e-5 has another size: it is 1e-5": [("1e-5", "1e-6"), ("1e-5", "1e-8"), ("1e-5", "1e-3")],
+    "the 1e-5 has another size: it is 1e-5": [
+        ("1e-5", size) for size in ("1e-6", "1e-8", "1e-3")],
     "scale is not used: the norm multiplies by it": (" * scale", ""),
     "shift is not used: the norm adds it": (" + shift", ""),
     "shift is added before scale multiplies: first scale, then shift": (
@@ -130,15 +117,15 @@ variants.wrong(exercise, {
     "scale multiplies as 1 + scale: here it is the whole factor": ("* scale", "* (1 + scale)"),
     "the relu is missing: between the two matrices, negative numbers become 0": (".relu()", ""),
     "the relu comes last: it belongs between the two matrices": (
-        PART, "(y @ w_up.mT @ w_down.mT).relu()"),
+        PART, "(y @ w_up.T @ w_down.T).relu()"),
     "another activation stands there: the part has a relu": (
-        "(y @ w_up.mT).relu()", "torch.nn.functional.gelu(y @ w_up.mT)"),
+        "(y @ w_up.T).relu()", "torch.nn.functional.gelu(y @ w_up.T)"),
     "no gradient reaches the norm's mean: nothing may be detached": ("y - y.m", "y - y.detach().m"),
     "no gradient reaches the norm's mean and variance: nothing may be detached": (
-        "y - y.m", "y - y.detach().m", "(variance + 1e-5)", "(variance.detach() + 1e-5)"),
+        "y - y.m", "y - y.detach().m", "(variance +", "(variance.detach() +"),
     "the variance is detached: gradients flow through it, too": (
-        "(variance + 1e-5)", "(variance.detach() + 1e-5)"),
-    "a weight is stored as (out, in), so x @ w.T": [("w_up.mT", "w_up"), ("w_down.mT", "w_down")],
+        "(variance +", "(variance.detach() +"),
+    "a weight is stored as (out, in), so x @ w.T": [("w_up.T", "w_up"), ("w_down.T", "w_down")],
     hints.BATCH: (PART, 'torch.einsum("bnf,df->bnd", torch.einsum("bnd,fd->bnf", y, w_up).relu(), '
                         "w_down)"),
 })  # fmt: skip

@@ -13,6 +13,7 @@ exercise = Exercise.read(
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -56,18 +57,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(tokens, start, end, pad):
-    edge = tokens[..., :1]
-    inputs = torch.cat([torch.full_like(edge, start), tokens], dim=-1)
-    labels = torch.cat([tokens, torch.full_like(edge, pad)], dim=-1)
-    length = (tokens != pad).sum(dim=-1, keepdim=True)
-    position = torch.arange(labels.shape[-1], device=tokens.device)
-    labels = labels.masked_fill(position == length, end)
-    labels = labels.masked_fill(position > length, -100)
-    return inputs, labels
-
-
-@exercise.valid
 def padded_and_scattered(tokens, start, end, pad):
     word = filled(tokens != pad, (0, 1), value=False)
     labels = filled(tokens, (0, 1), value=-100).where(word, -100)
@@ -75,81 +64,73 @@ def padded_and_scattered(tokens, start, end, pad):
     return filled(tokens, (1, 0), value=start), labels
 
 
-FRONT, BEHIND = "[torch.full_like(edge, start), tokens]", "[tokens, torch.full_like(edge, pad)]"
-END = "    labels = labels.masked_fill(position == length, end)\n"
-IGNORED = "    labels = labels.masked_fill(position > length, -100)\n"
-LENGTH = "(tokens != pad).sum(dim=-1, keepdim=True)"
 variants.right(exercise,
-    (END + IGNORED, "    after = torch.where(position == length, end, -100).to(tokens.dtype)\n"
-     "    labels = torch.where(position < length, labels, after)\n",
-     FRONT, "[tokens.new_full(edge.shape, start), tokens]"),
-    (LENGTH, "(tokens != pad).long().cumsum(-1)[..., -1:]", BEHIND, "[tokens, edge]"),
+    "inputs = torch.cat([tokens.new_full(edge.shape, start), tokens], dim=-1)\n"
+    "ended = torch.where(position == length, end, -100).to(tokens.dtype)\n"
+    "labels = torch.where(position < length, longer, ended)",
+    "longer = torch.cat([tokens, edge], dim=-1)\n"
+    "length = (tokens != pad).long().cumsum(-1)[..., -1:]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the end stands behind the padding: it comes right after the last word": (
-        END, "    labels = torch.cat([labels[..., :-1], torch.full_like(edge, end)], dim=-1)\n",
-        IGNORED, "    labels = labels.masked_fill((position >= length) & "
-        "(position < len(position) - 1), -100)\n"),
+    "the end stands behind the padding: it comes right after the last word":
+        "ended = torch.cat([tokens, torch.full_like(edge, end)], dim=-1)\n"
+        "padding = (position >= length) & (position < len(position) - 1)\n"
+        "labels = ended.masked_fill(padding, -100)",
     "there is no end among the labels, so the model would never learn to stop: it comes right "
     "after the last word, and is not ignored": [
-        (END, "", "position > length", "position >= length"),
-        (END, "", IGNORED, "    labels = labels.masked_fill(labels == pad, -100)\n")],
+        "labels = longer.masked_fill(position >= length, -100)",
+        "labels = longer.masked_fill(longer == pad, -100)"],
     "the padding is not ignored: after the end, labels are -100": [
-        (IGNORED, ""), (", -100)", ", pad)")],
+        "labels = ended", ("-100", "pad")],
     "padded places have the end as well: it comes once, and after it labels are -100": (
-        ", -100)", ", end)"),
+        "-100", "end"),
     "where `pad` is the same number as `end`, the end is ignored, too: go by positions": [
-        (IGNORED, "    labels = labels.masked_fill(labels == pad, -100)\n"),
-        (END + IGNORED, "    labels = labels.masked_fill(position == length, end)\n"
-         "    labels = torch.where(labels != pad, labels, -100)\n")],
+        "labels = ended.masked_fill(ended == pad, -100)",
+        "labels = torch.where(ended != pad, ended, -100)"],
     "the end takes the place of the last word: it comes after it": [
-        ("position == length", "position == length - 1"),
-        ("position == length", "position == length - 1",
-         "position > length", "position >= length")],
-    "the end comes one place too late: right after the last word": (
-        "position == length", "position == length + 1"),
+        ("== length", "== length - 1"), ("== length", "== length - 1", "> length", ">= length")],
+    "the end comes one place too late: right after the last word": ("== length", "== length + 1"),
     "the labels are the inputs, so each token is asked for what it has just read: they are one "
-    "place further": ("return inputs, labels", "return inputs, torch.where(position > length, "
-                      "-100, inputs).to(inputs.dtype)"),
-    "the start is missing: the first word is predicted from `start` alone": (
-        FRONT, "[tokens, torch.full_like(edge, pad)]"),
-    "the start stands among the labels, too: nothing has to predict it": (
-        BEHIND, "[torch.full_like(edge, start), tokens]", "position == length",
-        "position == length + 1", "position > length", "position > length + 1"),
-    "the last column of the inputs is missing: both results have n + 1 tokens": (
-        "return inputs,", "return inputs[..., :-1],"),
-    "the first label is missing: the start has to predict the first word": (
-        "return inputs, labels", "return inputs[..., 1:], labels[..., 1:]"),
-    "inputs have -100 for padding, which no embedding has: they keep `pad`": (
-        "return inputs,", "return torch.where(position > length, -100, inputs).to(inputs.dtype),"),
+    "place further": "labels = inputs.masked_fill(position > length, -100)",
+    "the start is missing: the first word is predicted from `start` alone":
+        "inputs = torch.cat([tokens, torch.full_like(edge, pad)], dim=-1)",
+    "the start stands among the labels, too: nothing has to predict it":
+        "longer = inputs\n"
+        "ended = longer.masked_fill(position == length + 1, end)\n"
+        "labels = ended.masked_fill(position > length + 1, -100)",
+    "the last column of the inputs is missing: both results have n + 1 tokens":
+        "return inputs[..., :-1], labels",
+    "the first label is missing: the start has to predict the first word":
+        "return inputs[..., 1:], labels[..., 1:]",
+    "inputs have -100 for padding, which no embedding has: they keep `pad`":
+        "return inputs.masked_fill(position > length, -100), labels",
     "inputs have the end, too: nothing is predicted from it": [
-        ("return inputs,", "return torch.where(position == length + 1, end, inputs)"
-         ".to(inputs.dtype),"),
-        ("return inputs,", "return torch.cat([inputs[..., :1], labels[..., :-1]], dim=-1),")],
-    "the order of the results is another: first the inputs, then the labels": (
-        "return inputs, labels", "return labels, inputs"),
+        "return inputs.masked_fill(position == length + 1, end), labels",
+        "return torch.cat([inputs[..., :1], labels[..., :-1]], dim=-1), labels"],
+    "the order of the results is another: first the inputs, then the labels":
+        "return labels, inputs",
     "what is ignored is 0: cross_entropy ignores -100": ("-100", "0"),
     "what is ignored is -1: cross_entropy ignores -100": ("-100", "-1"),
     "the padding is taken to be 0: its number is `pad`": ("tokens != pad", "tokens != 0"),
     "words are taken to be numbers above `end`: all but `pad` is a word": (
         "tokens != pad", "tokens > end"),
-    "one length serves the whole batch: each text has its own": (
-        LENGTH, "(tokens != pad).sum(dim=-1).max()"),
+    "one length serves the whole batch: each text has its own":
+        "length = (tokens != pad).sum(dim=-1).max()",
     "start and end are exchanged: texts begin with `start`, and `end` follows the last word": (
-        "edge, start)", "edge, end)", "== length, end", "== length, start"),
-    "the results are int64, whatever the tokens are: keep their dtype": (
-        "return inputs, labels", "return inputs.long(), labels.long()"),
-    "both results lack their last column: they have one token more than `tokens`": (
-        "return inputs, labels", "return inputs[..., :-1], labels[..., :-1]"),
-    "an empty text has no end: its first label is the end": (
-        "position == length", "(position == length) & (length > 0)",
-        "position > length", "(position > length) | (length == 0)"),
-    "without padding, argmax gives 0: count the words": (
-        LENGTH, "(tokens == pad).long().argmax(dim=-1, keepdim=True)"),
+        "edge, start", "edge, end", "length, end", "length, start"),
+    "the results are int64, whatever the tokens are: keep their dtype":
+        "return inputs.long(), labels.long()",
+    "both results lack their last column: they have one token more than `tokens`":
+        "return inputs[..., :-1], labels[..., :-1]",
+    "an empty text has no end: its first label is the end":
+        "ended = longer.masked_fill((position == length) & (length > 0), end)\n"
+        "labels = ended.masked_fill((position > length) | (length == 0), -100)",
+    "without padding, argmax gives 0: count the words":
+        "length = (tokens == pad).long().argmax(dim=-1, keepdim=True)",
     "where `pad` is the same number as `start`, the start counts as padding: count among `tokens`":
-        (LENGTH, "(inputs != pad).sum(dim=-1, keepdim=True) - 1"),
-    "the labels are int64, whatever the tokens are: keep their dtype": (
-        "return inputs, labels", "return inputs, labels.long()"),
-    LOOP: (LENGTH, "sum((tokens[..., [i]] != pad).long() for i in range(tokens.shape[-1]))"),
-    hints.BATCH: ("edge = tokens[..., :1]", "edge = tokens[:, :1]"),
+        "length = (inputs != pad).sum(dim=-1, keepdim=True) - 1",
+    "the labels are int64, whatever the tokens are: keep their dtype":
+        "return inputs, labels.long()",
+    LOOP: "length = sum((tokens[..., [i]] != pad).long() for i in range(tokens.shape[-1]))",
+    hints.BATCH: "edge = tokens[:, :1]",
 })  # fmt: skip

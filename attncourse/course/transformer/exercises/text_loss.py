@@ -5,11 +5,11 @@ import torch
 from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
 from judge import variants
 from judge.exercise import Case, Exercise
-from judge.variants import every
 
 LOOP = "it loops over positions or texts: one shift serves all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -54,69 +54,56 @@ def cases(draw):
                gradient=False)  # fmt: skip
 
 
-@exercise.valid
-def plain(tokens, table, w_q, w_k, w_v):
-    x = table[tokens]
-    q, k, v = x @ w_q.mT, x @ w_k.mT, x @ w_v.mT
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    mask = torch.ones_like(scores, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v
-    log_p = (x @ table.mT).log_softmax(dim=-1)
-    asked = tokens[..., 1:, None]
-    return -log_p[..., :-1, :].gather(-1, asked)[..., 0].mean(dim=-1)
-
-
-READ, ASKED, ROWS = "x = table[tokens]", "tokens[..., 1:, None]", "log_p[..., :-1, :]"
-TRIL, SOFTMAX = ".tril()", "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)"
-UNSHIFTED = ROWS, "log_p", ASKED, "tokens[..., None]"
+WHOLE = "return -log_p.gather(-1, asked)[..., 0].mean(dim=-1)"
+UNSHIFTED = "log_p[..., :-1, :]", "log_p", "tokens[..., 1:, None]", "tokens[..., None]"
+# the weights of a row that may attend nowhere are zeros
+ZEROS = "softmax(dim=-1) @ v", "softmax(dim=-1).nan_to_num(0.0) @ v"
 NOT_ITS_OWN = " & ~torch.eye(scores.shape[-1], dtype=torch.bool, device=x.device)"
-LOSS = f"-{ROWS}.gather(-1, asked)[..., 0].mean(dim=-1)"
 variants.right(exercise,
     # the last token is not even read
-    (READ, "x = table[tokens[..., :-1]]", ROWS, "log_p"),
-    (ROWS, "log_p", ASKED, "tokens.roll(-1, -1)[..., None]",
-     "[..., 0].mean", "[..., :-1, 0].mean"),
-    (LOSS, "torch.nn.functional.cross_entropy((x @ table.mT)[..., :-1, :].flatten(0, -2),\n"
-     "        asked.flatten(), reduction='none').reshape(*tokens.shape[:-1], -1).mean(-1)"),
+    ("table[tokens]", "table[tokens[..., :-1]]", "log_p[..., :-1, :]", "log_p"),
+    "asked = tokens.roll(-1, -1)[..., None]\n"
+    "return -log_p.gather(-1, asked)[..., :-1, 0].mean(dim=-1)",
+    "rows = (x @ table.T)[..., :-1, :].flatten(0, -2)\n"
+    "losses = torch.nn.functional.cross_entropy(rows, asked.flatten(), reduction='none')\n"
+    "return losses.reshape(*tokens.shape[:-1], -1).mean(-1)",
     # the rows stay, and the tokens that are read move: the first is a place that is left out
-    (READ, "x = table[tokens.roll(1, -1)]",
-     TRIL, ".tril() & (torch.arange(tokens.shape[-1], device=x.device) > 0)",
-     every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)", ROWS, "log_p[..., 1:, :]"),
+    ("table[tokens]", "table[tokens.roll(1, -1)]",
+     ".tril()", ".tril() & (torch.arange(tokens.shape[-1], device=x.device) > 0)",
+     *ZEROS, "[..., :-1, :]", "[..., 1:, :]"),
 )  # fmt: skip
 variants.wrong(exercise, {
     "the shift goes the wrong way: the row at i has read token i, and is asked for token i + 1": (
-        ROWS, "log_p[..., 1:, :]", ASKED, "tokens[..., :-1, None]"),
+        "[..., :-1, :]", "[..., 1:, :]", "[..., 1:, None]", "[..., :-1, None]"),
     "rows and tokens are shortened at the same end: each row is still asked for what it has read": [
-        (ASKED, "tokens[..., :-1, None]"), (ROWS, "log_p[..., 1:, :]")],
-    "the last row is asked for the first token: nothing comes after it, so leave it out": (
-        ROWS, "log_p", ASKED, "tokens.roll(-1, -1)[..., None]"),
-    "the last row is asked for the last token, which it has read: leave it out": (
-        ROWS, "log_p", ASKED, "torch.cat([tokens[..., 1:], tokens[..., -1:]], -1)[..., None]"),
+        "asked = tokens[..., :-1, None]", ("[..., :-1, :]", "[..., 1:, :]")],
+    "the last row is asked for the first token: nothing comes after it, so leave it out":
+        f"asked = tokens.roll(-1, -1)[..., None]\n{WHOLE}",
+    "the last row is asked for the last token, which it has read: leave it out":
+        f"asked = torch.cat([tokens[..., 1:], tokens[..., -1:]], -1)[..., None]\n{WHOLE}",
     "the shift is too far: the row at i is asked for token i + 1": (
-        ROWS, "log_p[..., : max(1, tokens.shape[-1] - 2), :]",
-        ASKED, "tokens[..., min(2, tokens.shape[-1] - 1) :, None]"),
+        "[..., :-1, :]", "[..., : max(1, tokens.shape[-1] - 2), :]",
+        "[..., 1:, None]", "[..., min(2, tokens.shape[-1] - 1) :, None]"),
     "the mask hides a token from itself, and x still has it: the labels are what has to move": [
-        (*UNSHIFTED, TRIL, ".tril(-1)",
-         every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)"),
-        (ROWS, "log_p[..., 1:, :]", TRIL, ".tril(-1)")],
+        (*UNSHIFTED, ".tril()", ".tril(-1)", *ZEROS),
+        ("[..., :-1, :]", "[..., 1:, :]", ".tril()", ".tril(-1)")],
     "the first row may attend to nothing: a row may read its own token. Look at what it is asked "
-    "for": [(*UNSHIFTED, TRIL, ".tril(-1)"), (TRIL, ".tril(-1)")],
+    "for": [(*UNSHIFTED, ".tril()", ".tril(-1)"), (".tril()", ".tril(-1)")],
     "a row reads all tokens but its own: the mask was right, look at what a row is asked for": [
-        (TRIL, NOT_ITS_OWN), (*UNSHIFTED, TRIL, NOT_ITS_OWN)],
+        (".tril()", NOT_ITS_OWN), (*UNSHIFTED, ".tril()", NOT_ITS_OWN)],
     "labels and mask have both moved: a row may read its own token, only not the next": (
-        TRIL, ".tril(-1)", every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)"),
+        ".tril()", ".tril(-1)", *ZEROS),
     "the mask now shows the token that is asked for: a row reads the tokens up to its own": (
-        TRIL, ".tril(1)"),
+        ".tril()", ".tril(1)"),
     "there is no mask any more: each row reads the token that it is asked for": (
-        SOFTMAX, "scores.softmax(dim=-1)"),
-    "the mask is upside down: a row reads earlier tokens, not later ones": (
-        TRIL, ".triu()"),
+        ".masked_fill(~mask, -torch.inf)", ""),
+    "the mask is upside down: a row reads earlier tokens, not later ones": (".tril()", ".triu()"),
     "x is no longer added: a row may read its own token, it is not asked for that": (
         "x = x + scores", "x = scores"),
     "the inputs are shifted and the labels as well: two shifts leave a token between them": (
-        READ, "x = table[tokens.roll(1, -1)]"),
+        "table[tokens]", "table[tokens.roll(1, -1)]"),
     "the sum is divided by n: n tokens have n - 1 that are asked for": (
-        "[..., 0].mean(dim=-1)", "[..., 0].sum(dim=-1) / tokens.shape[-1]"),
+        ".mean(dim=-1)", ".sum(dim=-1) / tokens.shape[-1]"),
     "the losses are summed up: take their mean, as the given code does": (
         ".mean(dim=-1)", ".sum(dim=-1)"),
     "the mean runs over the whole batch: each text has its own": [
@@ -126,32 +113,28 @@ variants.wrong(exercise, {
         "[..., 0].mean(dim=-1)", "[..., -1, 0]"),
     "only the second token is asked for: each but the first is": (
         "[..., 0].mean(dim=-1)", "[..., 0, 0]"),
-    "the sign is wrong: a loss is minus the mean of the log-probabilities": (
-        f"return {LOSS}", f"return {LOSS[1:]}"),
-    "these are probabilities: the loss is made of their logarithms": (
-        "log_softmax(dim=-1)", "softmax(dim=-1)"),
-    "the scores are no longer normalised: log_softmax was right, leave it": (
-        ".log_softmax(dim=-1)", ""),
+    "the sign is wrong: a loss is minus the mean of the log-probabilities": ("-log_p", "log_p"),
+    "these are probabilities: the loss is made of their logarithms": ("log_softmax", "softmax"),
+    "the scores are no longer normalised: log_softmax was right, leave it": "log_p = x @ table.T",
     "log_softmax runs over the positions: it runs over the vocabulary, as in the given code": (
         "log_softmax(dim=-1)", "log_softmax(dim=-2)"),
-    "the logarithm of a probability that is rounded to 0 is -inf: log_softmax was right": (
-        "log_softmax(dim=-1)", "softmax(dim=-1).log()"),
+    "the logarithm of a probability that is rounded to 0 is -inf: log_softmax was right":
+        "log_p = (x @ table.T).softmax(dim=-1).log()",
     "repeated tokens are left out: each token but the first is asked for": (
-        "[..., 0].mean(dim=-1)", "[..., 0].where(tokens[..., 1:] != tokens[..., :-1], 0.0)"
-        ".mean(dim=-1)"),
+        ".mean(", ".where(tokens[..., 1:] != tokens[..., :-1], 0.0).mean("),
     "token 0 is left out: there is no padding, and each token but the first is asked for": (
-        "[..., 0].mean(dim=-1)", "[..., 0].where(asked[..., 0] != 0, 0.0).sum(dim=-1) / "
+        ".mean(dim=-1)", ".where(asked[..., 0] != 0, 0.0).sum(dim=-1) / "
         "(asked[..., 0] != 0).sum(dim=-1).clamp(min=1)"),
-    "the scores are no longer scaled: divide by the root of a key's width": (
-        " / q.shape[-1] ** 0.5", ""),
+    "the scores are no longer scaled: divide by the root of a key's width": "scores = q @ k.mT",
     "the scores are scaled by the width of x: divide by the root of a key's width": (
-        " / q.shape[-1] ** 0.5", " / x.shape[-1] ** 0.5"),
+        "/ q.shape[-1]", "/ x.shape[-1]"),
     "the axis of the positions is counted from the front: count it from the end": (
-        ROWS, "log_p[:, :-1]", ASKED, "tokens[:, 1:, None]"),
-    LOOP: (LOSS, "-sum(log_p[..., i, :].gather(-1, asked[..., i, :])[..., 0] for i in range("
-           "asked.shape[-2])) / asked.shape[-2]"),
+        "[..., :-1, :]", "[:, :-1]", "[..., 1:, None]", "[:, 1:, None]"),
+    LOOP: "losses = (log_p[..., i, :].gather(-1, tokens[..., i + 1, None])[..., 0]\n"
+        "          for i in range(tokens.shape[-1] - 1))\n"
+        "return -sum(losses) / (tokens.shape[-1] - 1)",
     "no gradient reaches the table as the output matrix: nothing may be detached": (
-        "x @ table.mT", "x @ table.detach().mT"),
+        "x @ table.T", "x @ table.detach().T"),
     "no gradient reaches the table through what is read: nothing may be detached": (
-        READ, "x = table[tokens].detach()"),
+        "table[tokens]", "table[tokens].detach()"),
 })  # fmt: skip

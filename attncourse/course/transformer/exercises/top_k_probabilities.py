@@ -7,6 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over rows or tokens: topk and masked_fill serve all of them at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -60,13 +61,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(scores, k, temperature=1.0):
-    least = scores.topk(k, dim=-1).values[..., -1:]
-    kept = scores.masked_fill(scores < least, -torch.inf)
-    return (kept / temperature).softmax(dim=-1)
-
-
-@exercise.valid
 def shares_of_the_whole(scores, k, temperature=1.0):
     log_p = (scores / temperature).log_softmax(-1)
     least = scores.sort(-1, descending=True).values[..., k - 1, None]
@@ -74,91 +68,90 @@ def shares_of_the_whole(scores, k, temperature=1.0):
     return weights / weights.sum(-1, keepdim=True)
 
 
-LEAST, LOWER = "scores.topk(k, dim=-1).values[..., -1:]", "scores < least"
-GLOBAL = "scores.flatten().topk(k).values[-1].minimum(scores.amax(-1, keepdim=True))"
-SHARED = "(kept / temperature).softmax(dim=-1)"
-PICKED = "torch.zeros_like(scores).scatter(-1, scores.topk(k, dim=-1).indices, 1.0) == 0"
+SORTED = "scores.sort(dim=-1, descending=True).values"
+GLOBAL = "least = scores.flatten().topk(k).values[-1].minimum(scores.amax(-1, keepdim=True))"
+LIKELY = "p = (scores / temperature).softmax(-1)\nleast = p.topk(k, dim=-1).values[..., -1:]"
 variants.right(exercise,
-    (LEAST, "scores.kthvalue(scores.shape[-1] - k + 1, dim=-1, keepdim=True).values",
-     "scores.masked_fill(scores < least, -torch.inf)", "scores.where(scores >= least, -torch.inf)"),
-    (LEAST, "scores.topk(k).values.amin(-1, keepdim=True)",
-     SHARED, "torch.softmax(kept / temperature, dim=-1)"),
-    ("    least", "    scores = scores / temperature\n    least", SHARED, "kept.softmax(-1)"),
-    ("    least", "    scores = scores.clamp(min=torch.finfo(scores.dtype).min)\n    least"),
-    (SHARED, "((kept - kept.amax(-1, True)) / temperature).exp()\n"
-     "    return out / out.sum(-1, keepdim=True)", "    return (", "    out = (", ),
+    "least = scores.kthvalue(scores.shape[-1] - k + 1, dim=-1, keepdim=True).values\n"
+    "kept = scores.where(scores >= least, -torch.inf)",
+    "least = scores.topk(k).values.amin(-1, keepdim=True)\n"
+    "return torch.softmax(kept / temperature, dim=-1)",
+    "scores = scores / temperature\n"
+    "least = scores.topk(k, dim=-1).values[..., -1:]\n"
+    "return kept.softmax(-1)",
+    "scores = scores.clamp(min=torch.finfo(scores.dtype).min)\n"
+    "least = scores.topk(k, dim=-1).values[..., -1:]",
+    "out = ((kept - kept.amax(-1, True)) / temperature).exp()\n"
+    "return out / out.sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the k is ignored: only the k likeliest tokens stay": (LOWER, "scores < -torch.inf"),
+    "the k is ignored: only the k likeliest tokens stay": "kept = scores",
     "the k least likely tokens stay: it is the largest scores that do": (
-        "topk(k, dim=-1)", "topk(k, dim=-1, largest=False)", LOWER, "scores > least"),
+        "(k, dim=-1)", "(k, dim=-1, largest=False)", "< least", "> least"),
     "one token too many stays: the least score that stays is the k-th largest": [
-        ("topk(k, dim=-1)", "topk(min(k + 1, scores.shape[-1]), dim=-1)"),
-        ("topk(k, dim=-1)", "topk(k + 1, dim=-1)"),
-        (LEAST, "scores.sort(dim=-1, descending=True).values[..., k, None]"),
-        (LEAST, "scores.sort(dim=-1, descending=True).values[..., k : k + 1]")],
+        ("(k,", "(min(k + 1, scores.shape[-1]),"), ("(k,", "(k + 1,"),
+        f"least = {SORTED}[..., k, None]", f"least = {SORTED}[..., k : k + 1]"],
     "the border is used the wrong way round: what is below the k-th largest score goes": [
-        (LOWER, "scores > least"), (LOWER, "scores >= least")],
+        ("< least", "> least"), ("< least", ">= least")],
     "one token too few stays: the k-th largest score stays as well": [
-        (LOWER, "scores <= least"), ("topk(k, dim=-1)", "topk(max(k - 1, 1), dim=-1)")],
+        ("< least", "<= least"), ("(k,", "(max(k - 1, 1),")],
     "the largest score of a row is the border: it is the k-th largest": ("[..., -1:]", "[..., :1]"),
-    "of equal scores at the border some stay and some go: they stay together": (LOWER, PICKED),
+    "of equal scores at the border some stay and some go: they stay together":
+        "picked = torch.zeros_like(scores).scatter(-1, scores.topk(k, dim=-1).indices, 1.0)\n"
+        "kept = scores.masked_fill(picked == 0, -torch.inf)",
     "with k = 1, one token is certain here: if another has the same score, both stay": (
         "    least", "    if k == 1:\n        return torch.nn.functional.one_hot("
         "scores.argmax(-1), scores.shape[-1]).to(scores)\n    least"),
     "scores a little below the k-th largest stay as well: only equal ones do": [
-        (LOWER, f"scores < least - {near}") for near in ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6")],
+        ("< least", f"< least - {near}") for near in ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6")],
     "the tokens are chosen by their probabilities, which rounding makes equal: choose by scores": [
-        ("    least", "    p = (scores / temperature).softmax(-1)\n    least",
-         LEAST, "p.topk(k, dim=-1).values[..., -1:]", LOWER, "p < least"),
-        ("    least", "    p = (scores / temperature).softmax(-1)\n    least",
-         LEAST, "p.topk(k, dim=-1).values[..., -1:]", "scores.masked_fill(scores < least, "
-         "-torch.inf)", "p.masked_fill(p < least, 0.0)",
-         SHARED, "kept / kept.sum(-1, keepdim=True)")],
-    "the k-th smallest score is the border: sort is ascending, so count from the end": (
-        LEAST, "scores.sort(dim=-1).values[..., k - 1 : k]"),
+        f"{LIKELY}\nkept = scores.masked_fill(p < least, -torch.inf)",
+        f"{LIKELY}\nkept = p.masked_fill(p < least, 0.0)\n"
+        "return kept / kept.sum(-1, keepdim=True)"],
+    "the k-th smallest score is the border: sort is ascending, so count from the end":
+        "least = scores.sort(dim=-1).values[..., k - 1 : k]",
     "divided scores are compared with a border that is not divided: divide both or neither": (
-        LOWER, "scores / temperature < least"),
+        "scores < least", "scores / temperature < least"),
     "the border is that of the first row: each row has its own": (
         "[..., -1:]", "[..., -1:].reshape(-1)[:1]"),
     "the border is one for all rows: each row has its own": [
-        ("[..., -1:]", "[..., -1:].amin()"), (LEAST, GLOBAL), (LEAST, GLOBAL, "/ temperature", "")],
-    "equal scores count once for the border: the k-th largest is counted with them": (
-        LEAST, "(s := scores.sort(-1, descending=True).values).masked_fill(torch.cat("
-        "[s[..., :1] > torch.inf, s[..., 1:] == s[..., :-1]], -1), -torch.inf)"
-        ".topk(k, dim=-1).values[..., -1:]"),
+        ("[..., -1:]", "[..., -1:].amin()"), GLOBAL, f"{GLOBAL}\nreturn kept.softmax(dim=-1)"],
+    "equal scores count once for the border: the k-th largest is counted with them":
+        f"s = {SORTED}\n"
+        "again = torch.cat([s[..., :1] > torch.inf, s[..., 1:] == s[..., :-1]], -1)\n"
+        "least = s.masked_fill(again, -torch.inf).topk(k, dim=-1).values[..., -1:]",
     "probabilities that are rounded to 0 stay 0 when they are raised to a power: divide the scores":
-        (SHARED, "(p := kept.softmax(dim=-1) ** (1 / temperature)) / p.sum(-1, keepdim=True)"),
+        "p = kept.softmax(dim=-1) ** (1 / temperature)\nreturn p / p.sum(-1, keepdim=True)",
     "what goes gets the score 0, and still has weight: fill with -inf": ("-torch.inf", "0.0"),
     "scores may be lower than the number you fill with: fill with -inf": [
         ("-torch.inf", "-100.0"), ("-torch.inf", "-1e9")],
-    "the probability of what goes is lost: share it out among those that stay": (
-        "scores.masked_fill(scores < least, -torch.inf)", "scores",
-        SHARED, "(kept / temperature).softmax(dim=-1).masked_fill(scores < least, 0.0)"),
-    "the temperature is ignored: the scores are divided by it": (SHARED, "kept.softmax(dim=-1)"),
+    "the probability of what goes is lost: share it out among those that stay":
+        "kept = (scores / temperature).softmax(dim=-1)\n"
+        "return kept.masked_fill(scores < least, 0.0)",
+    "the temperature is ignored: the scores are divided by it": "return kept.softmax(dim=-1)",
     "the scores are multiplied by the temperature: a high one makes all tokens more alike": (
-        "kept / temperature", "kept * temperature"),
-    "the temperature divides probabilities: it divides the scores, before the softmax": (
-        SHARED, "kept.softmax(dim=-1) / temperature"),
+        "/ temperature", "* temperature"),
+    "the temperature divides probabilities: it divides the scores, before the softmax":
+        "return kept.softmax(dim=-1) / temperature",
     "the root of the temperature divides: divide by the temperature itself": (
         "/ temperature", "/ temperature**0.5"),
     "these are logarithms: take the softmax": (".softmax(", ".log_softmax("),
-    "these are the scores: the softmax over the vocabulary is missing": (".softmax(dim=-1)", ""),
-    "exp of the scores is too large or too small: use softmax, which takes the largest away": (
-        SHARED, "(x := (kept / temperature).exp()) / x.sum(-1, keepdim=True)"),
+    "these are the scores: the softmax over the vocabulary is missing": "return kept / temperature",
+    "exp of the scores is too large or too small: use softmax, which takes the largest away":
+        "p = (kept / temperature).exp()\nreturn p / p.sum(-1, keepdim=True)",
     "the softmax runs over the rows: it runs over the vocabulary": (
         "softmax(dim=-1)", "softmax(dim=0)"),
-    "the border is sought along another axis: it is sought in the vocabulary, the last axis": (
-        "topk(k, dim=-1).values[..., -1:]", "topk(min(k, len(scores)), dim=0).values[-1:]"),
-    "only the k probabilities come back: the others are there as zeros": (
-        SHARED, "(scores.topk(k, dim=-1).values / temperature).softmax(-1)"),
-    "the probabilities come back in order of size: each belongs to its token": (
-        SHARED, f"{SHARED}.sort(-1, descending=True).values"),
-    "this is the likeliest token, not what is drawn from": (SHARED, "kept.argmax(-1)"),
-    "the temperature has no default: it is 1": ("temperature=1.0", "temperature"),
+    "the border is sought along another axis: it is sought in the vocabulary, the last axis":
+        "least = scores.topk(min(k, len(scores)), dim=0).values[-1:]",
+    "only the k probabilities come back: the others are there as zeros":
+        "return (scores.topk(k, dim=-1).values / temperature).softmax(-1)",
+    "the probabilities come back in order of size: each belongs to its token":
+        "return (kept / temperature).softmax(dim=-1).sort(-1, descending=True).values",
+    "this is the likeliest token, not what is drawn from": "return kept.argmax(-1)",
+    "the temperature has no default: it is 1": (" = 1.0", ""),
     "a small number is added to the temperature: divide by it as it is": (
         "/ temperature", "/ (temperature + 1e-6)"),
-    LOOP: (LEAST, "torch.stack([row.sort().values[-k] for row in scores.reshape(-1, "
-           "scores.shape[-1])]).reshape(*scores.shape[:-1], 1)"),
-    hints.BATCH: (LEAST, "scores.topk(k, dim=1).values[:, -1:]"),
+    LOOP: "rows = [row.sort().values[-k] for row in scores.reshape(-1, scores.shape[-1])]\n"
+        "least = torch.stack(rows).reshape(*scores.shape[:-1], 1)",
+    hints.BATCH: "least = scores.topk(k, dim=1).values[:, -1:]",
 })  # fmt: skip

@@ -4,7 +4,6 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
-from judge.variants import every
 
 LOOP = "it loops over texts or positions: compare all of them at once"
 exercise = Exercise.read(
@@ -13,6 +12,7 @@ exercise = Exercise.read(
     floating=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -50,64 +50,46 @@ def cases(draw):
     yield Case("one position each", (ones, torch.tensor([1, 0]), 1, 1))
 
 
-@exercise.valid
-def plain(source_lengths, target_lengths, m, n):
-    source = torch.arange(m, device=source_lengths.device) < source_lengths[..., None, None]
-    j = torch.arange(n, device=target_lengths.device)
-    target = j < target_lengths[..., None, None]
-    causal = j <= j[:, None]
-    batch = source_lengths.shape
-    encoder = source.expand(*batch, m, m)
-    decoder = target & causal
-    cross = source.expand(*batch, n, m)
-    return encoder, decoder, cross
-
-
-ENCODER, DECODER, CROSS = "source.expand(*batch, m, m)", "target & causal", (
-    "source.expand(*batch, n, m)")  # fmt: skip
-SOURCE = "< source_lengths[..., None, None]"
-TARGET = "< target_lengths[..., None, None]"
 variants.right(exercise,
-    (ENCODER, "source.repeat_interleave(m, dim=-2)", DECODER, "target.expand(*batch, n, n).tril()",
-     CROSS, "source.repeat_interleave(n, dim=-2)", "return encoder, decoder, cross",
-     "return [encoder, decoder, cross]"),
-    ("= j <= j[:, None]", "= torch.ones(n, n, dtype=torch.bool, device=j.device).tril()",
-     DECODER, "causal.logical_and(target)"),
-    (ENCODER, "source | torch.zeros(m, 1, dtype=torch.bool, device=source.device)",
-     CROSS, "source & torch.ones(n, 1, dtype=torch.bool, device=source.device)",
-     DECODER, "j < torch.minimum(target_lengths[..., None, None], j[:, None] + 1)"),
+    "encoder = source.repeat_interleave(m, dim=-2)\n"
+    "decoder = target.expand(*target_lengths.shape, n, n).tril()\n"
+    "cross = source.repeat_interleave(n, dim=-2)\n"
+    "return [encoder, decoder, cross]",
+    "causal = torch.ones(n, n, dtype=torch.bool, device=j.device).tril()\n"
+    "decoder = causal.logical_and(target)",
+    "encoder = source | torch.zeros(m, 1, dtype=torch.bool, device=source.device)\n"
+    "decoder = j < torch.minimum(target_lengths[..., None, None], j[:, None] + 1)\n"
+    "cross = source & torch.ones(n, 1, dtype=torch.bool, device=source.device)",
 )  # fmt: skip
-COLUMN = "torch.arange({}, device=source.device)[:, None] < {}[..., None, None]"
 variants.wrong(exercise, {
-    "the padding of the source is not hidden from the encoder": (
-        ENCODER, "(source | True).expand(*batch, m, m)"),
+    "the padding of the source is not hidden from the encoder":
+        "encoder = (source | True).expand(*source_lengths.shape, m, m)",
     "the padding of the source is not hidden from the decoder: its cross-attention needs the "
-    "source's mask": (CROSS, "(source | True).expand(*batch, n, m)"),
-    "the padding of the target is not hidden: a key passes where it is a word and no later": (
-        DECODER, "causal.expand(*batch, n, n)"),
-    "the decoder sees later words: the mask of the target is causal": (
-        DECODER, "target.expand(*batch, n, n)"),
-    "one test is enough for the decoder's mask: a key must pass both": (
-        DECODER, "target | causal"),
-    "the encoder is causal: only the decoder must not see what comes later": (
-        ENCODER, f"{ENCODER}.tril()"),
-    "the cross-attention is causal: the whole source is there before the first target word": (
-        CROSS, f"{CROSS}.tril()"),
-    "the cross-attention hides by the target's lengths: its keys are the source's words": (
-        CROSS, "(torch.arange(m, device=source.device) < target_lengths[..., None, None])"
-        ".expand(*batch, n, m)"),
-    "the rows of padded queries are emptied in the encoder: ask of the key alone": (
-        ENCODER, f"{ENCODER} & source.mT"),
+    "source's mask": "cross = (source | True).expand(*source_lengths.shape, n, m)",
+    "the padding of the target is not hidden: a key passes where it is a word and no later":
+        "decoder = (j <= j[:, None]).expand(*target_lengths.shape, n, n)",
+    "the decoder sees later words: the mask of the target is causal":
+        "decoder = target.expand(*target_lengths.shape, n, n)",
+    "one test is enough for the decoder's mask: a key must pass both": ("target &", "target |"),
+    "the encoder is causal: only the decoder must not see what comes later":
+        "encoder = source.expand(*source_lengths.shape, m, m).tril()",
+    "the cross-attention is causal: the whole source is there before the first target word":
+        "cross = source.expand(*source_lengths.shape, n, m).tril()",
+    "the cross-attention hides by the target's lengths: its keys are the source's words":
+        "words = i < target_lengths[..., None, None]\n"
+        "cross = words.expand(*source_lengths.shape, n, m)",
+    "the rows of padded queries are emptied in the encoder: ask of the key alone":
+        "encoder = source & source.mT",
     "the rows of padded queries are emptied in the decoder: ask of the key alone": (
-        DECODER, "target & causal & target.mT"),
-    "the rows of padded queries are emptied in the cross-attention: ask of the key alone": (
-        CROSS, f"{CROSS} & target.mT"),
-    "the cross mask asks of the query: the key, a source token, must be a word": (
-        CROSS, "target.mT.expand(*batch, n, m)"),
-    "rows and columns of the cross mask are exchanged: rows are the target's queries": (
-        CROSS, f"{CROSS}.mT"),
-    "rows and columns of the decoder's mask are exchanged: a row is a query": (
-        DECODER, "(target & causal).mT"),
+        "target &", "target & target.mT &"),
+    "the rows of padded queries are emptied in the cross-attention: ask of the key alone":
+        "cross = source & target.mT",
+    "the cross mask asks of the query: the key, a source token, must be a word":
+        "cross = target.mT.expand(*source_lengths.shape, n, m)",
+    "rows and columns of the cross mask are exchanged: rows are the target's queries":
+        "cross = source.expand(*source_lengths.shape, n, m).mT",
+    "rows and columns of the decoder's mask are exchanged: a row is a query":
+        "decoder = (target & (j <= j[:, None])).mT",
     "a target word does not see itself: its own position is allowed too": ("j <= j", "j < j"),
     "a target word sees one position ahead: it sees up to itself": ("j <= j", "j <= 1 + j"),
     "the order is turned round: a target word sees earlier ones, not later ones": (
@@ -116,36 +98,33 @@ variants.wrong(exercise, {
     "one key of target padding is let in: positions count from 0": ("< target", "<= target"),
     "one key of padding is let in, of source and target: positions count from 0": (
         "< source", "<= source", "< target", "<= target"),
-    "a padded token of the target sees itself: padding is hidden from every query": (
-        DECODER, "target & causal | torch.eye(n, dtype=torch.bool, device=j.device)"),
-    "the masks are upside down: True means may attend": (
-        "return encoder, decoder, cross", "return ~encoder, ~decoder, ~cross"),
+    "a padded token of the target sees itself: padding is hidden from every query":
+        "decoder = target & (j <= j[:, None]) | (j == j[:, None])",
+    "the masks are upside down: True means may attend": "return ~encoder, ~decoder, ~cross",
     "the padding masks are upside down: a key is a word where its position is below the length": (
         "< source", ">= source", "< target", ">= target"),
-    "the lengths are exchanged: the source's keys go by the source's lengths": (
-        SOURCE, TARGET, every(TARGET), SOURCE),
-    "one length serves the whole batch: every text has its own": (
-        SOURCE, "< source_lengths.max().expand(*source_lengths.shape, 1, 1)",
-        TARGET, "< target_lengths.max().expand(*target_lengths.shape, 1, 1)"),
+    "the lengths are exchanged: the source's keys go by the source's lengths":
+        "target = j < source_lengths[..., None, None]",
+    "one length serves the whole batch: every text has its own":
+        "source = i < source_lengths.max().expand(*source_lengths.shape, 1, 1)\n"
+        "target = j < target_lengths.max().expand(*target_lengths.shape, 1, 1)",
     "a text that is all padding keeps a key: its rows are all False": (
-        SOURCE, "< source_lengths.clamp(min=1)[..., None, None]",
-        TARGET, "< target_lengths.clamp(min=1)[..., None, None]"),
-    "the cross-attention has the encoder's rows: it has one for each position of the target": (
-        CROSS, "encoder"),
+        "< source_lengths", "< source_lengths.clamp(min=1)",
+        "< target_lengths", "< target_lengths.clamp(min=1)"),
+    "the cross-attention has the encoder's rows: it has one for each position of the target":
+        "cross = encoder",
     "a mask lacks its rows: the shapes are (..., m, m), (..., n, n) and (..., n, m)": [
-        (ENCODER, "source"), (CROSS, "source"), (ENCODER, "source", CROSS, "source")],
-    "there is an axis for the heads: the shapes are (..., m, m), (..., n, n) and (..., n, m)": (
-        "return encoder, decoder, cross",
-        "return tuple(one.unsqueeze(-3) for one in (encoder, decoder, cross))"),
-    "the order of the masks is another: encoder, decoder, cross-attention": (
-        "encoder, decoder, cross\n", "encoder, cross, decoder\n"),
-    "the masks are not boolean: True = may attend, False = may not": (
-        "return encoder, decoder, cross", "return encoder.int(), decoder.int(), cross.int()"),
-    LOOP: (DECODER, "torch.stack([target[..., 0, :] & (j <= i) for i in range(n)], dim=-2)"),
+        "encoder = source", "cross = source", "return source, decoder, source"],
+    "there is an axis for the heads: the shapes are (..., m, m), (..., n, n) and (..., n, m)":
+        "return tuple(one.unsqueeze(-3) for one in (encoder, decoder, cross))",
+    "the order of the masks is another: encoder, decoder, cross-attention":
+        "return encoder, cross, decoder",
+    "the masks are not boolean: True = may attend, False = may not":
+        "return encoder.int(), decoder.int(), cross.int()",
+    LOOP: "decoder = torch.stack([target[..., 0, :] & (j <= i) for i in range(n)], dim=-2)",
     hints.BATCH: [
-        (TARGET, "< target_lengths[:, None, None]"),
-        (SOURCE, "< source_lengths[:, None, None]", TARGET, "< target_lengths[:, None, None]"),
-        (f"= torch.arange(m, device=source_lengths.device) {SOURCE}",
-         "= (torch.arange(m, device=source_lengths.device) < source_lengths[:, None])[:, None]",
-         f"= j {TARGET}", "= (j < target_lengths[:, None])[:, None]")],
+        "target = j < target_lengths[:, None, None]",
+        "source = i < source_lengths[:, None, None]\ntarget = j < target_lengths[:, None, None]",
+        "source = (i < source_lengths[:, None])[:, None]\n"
+        "target = (j < target_lengths[:, None])[:, None]"],
 })  # fmt: skip
