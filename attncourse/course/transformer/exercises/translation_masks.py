@@ -104,6 +104,9 @@ variants.wrong(exercise, {
     "the padding masks are upside down: a key is a word where its position is below the length": (
         "< source", ">= source", "< target", ">= target"),
     "the lengths are exchanged: the source's keys go by the source's lengths":
+        "source = i < target_lengths[..., None, None]\n"
+        "target = j < source_lengths[..., None, None]",
+    "the target's keys go by the source's lengths: each text has lengths of its own":
         "target = j < source_lengths[..., None, None]",
     "one length serves the whole batch: every text has its own":
         "source = i < source_lengths.max().expand(*source_lengths.shape, 1, 1)\n"
