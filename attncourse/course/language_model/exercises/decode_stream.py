@@ -208,6 +208,7 @@ variants.wrong(exercise, {
     "what is incomplete at the end has an entry of its own: add it to the last token's text": [
         'if text: text.append(decoder.decode(b"", final=True))',
         'if text: text += filter(None, [decoder.decode(b"", final=True)])'],
+    "what is incomplete at the end takes the place of the last token's text: add it": ("+=", "="),
     "without a token there is no last one: the result is an empty list": ("if text:", "if True:"),
     "each byte is taken for a character: in UTF-8 those from 128 on are a part of one":
         'text = ["".join(map(chr, token)) for token in tokens]',
