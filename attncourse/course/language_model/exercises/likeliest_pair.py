@@ -211,6 +211,11 @@ variants.wrong(exercise, {
     "it is divided by the count of one of its tokens alone: multiply the counts of both": [
         (RATIO, "Fraction(count, tokens[a])"), (RATIO, "Fraction(count, tokens[b])")],
     "the two counts are added: multiply them": ("tokens[a] * tokens[b]", "tokens[a] + tokens[b]"),
+    "common pairs win here: the ratio has count(ab) once, and the product of the other two counts":
+        [(RATIO, "Fraction(count**2, tokens[a] * tokens[b])"),
+         (RATIO, "count / math.sqrt(tokens[a] * tokens[b])"),
+         (RATIO, "Fraction(count, max(tokens[a], tokens[b]))"),
+         (RATIO, "count * math.log(count * tokens.total() / tokens[a] / tokens[b])")],
     "count(a) counts only where a begins a pair, and count(b) where b ends one: count all places": (
         "tokens[a] * tokens[b]", "sum(n for (x, _), n in pairs.items() if x == a) * "
         "sum(n for (_, y), n in pairs.items() if y == b)"),
@@ -240,13 +245,17 @@ variants.wrong(exercise, {
         "return max(ratio, key=ratio.get, default=None)",
     "of ratios that tie, the pair that comes last in the text is taken: take the smallest pair":
         "return max(reversed(ratio), key=ratio.get, default=None)",
+    "of ratios that tie, the smaller b is taken first: the smaller a comes before that": [
+        ("pair), default", "pair[::-1]), default"), ("pair), default", "pair[1]), default")],
     ROUNDED: [
         (RATIO, "count / (tokens[a] * tokens[b])"), (RATIO, "count / tokens[a] / tokens[b]"),
         (RATIO, "math.log(count / (tokens[a] * tokens[b]))"),
         (RATIO, "math.log(count) - math.log(tokens[a]) - math.log(tokens[b])"),
         (RATIO, "round(count / (tokens[a] * tokens[b]), 6)")],
-    "// rounds every ratio down to a whole number: compare fractions, or products": (
-        RATIO, "count // (tokens[a] * tokens[b])"),
+    "the ratios are rounded to few digits, or whole numbers, so that many tie: keep them exact": [
+        (RATIO, "count // (tokens[a] * tokens[b])"),
+        (RATIO, "round(count / (tokens[a] * tokens[b]), 2)"),
+        (RATIO, "round(count / (tokens[a] * tokens[b]), 3)")],
     "the ratio, or the count, comes back: the pair alone is asked for": [
         "return float(max(ratio.values(), default=0))", "return max(pairs.values(), default=0)",
         "best = min(ratio, key=lambda pair: (-ratio[pair], pair), default=None)\n"
