@@ -203,10 +203,11 @@ variants.wrong(exercise, {
     "the token after it": [
         (WINDOW, "text[start : start + length][:-1]",
          LABELS, "text[start : start + length][known + 1 :]"),
-        (WINDOW, "text[start : start + length][:-1]", "[-100] * known",
-         "[-100] * min(known, len(text[start : start + length]) - 1)",
-         LABELS, "text[start : start + length][known + 1 :]",
-         "start + length >= len(read)", "start + length >= len(text)")],
+        *((WINDOW, "text[start : start + length][:-1]", "[-100] * known",
+           "[-100] * min(known, len(text[start : start + length]) - 1)",
+           LABELS, "text[start : start + length][known + 1 :]", *stop)
+          for stop in (("start + length >= len(read)", "start + length >= len(text)"),
+                       ("break", "pass")))],
     "the windows are a token too long: one reads at most `length` tokens": (
         WINDOW, "read[start : start + length + 1]",
         LABELS, "following[start + known : start + length + 1]"),
