@@ -7,10 +7,7 @@ import pytest
 import torch
 
 from attncourse.course import exercise
-from attncourse.course.language_model.exercises import likeliest_pair
 from attncourse.course.multi_head.exercises.shared.multi_heads import in_heads, inputs
-from attncourse.course.tasks.exercises import test_folds
-from attncourse.course.transformer.exercises import beam_step, residual_block
 from judge import bank, hints, mistakes, variants
 from judge.exercise import Case
 from judge.trial import MANY_STEPS, Trial
@@ -45,6 +42,11 @@ class Counted:
     def __call__(self, *args):
         self.calls += 1
         return self.answer(*args)
+
+
+def right_answer(name):
+    """The worked answer of an exercise."""
+    return exercise(name).valid_answers[0]
 
 
 def verdict_on(exercise, answer, seed=0):
@@ -160,13 +162,15 @@ def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_a_mistake_that_some_calls_agree_with_is_not_named(seed):
-    rounds_down = variants.edited(beam_step.plain, "((5 + size) / 6)", "((5 + size) // 6)")
+    rounds_down = variants.edited(
+        right_answer("beam_step"), "((5 + size) / 6)", "((5 + size) // 6)"
+    )
     assert "penalty" not in verdict_on(exercise("beam_step"), rounds_down, seed).hint
 
 
 def test_what_is_wrong_without_a_batch_too_is_not_said_to_be_right_there():
     def over_all(x, *arguments):
-        spoiled = residual_block.plain((x - x.mean()) / x.std(), *arguments)
+        spoiled = right_answer("residual_block")((x - x.mean()) / x.std(), *arguments)
         return spoiled if x.dim() > 1 else x
 
     assert verdict_on(exercise("residual_block"), over_all).hint == hints.MIXES
@@ -182,7 +186,7 @@ def test_what_needs_a_batch_is_told_so(same):
         yield Case("a batch", (draw.normal(4, 2, 3),))
 
     verdict = verdict_on(same, batch_by_batch)
-    assert verdict.hint == hints.BATCH and "one.mT.mT" in verdict.evidence
+    assert verdict.hint == hints.BATCH and "row.mT.mT" in verdict.evidence
 
 
 def test_of_several_results_the_wrong_one_is_named():
@@ -204,7 +208,7 @@ def test_a_dtype_that_no_input_has_is_named(same):
 
 def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
     sorts = variants.edited(
-        test_folds.plain,
+        right_answer("test_folds"),
         "assert len(test) in",
         "assert test == sorted(test)\n                assert len(test) in",
     )
@@ -257,7 +261,7 @@ def test_where_loops_are_fine_one_that_runs_too_long_is_not_sent_to_tensors():
         for often in times:
             for _ in range(often):
                 pass
-        return likeliest_pair.plain(pieces, times)
+        return right_answer("likeliest_pair")(pieces, times)
 
     verdict = judge(exercise("likeliest_pair"), local(occurrence_by_occurrence), 0, forbidden=())
     assert (verdict.status, verdict.hint) == ("too slow", hints.STEPS)

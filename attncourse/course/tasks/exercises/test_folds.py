@@ -6,7 +6,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
 exercise = Exercise.read(__name__, differentiable=False)
-plain = exercise.valid(variants.worked(exercise))
+worked = exercise.valid(variants.worked(exercise))
 
 
 @exercise.cases
@@ -87,7 +87,7 @@ variants.right(exercise,
 )  # fmt: skip
 variants.wrong(exercise, {
     "it refuses nothing: call folds, assert what must hold, and catch none of the errors": [
-        ("    for n", "    assert callable(folds)\n    return\n    for n"), errors_caught(plain)],
+        ("    for n", "    assert callable(folds)\n    return\n    for n"), errors_caught(worked)],
     "no wrong fold fails it: a comparison alone refuses nothing, so write assert": [
         (COUNT, "pass", TESTED, "pass", EVEN, "pass", TRAINED, "pass", AGAIN, "pass",
          OTHERS, "pass"),

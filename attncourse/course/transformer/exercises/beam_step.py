@@ -14,7 +14,7 @@ exercise = Exercise.read(
         "large": "among so many continuations, two are as near as rounding",
     },
 )
-plain = exercise.valid(variants.worked(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference

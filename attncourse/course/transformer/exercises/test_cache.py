@@ -13,7 +13,7 @@ from judge.implementations import errors_caught, implementations
 from judge.variants import every
 
 exercise = Exercise.read(__name__, differentiable=False)
-plain = exercise.valid(variants.worked(exercise))
+worked = exercise.valid(variants.worked(exercise))
 
 
 @exercise.cases
@@ -86,7 +86,7 @@ variants.right(exercise,
 )  # fmt: skip
 variants.wrong(exercise, {
     "it refuses nothing: call step, assert what must hold, and catch none of the errors": [
-        ("    g =", "    assert callable(step)\n    return\n    g ="), errors_caught(plain)],
+        ("    g =", "    assert callable(step)\n    return\n    g ="), errors_caught(worked)],
     "no wrong number fails it: assert that the numbers agree": [
         ("assert torch.allclose", "torch.allclose"), (CLOSE, "pass")],
     "what it expects comes from step itself, called without a cache: work it out without it": (
