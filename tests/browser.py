@@ -24,23 +24,27 @@ from tools.urls import repository_url, site_url
 
 # a busy machine is slow, not wrong
 expect.set_options(timeout=30_000)
-# what a reader sees of an interactive figure: its drawing, its table, its sentence
-SHOWN = "one => [...one.querySelectorAll('.scroll, p')].map((part) => part.innerHTML).join()"
-CHOSEN = "input:is(:checked, [type=range])"
+# the view of an interactive figure: its drawing, its table, its sentence
+VIEW_SCRIPT = (
+    "figure => [...figure.querySelectorAll('.scroll, p')].map((part) => part.innerHTML).join()"
+)
+ACTIVE_INPUT = "input:is(:checked, [type=range])"
 # selectors of figures with other controls, and of those with a text field
-CHOOSES = ".attncourse-figure:not(:has(textarea))"
-WRITES = ".attncourse-figure:has(textarea)"
+CONTROL_FIGURES = ".attncourse-figure:not(:has(textarea))"
+TEXT_FIGURES = ".attncourse-figure:has(textarea)"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
     """Serves the site under the path that it has on GitHub, which the 404 page names."""
 
-    below = urlsplit(site_url(repository_url())).path
+    site_path = urlsplit(site_url(repository_url())).path
 
     def translate_path(self, path):
         """The file of a path; a missing one for a path outside the site."""
-        inside = path.startswith(f"{self.below}/")
-        return super().translate_path(path.removeprefix(self.below) if inside else "/-/outside")
+        in_site = path.startswith(f"{self.site_path}/")
+        return super().translate_path(
+            path.removeprefix(self.site_path) if in_site else "/-/outside"
+        )
 
     def log_message(self, format, *args):
         """Log no requests."""
@@ -69,7 +73,7 @@ def address(site) -> Iterator[str]:
     handler = functools.partial(Handler, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{Handler.below}/"
+        yield f"http://127.0.0.1:{server.server_port}{Handler.site_path}/"
         server.shutdown()
 
 
@@ -95,8 +99,8 @@ def watch(page: Page) -> list[str]:
 
     def on_console(message):
         if message.type == "error":
-            where = message.location
-            line = f"{where.get('url')}:{where.get('lineNumber')}"
+            location = message.location
+            line = f"{location.get('url')}:{location.get('lineNumber')}"
             faults.append(f"{page.url} logged an error: {message.text} ({line})")
 
     def on_error(error):
@@ -112,10 +116,10 @@ def watch(page: Page) -> list[str]:
 
 def responds_to_key(figure: Locator) -> bool:
     """Whether an arrow key at its first control changes what an interactive figure shows."""
-    control, views = figure.locator(CHOSEN).locator("visible=true").first, []
+    control, views = figure.locator(ACTIVE_INPUT).locator("visible=true").first, []
     for key in ("ArrowLeft", "ArrowRight"):
         control.press(key)
-        views.append(figure.evaluate(SHOWN))
+        views.append(figure.evaluate(VIEW_SCRIPT))
     return len({*views}) > 1
 
 

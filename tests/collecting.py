@@ -17,11 +17,11 @@ class Garbage:
 
 
 @contextmanager
-def collecting_often(objects: int) -> Iterator[None]:
+def frequent_collections(objects: int) -> Iterator[None]:
     """A context in which garbage is collected after every `objects` allocations."""
-    before = gc.get_threshold()
+    thresholds = gc.get_threshold()
     gc.set_threshold(objects)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*thresholds)

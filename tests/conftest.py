@@ -62,7 +62,7 @@ def pytest_xdist_auto_num_workers():
 
 
 class FileScheduling(LoadScopeScheduling):
-    """Runs each file on one worker, so that its fixtures run once; one is split by exercise."""
+    """Runs each file on one worker, so that its fixtures run once; splits one file by exercise."""
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 
 
-def calls(work: Callable[[], object]) -> int:
+def count_calls(work: Callable[[], object]) -> int:
     """The number of function calls, in Python and C, and of generator resumptions."""
     count = 0
 
@@ -12,10 +12,10 @@ def calls(work: Callable[[], object]) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    before = sys.getprofile()
+    old_profile = sys.getprofile()
     sys.setprofile(profile)
     try:
         work()
     finally:
-        sys.setprofile(before)
+        sys.setprofile(old_profile)
     return count

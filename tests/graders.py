@@ -17,7 +17,7 @@ import pytest
 from judge.grading import sandbox
 from tests.needs import lacks
 
-UNSAID = (
+NO_SANDBOX_NAMED = (
     "it starts a grader, and does not say in which sandbox: ask for the fixture `grading`, and "
     "give a command its options; or mark it `sandbox`, where it is about the sandbox itself"
 )
@@ -51,7 +51,7 @@ class GraderWatch:
         """Replaces `sandbox.strongest`: `none` where no sandbox works and the test allows it."""
         if not self.names_sandbox:
             self.marker.touch()
-            return "", UNSAID
+            return "", NO_SANDBOX_NAMED
         tier, reason = self.strongest()
         return (tier, reason) if tier or self.tests_sandbox else (sandbox.NONE, "")
 
@@ -84,7 +84,7 @@ class GraderWatch:
             return (yield)
         finally:
             if self.marker.exists():
-                pytest.fail(UNSAID, pytrace=False)
+                pytest.fail(NO_SANDBOX_NAMED, pytrace=False)
 
 
 @pytest.fixture(scope="session")

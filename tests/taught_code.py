@@ -11,14 +11,14 @@ MAX_FUNCTION = 30
 def code_lines(text: str) -> set[int]:
     """The numbers of the lines that are neither blank nor in a docstring."""
     code = {i for i, line in enumerate(text.splitlines(), 1) if line.strip()}
-    documented = (ast.Module, ast.FunctionDef, ast.ClassDef)
+    documented_types = (ast.Module, ast.FunctionDef, ast.ClassDef)
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, documented) and ast.get_docstring(node):
+        if isinstance(node, documented_types) and ast.get_docstring(node):
             code -= {*range(node.body[0].lineno, node.body[0].end_lineno + 1)}
     return code
 
 
-def what_is_taught_is_short(root: Path) -> Iterator[str]:
+def long_functions(root: Path) -> Iterator[str]:
     """Yield each function of a chapter with more than MAX_FUNCTION lines of code."""
     chapters = [path.stem for path in root.glob("chapters/*.md")]
     patterns = [f"attncourse/{slug}{part}.py" for slug in chapters for part in ("", "/*")]
@@ -29,5 +29,5 @@ def what_is_taught_is_short(root: Path) -> Iterator[str]:
             if isinstance(node, ast.FunctionDef):
                 lines = len(code & {*range(node.lineno, node.end_lineno + 1)})
                 if lines > MAX_FUNCTION:
-                    where = f"{name}:{node.lineno} {node.name} has {lines} lines of code"
-                    yield f"{where}, more than {MAX_FUNCTION}: give a step of it a name of its own"
+                    fault = f"{name}:{node.lineno} {node.name} has {lines} lines of code"
+                    yield f"{fault}, more than {MAX_FUNCTION}: give a step of it a name of its own"

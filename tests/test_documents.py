@@ -19,7 +19,7 @@ PAPER = (ROOT / "paper/paper.md").read_text("utf-8")
 TUTOR = (ROOT / "exercises/AGENTS.md").read_text("utf-8")
 EXERCISES = {name: exercise for slug in chapters() for name, exercise in exercises(slug).items()}
 # what the paper says there is, and how it is counted
-COUNTED = {
+COUNTS = {
     r"(\d+) chapters": lambda: len(chapters()),
     r"more than ([\d,]+) exercises": lambda: len(EXERCISES),
     r"more than ([\d,]+) plausible wrong answers": lambda: sum(
@@ -32,8 +32,8 @@ COUNTED = {
 
 def parse_weeks(schedule: str) -> list[dict]:
     """The weeks of a schedule, each with its readings."""
-    listed = yaml.safe_load(schedule)
-    return [week | {"reads": week.get("whole", []) + week.get("path", [])} for week in listed]
+    weeks = yaml.safe_load(schedule)
+    return [week | {"reads": week.get("whole", []) + week.get("path", [])} for week in weeks]
 
 
 PLANS = [
@@ -45,8 +45,8 @@ PLANS = [
 def required_chapters(slug: str) -> list[str]:
     """The chapters that a chapter names as required."""
     page = (ROOT / f"chapters/{slug}.md").read_text("utf-8")
-    (needed,) = re.findall(r"^You need (.+?)\.(?:$| )", page, re.MULTILINE)
-    return re.findall(r"\{doc\}`/chapters/(\w+)`", needed)
+    (sentence,) = re.findall(r"^You need (.+?)\.(?:$| )", page, re.MULTILINE)
+    return re.findall(r"\{doc\}`/chapters/(\w+)`", sentence)
 
 
 def test_what_a_page_needs_is_read_from_its_box():
@@ -56,26 +56,30 @@ def test_what_a_page_needs_is_read_from_its_box():
 
 @pytest.mark.parametrize("plan", PLANS, ids=len)
 def test_a_schedule_reads_first_what_a_chapter_needs_and_sets_what_has_been_read(plan):
-    reading, solved = [], []
+    chapters_read, exercises_solved = [], []
     for week in plan:
-        reading += week["reads"]
+        chapters_read += week["reads"]
         for slug in week["reads"]:
-            assert {*required_chapters(slug)} <= {*reading}, (
+            assert {*required_chapters(slug)} <= {*chapters_read}, (
                 f"{week['title']} reads {slug} too early"
             )
         for name in week["solve"]:
-            assert EXERCISES[name].chapter in reading, f"{week['title']} sets {name} too early"
+            assert EXERCISES[name].chapter in chapters_read, (
+                f"{week['title']} sets {name} too early"
+            )
         carrying = {name for slug in week.get("whole", []) for name in COURSE.listed(slug)[CARRY]}
         assert carrying <= {*week["solve"]}, f"{week['title']} leaves out what carries a chapter"
-        solved += week["solve"]
-    assert len({*reading}) == len(reading) and len({*solved}) == len(solved)
+        exercises_solved += week["solve"]
+    assert len({*chapters_read}) == len(chapters_read) and len({*exercises_solved}) == len(
+        exercises_solved
+    )
 
 
 def test_the_schedules_are_of_six_weeks_and_of_ten_with_all_chapters_and_the_capstone():
-    short, long = PLANS
-    assert (len(short), len(long)) == (6, 10)
-    assert {*chain.from_iterable(week["reads"] for week in long)} == {*chapters()}
-    assert [EXERCISES[name].kind for name in long[-1]["solve"]] == ["capstone"]
+    short_plan, long_plan = PLANS
+    assert (len(short_plan), len(long_plan)) == (6, 10)
+    assert {*chain.from_iterable(week["reads"] for week in long_plan)} == {*chapters()}
+    assert [EXERCISES[name].kind for name in long_plan[-1]["solve"]] == ["capstone"]
 
 
 def test_a_mistake_that_a_check_is_said_to_know_is_one_that_it_knows():
@@ -88,11 +92,11 @@ def test_a_mistake_that_a_check_is_said_to_know_is_one_that_it_knows():
     assert len({name for name, _ in definitions}) > 20 and unknown == []
 
 
-@pytest.mark.parametrize("words", COUNTED)
-def test_a_number_in_the_paper_is_that_of_the_course(words):
-    (printed,) = re.findall(words, PAPER)
-    number, count = int(printed.replace(",", "")), COUNTED[words]()
-    if words.startswith("more"):
+@pytest.mark.parametrize("pattern", COUNTS)
+def test_a_number_in_the_paper_is_that_of_the_course(pattern):
+    (printed,) = re.findall(pattern, PAPER)
+    number, count = int(printed.replace(",", "")), COUNTS[pattern]()
+    if pattern.startswith("more"):
         # so that it still says something
         assert number < count <= 1.25 * number
     else:
@@ -101,25 +105,29 @@ def test_a_number_in_the_paper_is_that_of_the_course(words):
 
 def test_the_paper_has_the_form_that_the_journal_asks_for():
     _, head, body = PAPER.split("---\n", 2)
-    metadata_ = yaml.safe_load(head)
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert [author["name"] for author in metadata_["authors"]] == [
-        author["name"] for author in cited["authors"]
+    metadata = yaml.safe_load(head)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert [author["name"] for author in metadata["authors"]] == [
+        author["name"] for author in citation["authors"]
     ]
-    assert metadata_["title"] == cited["title"]
-    places = {affiliation["index"] for affiliation in metadata_["affiliations"]}
-    assert {author["affiliation"] for author in metadata_["authors"]} == places
+    assert metadata["title"] == citation["title"]
+    indices = {affiliation["index"] for affiliation in metadata["affiliations"]}
+    assert {author["affiliation"] for author in metadata["authors"]} == indices
     headings = re.findall(r"^# (.+)$", body, re.MULTILINE)
     assert {"Summary", "Statement of need", "Experience of use"} < {*headings}
     assert headings[-1] == "References"
     assert len(body.split()) < 1_200
-    sources = parse_file(ROOT / "paper" / metadata_["bibliography"]).entries
+    sources = parse_file(ROOT / "paper" / metadata["bibliography"]).entries
     assert {*re.findall(r"\[@(\w+)\]", body)} == {*sources}
     assert all("doi" in source.fields for source in sources.values())
 
 
 def test_an_assistant_is_told_of_functions_and_places_that_there_are():
-    called = re.findall(r"`(\w+)\(", TUTOR)
-    assert {*called} == {"check", "failed", "hint", "status"} == {*attncourse.__all__} - {"device"}
-    places = re.findall(r"`([\w/]+/)`", TUTOR)
-    assert places and all((ROOT / place).is_dir() for place in places)
+    function_names = re.findall(r"`(\w+)\(", TUTOR)
+    assert (
+        {*function_names}
+        == {"check", "failed", "hint", "status"}
+        == {*attncourse.__all__} - {"device"}
+    )
+    folders = re.findall(r"`([\w/]+/)`", TUTOR)
+    assert folders and all((ROOT / place).is_dir() for place in folders)

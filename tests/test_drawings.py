@@ -14,15 +14,15 @@ from tools import pictures
 from tools.blocks import parse
 from tools.urls import ROOT
 
-MADE = drawings.svgs()
+SVGS = drawings.svgs()
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_every_drawing_has_a_picture_of_what_it_is_now_on_a_ground_of_its_own():
     assert pictures.stale() == {}, "`make release`"
-    pictures_there = sorted((ROOT / pictures.PICTURES).iterdir())
-    assert [path.stem for path in pictures_there] == [*MADE]
-    for path in pictures_there:
+    picture_paths = sorted((ROOT / pictures.PICTURES).iterdir())
+    assert [path.stem for path in picture_paths] == [*SVGS]
+    for path in picture_paths:
         with Image.open(path) as picture:
             # where a notebook is dark, black letters on nothing could not be read
             assert picture.convert("RGBA").getextrema()[3] == (255, 255), path
@@ -32,8 +32,8 @@ def test_every_drawing_has_a_picture_of_what_it_is_now_on_a_ground_of_its_own():
 def test_a_picture_is_taken_anew_where_its_drawing_has_changed(tmp_path, monkeypatch):
     shutil.copytree(ROOT / pictures.PICTURES, tmp_path / pictures.PICTURES)
     assert pictures.write(tmp_path) == []
-    changed = MADE | {"masks": MADE["masks"].replace("no mask", "no masks")}
-    monkeypatch.setattr(pictures, "svgs", lambda: changed)
+    changed_svgs = SVGS | {"masks": SVGS["masks"].replace("no mask", "no masks")}
+    monkeypatch.setattr(pictures, "svgs", lambda: changed_svgs)
     monkeypatch.setenv("ATTNCOURSE_CHROMIUM", "/nowhere")
     with pytest.raises(FileNotFoundError, match=r"taken of masks, .*`make system`"):
         pictures.write(tmp_path)
@@ -44,7 +44,7 @@ def test_every_drawing_is_shown_by_one_page_with_a_caption_and_a_name():
     drawing_blocks = [
         block for page in pages for block in parse(page, 1) if block.kind == "drawing"
     ]
-    assert sorted(block.argument for block in drawing_blocks) == [*MADE]
+    assert sorted(block.argument for block in drawing_blocks) == [*SVGS]
     assert all(block.text and block.options["name"].startswith("fig-") for block in drawing_blocks)
 
 
@@ -64,9 +64,9 @@ def test_every_chapter_has_a_card_that_stays_on_its_sheet_and_a_new_one_needs_no
             )
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", SVGS)
 def test_a_drawing_has_words_that_stand_for_it_and_fits_a_page(name):
-    root = ElementTree.fromstring(MADE[name])
+    root = ElementTree.fromstring(SVGS[name])
     assert len((root[0].text or "").split()) >= 12, "say what the drawing shows"
     assert int(root.attrib["width"]) <= 490, "on a phone its letters would be too small"
     assert len(list(root.iter())) <= 400, "a page may have 8,500 elements"
@@ -79,10 +79,10 @@ def test_two_drawings_may_not_have_one_name():
 
 
 def test_a_letter_below_another_ends_on_the_line():
-    sheet = Drawing(100, 100, "words")
-    sheet.text(50, 50, "$q_i k$ and")
-    parts = re.findall(r"<tspan(?P<dy>[^>]*)>([^<]*)<", sheet.svg())
-    assert [words for _, words in parts] == ["q", "i", " k", " and"]
-    moved = [float(m[1]) if (m := re.search(r'dy="([-.\d]+)em"', dy)) else 0 for dy, _ in parts]
-    sizes = [0.75 if "small" in kind else 1 for kind, _ in parts]
-    assert sum(a * b for a, b in zip(moved, sizes, strict=True)) == pytest.approx(0.35, abs=0.01)
+    canvas = Drawing(100, 100, "words")
+    canvas.text(50, 50, "$q_i k$ and")
+    spans = re.findall(r"<tspan(?P<dy>[^>]*)>([^<]*)<", canvas.svg())
+    assert [words for _, words in spans] == ["q", "i", " k", " and"]
+    shifts = [float(m[1]) if (m := re.search(r'dy="([-.\d]+)em"', dy)) else 0 for dy, _ in spans]
+    sizes = [0.75 if "small" in kind else 1 for kind, _ in spans]
+    assert sum(a * b for a, b in zip(shifts, sizes, strict=True)) == pytest.approx(0.35, abs=0.01)

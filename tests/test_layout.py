@@ -16,7 +16,7 @@ import yaml
 
 from judge.course import listed_in
 from tests import ROOT
-from tests.taught_code import what_is_taught_is_short
+from tests.taught_code import long_functions
 
 # what each chapter has, and how to get it
 WRITE, RELEASE = "write it, or take the chapter out", "run `make release`"
@@ -32,12 +32,12 @@ PARTS = {
     "tests/course/false_of/{}.py": WRITE,
 }
 # what the pages of the reference have of each chapter
-LISTED = {
+REFERENCE_ENTRIES = {
     "reference/api.md": ("attncourse.{}\n", "automodule"),
     "reference/claims.md": ('\nledger("{}")\n', "ledger"),
 }
 # english alone loads models of later chapters, so that an earlier one may look at them
-KNOWS_ALL = ("english",)
+ALL_CHAPTER_MODULES = ("english",)
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib", "functools")
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
@@ -49,12 +49,12 @@ FORBIDDEN_PATTERNS = {
 }
 PROBE = """
 import importlib, sys
-here = set()
+loaded = set()
 for module in sys.argv[1:]:
     importlib.import_module(module)
-    found = {"torch", "matplotlib", "nbval"} & set(sys.modules)
-    print(module, *sorted(found - here))
-    here |= found
+    libraries = {"torch", "matplotlib", "nbval"} & set(sys.modules)
+    print(module, *sorted(libraries - loaded))
+    loaded |= libraries
 """
 
 
@@ -65,12 +65,12 @@ def slugs(root: Path) -> list[str]:
     return [file.removeprefix("chapters/") for file in files if file.startswith("chapters/")]
 
 
-def every_chapter_is_whole(root: Path) -> Iterator[str]:
+def missing_chapter_parts(root: Path) -> Iterator[str]:
     parts = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))["parts"]
     entries = {entry["file"]: entry for part in parts for entry in part["chapters"]}
     for slug in slugs(root):
-        below = [entry["file"] for entry in entries[f"chapters/{slug}"].get("sections", [])]
-        if f"exercises/{slug}" not in below:
+        sections = [entry["file"] for entry in entries[f"chapters/{slug}"].get("sections", [])]
+        if f"exercises/{slug}" not in sections:
             yield f"exercises/{slug} is not a section of chapters/{slug} in _toc.yml: add it there"
         for pattern, remedy in PARTS.items():
             path = pattern.format(slug)
@@ -78,28 +78,28 @@ def every_chapter_is_whole(root: Path) -> Iterator[str]:
             package = (root / path).with_suffix("") / "__init__.py"
             if not (root / path).is_file() and not package.is_file():
                 yield f"chapters/{slug} is in _toc.yml but {path} is missing: {remedy}"
-        for page, (listed, name) in LISTED.items():
-            if listed.format(slug) not in (root / page).read_text("utf-8"):
+        for page, (reference_entry, name) in REFERENCE_ENTRIES.items():
+            if reference_entry.format(slug) not in (root / page).read_text("utf-8"):
                 yield f"{page} does not show chapter {slug}: add its {name} there"
 
 
-def every_part_has_its_chapter(root: Path) -> Iterator[str]:
+def parts_without_chapter(root: Path) -> Iterator[str]:
     for pattern in ("chapters/*.md", "exercises/*.ipynb", "attncourse/course/*/__init__.py"):
         for path in root.glob(pattern):
             slug = path.parent.name if path.suffix == ".py" else path.stem
             if slug not in slugs(root):
-                part = path.relative_to(root).as_posix()
-                yield f"{part} has no chapter: add chapters/{slug} to _toc.yml, or delete it"
+                file = path.relative_to(root).as_posix()
+                yield f"{file} has no chapter: add chapters/{slug} to _toc.yml, or delete it"
 
 
-def every_exercise_is_listed(root: Path) -> Iterator[str]:
+def unlisted_exercises(root: Path) -> Iterator[str]:
     for path in sorted(root.glob("attncourse/course/*/exercises/*.md")):
-        index, text = path.with_name("index.md"), path.relative_to(root).as_posix()
+        index, file = path.with_name("index.md"), path.relative_to(root).as_posix()
         names = [name for group in listed_in(index).values() for name in group]
         if path != index and path.stem not in names:
-            yield f"{text} is not listed: write its name into index.md beside it"
+            yield f"{file} is not listed: write its name into index.md beside it"
         if path != index and not path.with_suffix(".py").is_file():
-            yield f"{text} has no bank beside it: write {path.stem}.py"
+            yield f"{file} has no bank beside it: write {path.stem}.py"
 
 
 def imports(path: Path, root: Path) -> Iterator[tuple[int, str]]:
@@ -126,66 +126,66 @@ def import_objection(path: tuple[str, ...], name: str, chapters: list[str]) -> s
             earlier = (f"attncourse.{chapter}" for chapter in chapters[: chapters.index(slug) + 1])
             if is_within(name, *COMPUTING, *DECORATORS, f"attncourse.kernels.{slug}", *earlier):
                 return ""
-            may = ", ".join(COMPUTING + DECORATORS)
-            return f"a mechanism needs only {may}, its fast form and earlier mechanisms"
+            allowed_names = ", ".join(COMPUTING + DECORATORS)
+            return f"a mechanism needs only {allowed_names}, its fast form and earlier mechanisms"
         case ("kernels", slug) if slug in chapters:
             allowed = chapters[: chapters.index(slug)]
-            why = "a fast form is compared with what its chapter teaches: it may not call that"
+            reason = "a fast form is compared with what its chapter teaches: it may not call that"
         case ("course", slug, "exercises", *_) if slug in chapters:
             allowed = chapters[: chapters.index(slug)]
-            why = "a check that calls what it judges agrees with it: write the reference out"
+            reason = "a check that calls what it judges agrees with it: write the reference out"
         case ("course", slug, *_) if slug in chapters:
             allowed = chapters[: chapters.index(slug) + 1]
-            why = "a chapter has what it and earlier ones teach: move it to the later one"
+            reason = "a chapter has what it and earlier ones teach: move it to the later one"
         case ("judge", "grading", module) if module != "notebook" and is_within(name, "torch"):
             return "only the notebook's judge computes: move this to judge/grading/notebook.py"
         case _:
-            allowed = chapters if path in (KNOWS_ALL, ("__init__",)) else []
-            why = "what helps every chapter knows no mechanism: take it as an argument"
+            allowed = chapters if path in (ALL_CHAPTER_MODULES, ("__init__",)) else []
+            reason = "what helps every chapter knows no mechanism: take it as an argument"
     later = [slug for slug in chapters if slug not in allowed]
     modules = [
         f"attncourse.{module}" for slug in later for module in (slug, f"course.{slug}.claims")
     ]
-    return why if is_within(name, *modules) else ""
+    return reason if is_within(name, *modules) else ""
 
 
-def every_module_imports_what_it_may(root: Path) -> Iterator[str]:
+def forbidden_imports(root: Path) -> Iterator[str]:
     chapters = slugs(root)
     for path in sorted([*(root / "attncourse").rglob("*.py"), *(root / "judge").rglob("*.py")]):
-        package, *inside = path.relative_to(root).with_suffix("").parts
-        place = tuple(inside) if package == "attncourse" else (package, *inside)
+        package, *parts = path.relative_to(root).with_suffix("").parts
+        module_path = tuple(parts) if package == "attncourse" else (package, *parts)
         for line, name in imports(path, root):
-            if why := import_objection(place, name, chapters):
-                yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: {why}"
+            if reason := import_objection(module_path, name, chapters):
+                yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: {reason}"
 
 
-def what_a_benchmark_imports_is_there(root: Path) -> Iterator[str]:
+def missing_benchmark_imports(root: Path) -> Iterator[str]:
     for path in sorted((root / "benchmarks").rglob("*.py")):
         for line, name in imports(path, root):
             if is_within(name, "attncourse", "judge"):
                 try:
                     resolve_name(name)
                 except (ImportError, AttributeError):
-                    place = path.relative_to(root).as_posix()
-                    yield f"{place}:{line} imports {name}, which is not there"
+                    file = path.relative_to(root).as_posix()
+                    yield f"{file}:{line} imports {name}, which is not there"
 
 
-def importing_stays_light(root: Path) -> Iterator[str]:
+def heavy_imports(root: Path) -> Iterator[str]:
     modules = ["attncourse", *(f"attncourse.{slug}" for slug in slugs(root))]
     command = [sys.executable, "-c", PROBE, *modules]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    for line in done.stdout.splitlines():
+    process = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    for line in process.stdout.splitlines():
         module, *heavy = line.split()
         for name in heavy:
             if name != "torch" or module == "attncourse":
                 yield f"`import {module}` imports {name}: import it where it is used"
-    if done.returncode:
-        yield f"one of {', '.join(modules)} cannot be imported: {done.stderr.splitlines()[-1]}"
+    if process.returncode:
+        yield f"one of {', '.join(modules)} cannot be imported: {process.stderr.splitlines()[-1]}"
 
 
-def the_course_stands_alone(root: Path) -> Iterator[str]:
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=root, capture_output=True, text=True, check=True).stdout
+def outside_references(root: Path) -> Iterator[str]:
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     for name in sorted(set(names.split("\0")) - {""}):
         # a file that was deleted, but not yet in git, is still listed
         if not (root / name).is_file():
@@ -201,27 +201,27 @@ def the_course_stands_alone(root: Path) -> Iterator[str]:
 
 
 RULES = [
-    every_chapter_is_whole,
-    every_part_has_its_chapter,
-    every_exercise_is_listed,
-    every_module_imports_what_it_may,
-    what_a_benchmark_imports_is_there,
-    importing_stays_light,
-    what_is_taught_is_short,
-    the_course_stands_alone,
+    missing_chapter_parts,
+    parts_without_chapter,
+    unlisted_exercises,
+    forbidden_imports,
+    missing_benchmark_imports,
+    heavy_imports,
+    long_functions,
+    outside_references,
 ]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_course_keeps_the_rule(rule):
-    if rule is the_course_stands_alone and not (ROOT / ".git").exists():
+    if rule is outside_references and not (ROOT / ".git").exists():
         pytest.skip("only a git checkout knows which files are the course's")
-    wrong = list(rule(ROOT))
-    assert not wrong, "\n".join(["", *wrong])
+    faults = list(rule(ROOT))
+    assert not faults, "\n".join(["", *faults])
 
 
 @pytest.mark.parametrize(
-    ("place", "imported", "why"),
+    ("module_path", "name", "reason"),
     [
         ("first", "numpy", "a mechanism needs only"),
         ("first/part", "attncourse.cost", "a mechanism needs only"),
@@ -245,6 +245,6 @@ def test_the_course_keeps_the_rule(rule):
         ("english", "attncourse.second", ""),
     ],
 )
-def test_an_import_is_forbidden_for_a_reason(place, imported, why):
-    objection = import_objection(tuple(place.split("/")), imported, ["first", "second"])
-    assert why in objection and bool(why) == bool(objection)
+def test_an_import_is_forbidden_for_a_reason(module_path, name, reason):
+    objection = import_objection(tuple(module_path.split("/")), name, ["first", "second"])
+    assert reason in objection and bool(reason) == bool(objection)

@@ -19,13 +19,13 @@ import pytest
 
 from tests import ROOT
 
-OURS = ("attncourse", "tests", "tools")
+OUR_PACKAGES = ("attncourse", "tests", "tools")
 # what each process has imported, when it ends
 SITE = """
 import atexit, os, sys
 
 def note():
-    role = next((one for one in sys.orig_argv[1:] if one[0] != "-"), "none").replace("/", ":")
+    role = next((word for word in sys.orig_argv[1:] if word[0] != "-"), "none").replace("/", ":")
     packages = {name.partition(".")[0] for name in sys.modules}
     with open(f"{os.environ['NOTED']}/{os.getpid()} {role}", "w") as file:
         file.write(" ".join(packages))
@@ -33,7 +33,7 @@ def note():
 if "NOTED" in os.environ:
     atexit.register(note)
 """
-RIGHT = {
+RIGHT_ANSWERS = {
     "averages": """# exercise: moving_average
 def moving_average(x, width):
     return x.unfold(-1, width, 1).mean(-1)
@@ -49,19 +49,19 @@ class Rescale(nn.Module):
 """,
 }
 # right, as long as the process that it runs in has nothing of ours
-LOOKING = f"""# exercise: moving_average
+LOOKING_ANSWER = f"""# exercise: moving_average
 import sys
 
 def moving_average(x, width):
-    assert not [name for name in sys.modules if name.partition(".")[0] in {OURS}]
+    assert not [name for name in sys.modules if name.partition(".")[0] in {OUR_PACKAGES}]
     return x.unfold(-1, width, 1).mean(-1)
 """
-WRONG = """# exercise: moving_average
+WRONG_ANSWER = """# exercise: moving_average
 def moving_average(x, width):
     return x.unfold(-1, width, 1).sum(-1)
 """
 # right but in float64
-IN_PART = """# exercise: moving_average
+FLOAT32_ANSWER = """# exercise: moving_average
 def moving_average(x, width):
     return x.unfold(-1, width, 1).mean(-1).float()
 """
@@ -71,10 +71,10 @@ class Machine:
     """A folder and environment with the other course alone."""
 
     def __init__(self, folder: Path):
-        self.folder, self.noted = folder / "course", folder / "noted"
+        self.folder, self.imports_folder = folder / "course", folder / "noted"
         shutil.copytree(ROOT / "judge", self.folder / "judge", ignore=lambda *_: ["__pycache__"])
         shutil.copytree(ROOT / "tests/second_course", self.folder, dirs_exist_ok=True)
-        self.noted.mkdir()
+        self.imports_folder.mkdir()
         # a symlink would lead back to the environment that has the checkout on its path
         venv.create(folder / "own", symlinks=True)
         self.python = folder / "own/bin/python"
@@ -94,7 +94,7 @@ class Machine:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=environment | env | {"NOTED": str(self.noted), "COLUMNS": "200"},
+            env=environment | env | {"NOTED": str(self.imports_folder), "COLUMNS": "200"},
         )
 
     def run(self, *command: str, code: int = 0, **env: str) -> str:
@@ -106,9 +106,12 @@ class Machine:
 
     def roles(self) -> set[str]:
         """The programs that have run, none of which may have imported anything of ours."""
-        noted = [(path.name.split()[1], path.read_text().split()) for path in self.noted.iterdir()]
-        assert [role for role, packages in noted if {*packages} & {*OURS}] == []
-        return {role for role, _ in noted}
+        imports_by_role = [
+            (path.name.split()[1], path.read_text().split())
+            for path in self.imports_folder.iterdir()
+        ]
+        assert [role for role, packages in imports_by_role if {*packages} & {*OUR_PACKAGES}] == []
+        return {role for role, _ in imports_by_role}
 
     def write_answers(self, answers: dict[str, str], folder: Path) -> None:
         """Write the notebooks of these chapters with these answers."""
@@ -131,9 +134,9 @@ def test_its_checkout_is_out_of_reach(machine):
     assert ROOT not in [Path(folder).resolve() for folder in path[1:]]
 
 
-@pytest.mark.parametrize("chapter", RIGHT)
+@pytest.mark.parametrize("chapter", RIGHT_ANSWERS)
 def test_a_notebook_of_it_checks_its_answers(machine, chapter, tmp_path):
-    machine.write_answers({chapter: RIGHT[chapter]}, tmp_path / "solved")
+    machine.write_answers({chapter: RIGHT_ANSWERS[chapter]}, tmp_path / "solved")
     untouched = machine.folder / f"notebooks/{chapter}.ipynb"
     for page, code, sentence in (
         (tmp_path / "solved" / untouched.name, 0, "3 passed"),
@@ -151,21 +154,25 @@ def test_nbgrader_s_cells_check_its_answers(machine, tmp_path):
     assert "not attempted" in machine.run(*command, code=1, PYTHONPATH=str(machine.folder))
     notebook = nbformat.read(page, 4)
     (cell,) = (cell for cell in notebook.cells if "answer" in cell.metadata.get("tags", []))
-    cell.source = RIGHT["averages"]
+    cell.source = RIGHT_ANSWERS["averages"]
     nbformat.write(notebook, page)
     assert "3 passed" in machine.run(*command, PYTHONPATH=str(machine.folder))
 
 
 def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
-    for who, answer in (("ann", LOOKING), ("bob", WRONG), ("cleo", IN_PART)):
-        answers = {"averages": answer, "layers": RIGHT["layers"]}
-        machine.write_answers(answers, tmp_path / "class" / who)
+    for student, answer in (
+        ("ann", LOOKING_ANSWER),
+        ("bob", WRONG_ANSWER),
+        ("cleo", FLOAT32_ANSWER),
+    ):
+        answers = {"averages": answer, "layers": RIGHT_ANSWERS["layers"]}
+        machine.write_answers(answers, tmp_path / "class" / student)
     command = ("grade", str(tmp_path / "class"), "--out", str(tmp_path / "grades"), *grading)
     machine.run("-m", "signals", *command, "--partial", "--seed", "3", code=1)
     with open(tmp_path / "grades/gradebook.csv", newline="") as file:
         points = {(row["student"], row["chapter"]): row["points"] for row in csv.DictReader(file)}
-    assert {points[who, "layers"] for who in ("ann", "bob", "cleo")} == {"10"}
-    assert [points[who, "averages"] for who in ("ann", "bob", "cleo")] == ["10", "0", "9"]
+    assert {points[student, "layers"] for student in ("ann", "bob", "cleo")} == {"10"}
+    assert [points[student, "averages"] for student in ("ann", "bob", "cleo")] == ["10", "0", "9"]
     (page,) = (tmp_path / "grades/feedback").glob("*bob*")
     assert "the windows are summed: divide by their width" in page.read_text()
     second_output = machine.run("-m", "signals", *command, "--partial", "--seed", "3", code=1)
@@ -176,20 +183,29 @@ def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("path", ["notebooks/averages.ipynb", "write_notebooks.py"])
 def test_what_lies_beside_the_course_cannot_be_read(machine, path, tmp_path):
-    first, *others = RIGHT["averages"].splitlines(keepends=True)
+    first_line, *other_lines = RIGHT_ANSWERS["averages"].splitlines(keepends=True)
     reading = f"open({str(machine.folder / path)!r})\n"
-    machine.write_answers({"averages": "".join([first, reading, *others])}, tmp_path / "class")
+    machine.write_answers(
+        {"averages": "".join([first_line, reading, *other_lines])}, tmp_path / "class"
+    )
     output = machine.run("-m", "signals", "grade", str(tmp_path / "class"), code=1)
     assert "FileNotFoundError" in output or "PermissionError" in output
 
 
 @pytest.mark.sandbox
 def test_a_cluster_grades_it(machine, tmp_path):
-    machine.write_answers({"averages": LOOKING}, tmp_path / "class")
-    place = str(tmp_path / "scheduler.json")
+    machine.write_answers({"averages": LOOKING_ANSWER}, tmp_path / "class")
+    scheduler_file = str(tmp_path / "scheduler.json")
     programs = {
-        "scheduler": ("--port", "0", "--no-dashboard", "--scheduler-file", place),
-        "worker": ("--no-nanny", "--no-dashboard", "--nthreads", "1", "--scheduler-file", place),
+        "scheduler": ("--port", "0", "--no-dashboard", "--scheduler-file", scheduler_file),
+        "worker": (
+            "--no-nanny",
+            "--no-dashboard",
+            "--nthreads",
+            "1",
+            "--scheduler-file",
+            scheduler_file,
+        ),
     }
     with contextlib.ExitStack() as stack:
         for name, options in programs.items():
@@ -198,7 +214,7 @@ def test_a_cluster_grades_it(machine, tmp_path):
             scheduler = stack.enter_context(machine.start(*command, PYTHONPATH=str(machine.folder)))
             stack.callback(scheduler.terminate)
         output = machine.run(
-            "-m", "signals", "grade", str(tmp_path / "class"), "--scheduler", place
+            "-m", "signals", "grade", str(tmp_path / "class"), "--scheduler", scheduler_file
         )
     assert "passed" in output
     assert "distributed.cli.dask_worker" in machine.roles()

@@ -19,13 +19,13 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_left_to_fix(command):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 def test_the_judge_imports_no_course_and_has_no_circles():
     command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr

@@ -35,19 +35,19 @@ class RecordingMode(TorchDispatchMode):
 
 def operation_of(call):
     x = torch.ones(2, 3)
-    with RecordingMode() as operations:
+    with RecordingMode() as mode:
         call(x)
-    (operation,) = operations.operations
+    (operation,) = mode.operations
     return operation
 
 
 def test_a_mode_sees_each_operation_and_is_counted_while_it_is_on():
-    before = modes_on()
-    with RecordingMode() as operations:
-        assert modes_on() == before + 1
+    modes_before = modes_on()
+    with RecordingMode() as mode:
+        assert modes_on() == modes_before + 1
         torch.ones(2, 3).softmax(-1).sum()
-    assert modes_on() == before
-    assert [*map(name_of, operations.operations)] == ["ones", "_softmax", "sum"]
+    assert modes_on() == modes_before
+    assert [*map(name_of, mode.operations)] == ["ones", "_softmax", "sum"]
 
 
 @pytest.mark.parametrize(
@@ -92,27 +92,37 @@ def test_the_compiler_is_loaded_once_something_is_compiled():
         "import torch; from judge.torch_internals import compiler_is_loaded as loaded; "
         "before = loaded(); torch.compile(torch.exp); print(before, loaded())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.split() == ["False", "True"]
 
 
 def test_small_numbers_are_shown_plainly_and_afterwards_as_before():
     x = torch.tensor([0.0001, 1000.0])
-    before = repr(x)
+    text_before = repr(x)
     with shown_plainly():
         assert repr(x) == "tensor([   0.0001, 1000.0000])"
-    assert repr(x) == before
+    assert repr(x) == text_before
 
 
 def test_leaves_and_what_is_made_of_them_keep_their_places():
     Pair = namedtuple("Pair", "one other")
-    top = torch.tensor([[3.0, 1.0]]).topk(1)
-    value = (1, [torch.zeros(2), {"a": None, "b": (2.5, "x")}], Pair(3, 4), top, torch.Size([5]))
+    top_values = torch.tensor([[3.0, 1.0]]).topk(1)
+    value = (
+        1,
+        [torch.zeros(2), {"a": None, "b": (2.5, "x")}],
+        Pair(3, 4),
+        top_values,
+        torch.Size([5]),
+    )
     assert [x for x in leaves(value) if not isinstance(x, torch.Tensor)] == [
         1, None, 2.5, "x", 3, 4, 5,
     ]  # fmt: skip
-    doubled = mapped(lambda x: x * 2, value, int)
-    assert doubled[0] == 2 and doubled[1][1] == {"a": None, "b": (2.5, "x")}
-    assert doubled[2] == Pair(6, 8) and type(doubled[2]) is Pair
-    assert type(doubled[3]) is type(top) and doubled[3].values is top.values
+    doubled_value = mapped(lambda x: x * 2, value, int)
+    assert doubled_value[0] == 2 and doubled_value[1][1] == {"a": None, "b": (2.5, "x")}
+    assert doubled_value[2] == Pair(6, 8) and type(doubled_value[2]) is Pair
+    assert (
+        type(doubled_value[3]) is type(top_values) and doubled_value[3].values is top_values.values
+    )
     assert mapped(torch.neg, [torch.ones(1)], torch.Tensor)[0].item() == -1

@@ -28,24 +28,24 @@ from attncourse.course.claim import (
 )
 from tests import ROOT
 
-EVERY = claims()
+CLAIMS = claims()
 CHAPTERS, CLAIM = ROOT / "attncourse" / "course", "attncourse.course.claim"
 PAGES = sorted(ROOT.glob("chapters/*.md"))
 
 
-def ids(claim):
+def claim_id(claim):
     return claim.id
 
 
 # of seed 0 the site's list is made, and tests/site/test_html.py reads there whether each holds
 @pytest.mark.parametrize("seed", range(1, int(os.environ.get("ATTNCOURSE_SEEDS", 2))))
-@pytest.mark.parametrize("claim", EVERY, ids=ids)
+@pytest.mark.parametrize("claim", CLAIMS, ids=claim_id)
 def test_every_claim_holds(claim, seed):
     finding = claim.measure(seed)
     assert finding.measured.holds, finding
 
 
-@pytest.mark.parametrize("claim", EVERY, ids=ids)
+@pytest.mark.parametrize("claim", CLAIMS, ids=claim_id)
 def test_every_claim_is_stated_in_its_chapter(claim):
     chapter, _, name = claim.id.partition(".")
     page = (ROOT / "chapters" / f"{chapter}.md").read_text()
@@ -59,18 +59,18 @@ def test_a_chapter_has_at_most_eight_boxes(page):
 
 
 def test_every_chapter_has_at_least_eight_claims():
-    chapters = {claim.id.partition(".")[0] for claim in EVERY}
+    chapters = {claim.id.partition(".")[0] for claim in CLAIMS}
     assert chapters
     assert all(len(claims(chapter)) >= 8 for chapter in chapters)
 
 
-@pytest.mark.parametrize("claim", EVERY, ids=ids)
+@pytest.mark.parametrize("claim", CLAIMS, ids=claim_id)
 def test_every_claim_says_what_and_where_from(claim):
     assert claim.statement.endswith(".") and claim.source
 
 
 def test_the_same_seed_draws_the_same_numbers():
-    claim = next(claim for claim in EVERY if claim.id == "dot_product.variance_is_d_k")
+    claim = next(claim for claim in CLAIMS if claim.id == "dot_product.variance_is_d_k")
     assert claim.measure(3) == claim.measure(3)
     assert claim.measure(3) != claim.measure(4)
 
@@ -177,6 +177,6 @@ def test_a_chapter_in_several_files_lists_each_of_its_claims_once(folder):
     chapter = folder.parent.name
     names = [f"attncourse.course.{chapter}.claims.{path.stem}" for path in folder.glob("[a-z]*.py")]
     defined = [value for name in names for value in vars(import_module(name)).values()]
-    ids = {value.id for value in defined if isinstance(value, Claim)}
-    listed = [claim.id for claim in claims(chapter)]
-    assert len(listed) == len(set(listed)) and ids <= {*listed}
+    defined_ids = {value.id for value in defined if isinstance(value, Claim)}
+    listed_ids = [claim.id for claim in claims(chapter)]
+    assert len(listed_ids) == len(set(listed_ids)) and defined_ids <= {*listed_ids}

@@ -1,4 +1,4 @@
-"""What the claims measure with, on cases whose answer is known."""
+"""Helper functions of the claims, on cases whose answer is known."""
 
 import torch
 
@@ -25,17 +25,17 @@ def test_an_edge_filter_of_one_head_would_be_noticed(monkeypatch):
 def test_the_figure_counts_the_operations_of_each_method(g):
     points = efficient.tradeoff(g, 128, 2)
     x = torch.empty(128, 16)
-    whole = count(attention, x, x, x).flops
-    assert points["Linformer"][2][0] == 4 * 2 * 16 * 128 * 16 / whole
+    full_flops = count(attention, x, x, x).flops
+    assert points["Linformer"][2][0] == 4 * 2 * 16 * 128 * 16 / full_flops
     assert points["Longformer"][3][0] == longformer_mask(128, 31, [0]).double().mean()
     assert set(points) == {"Longformer", "BigBird", "Linformer", "Performer", "Nyström", "Reformer"}
-    assert all(cost > 0 and 0 < off for line in points.values() for cost, off in line)
+    assert all(cost > 0 and 0 < error for line in points.values() for cost, error in line)
 
 
 def test_a_stream_that_changes_nothing_knows_all_its_tokens(g):
     x = multi_head.normal64(g, 16, 64)
-    assert multi_head.known([x, x]) == 16
-    assert multi_head.known([x, x.roll(1, 0)]) == 0
+    assert multi_head.stacks.match_count([x, x]) == 16
+    assert multi_head.stacks.match_count([x, x.roll(1, 0)]) == 0
 
 
 def test_the_longest_chain_counts_products_that_wait_and_no_others():

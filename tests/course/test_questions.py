@@ -25,41 +25,43 @@ from tools.extensions.questions import page_of
 from tools.questions import code, in_full, like, load, sections, unbroken
 
 HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
-MOST_ELEMENTS, MOST_BYTES, MOST_TABLE = 350, 40 * 1024, 4 * 1024
-FEWEST = 7
+MAX_ELEMENTS, MAX_BYTES, MAX_ORDERS = 350, 40 * 1024, 4 * 1024
+MIN_QUESTIONS = 7
 
 
 @pytest.fixture(scope="module")
 def judge():
-    """What the page's own judge says of an answer."""
+    """The page's own judge, as a function that returns its verdict on an answer."""
     command = [str(NODE), str(HERE / "judge.js"), str(ANSWERS)]
     with subprocess.Popen(
         command, text=True, encoding="utf-8", stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as node:
         assert node.stdin and node.stdout
-        there, back = node.stdin, node.stdout
+        request_pipe, reply_pipe = node.stdin, node.stdout
 
         def judge(**request):
-            print(json.dumps(request), file=there, flush=True)
-            return json.loads(back.readline())
+            print(json.dumps(request), file=request_pipe, flush=True)
+            return json.loads(reply_pipe.readline())
 
         yield judge
-        there.close()
+        request_pipe.close()
 
 
-def typed(answer) -> object:
-    """An answer as a reader gives it."""
+def typed_answer(answer) -> object:
+    """An answer as a reader types it: numbers with six digits, the rest unchanged."""
     return [f"{x:.6g}" for x in answer] if isinstance(answer, list) else answer
 
 
 def test_what_a_page_shows_is_drawn_once_for_a_state_of_the_course(monkeypatch, tmp_path):
-    numbers = []
+    loaded_chapters = []
     monkeypatch.setattr(pages, "CACHE", tmp_path / "questions")
-    monkeypatch.setattr(pages, "page_data", lambda chapter: numbers.append(chapter) or {"one": {}})
+    monkeypatch.setattr(
+        pages, "page_data", lambda chapter: loaded_chapters.append(chapter) or {"one": {}}
+    )
     load = pages.load.__wrapped__
-    assert load("linear") == load("linear") == {"one": {}} and numbers == ["linear"]
+    assert load("linear") == load("linear") == {"one": {}} and loaded_chapters == ["linear"]
     monkeypatch.setattr(pages, "package_digest", lambda: "edited")
-    assert load("linear") == {"one": {}} and numbers == ["linear"] * 2
+    assert load("linear") == {"one": {}} and loaded_chapters == ["linear"] * 2
     assert load("cooking") == {}
 
 
@@ -73,14 +75,14 @@ def test_numbers_are_rounded_such_that_machines_agree():
 @pytest.mark.parametrize("chapter", chapters())
 def test_every_variant_accepts_what_is_right_and_knows_each_mistake(chapter, judge):
     misjudged = []
-    for name, one in load(chapter).items():
-        for number, variant in enumerate(one["variants"]):
-            if one["kind"] == "order":
+    for name, question in load(chapter).items():
+        for number, variant in enumerate(question["variants"]):
+            if question["kind"] == "order":
                 continue
-            for place, answer in enumerate([variant["right"], *variant["mistakes"]]):
-                verdict = judge(question=one, variant=variant, answer=typed(answer))
+            for index, answer in enumerate([variant["right"], *variant["mistakes"]]):
+                verdict = judge(question=question, variant=variant, answer=typed_answer(answer))
                 expected = (
-                    {"status": "mistake", "place": place - 1} if place else {"status": "right"}
+                    {"status": "mistake", "place": index - 1} if index else {"status": "right"}
                 )
                 if verdict != expected:
                     misjudged.append(f"{name}, variant {number}: {answer} gets {verdict}")
@@ -89,21 +91,28 @@ def test_every_variant_accepts_what_is_right_and_knows_each_mistake(chapter, jud
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_an_order_of_lines_gets_the_verdict_of_what_it_computes(chapter, judge):
-    for name, one in load(chapter).items():
-        if one["kind"] != "order":
+    for name, question in load(chapter).items():
+        if question["kind"] != "order":
             continue
-        lines = len(one["variants"][0]["lines"])
+        lines = len(question["variants"][0]["lines"])
         orders = [*permutations(range(lines), lines - 1)]
-        verdicts = [judge(question=one, variant=one["variants"][0], answer=o) for o in orders]
+        verdicts = [
+            judge(question=question, variant=question["variants"][0], answer=order)
+            for order in orders
+        ]
         right = [
             order
             for order, verdict in zip(orders, verdicts, strict=True)
             if verdict["status"] == "right"
         ]
         assert orders[0] in right and len(right) < 10, f"{name}: {right}"
-        named = {verdict["place"] for verdict in verdicts if verdict["status"] == "mistake"}
-        assert named == {*range(len(one["says"]))}, f"{name}: a sentence that no order hears"
-        assert len(one["table"]) == len(orders) <= MOST_TABLE
+        mistake_indices = {
+            verdict["place"] for verdict in verdicts if verdict["status"] == "mistake"
+        }
+        assert mistake_indices == {*range(len(question["says"]))}, (
+            f"{name}: a sentence that no order hears"
+        )
+        assert len(question["table"]) == len(orders) <= MAX_ORDERS
 
 
 @pytest.mark.parametrize("chapter", chapters())
@@ -115,9 +124,11 @@ def test_a_chapter_asks_enough_of_each_kind_where_it_belongs(chapter):
         assert question.aim in AIMS[chapter], f"{name}: {question.aim} is no aim of {chapter}"
         assert 1 <= question.minutes <= 3
     kinds = Counter(question.kind for question in by_name.values())
-    assert len(by_name) >= FEWEST and kinds["line"] + kinds["order"] >= 1 and kinds["maps"] >= 1
-    opening = [question.kind for question in by_name.values() if question.placement]
-    assert len(opening) == 2 and not {"choice", "maps", "line"} & {*opening}
+    assert (
+        len(by_name) >= MIN_QUESTIONS and kinds["line"] + kinds["order"] >= 1 and kinds["maps"] >= 1
+    )
+    opening_kinds = [question.kind for question in by_name.values() if question.placement]
+    assert len(opening_kinds) == 2 and not {"choice", "maps", "line"} & {*opening_kinds}
 
 
 def test_no_stem_serves_two_questions():
@@ -143,7 +154,7 @@ def test_no_sentence_tells_the_answer():
 
 
 def texts_of(kind, variant):
-    """What the right answer looks like; a digit or two may stand in any sentence."""
+    """The texts of the right answer; a digit or two may stand in any sentence."""
     right = variant["right"]
     if kind == "choice":
         return [variant["options"][right]]
@@ -155,8 +166,8 @@ def texts_of(kind, variant):
 def test_questions_are_light(chapter):
     page = page_of(chapter)
     elements = sum(len(re.findall(r"<[a-z]", page.box(name))) for name in page.known)
-    assert elements <= MOST_ELEMENTS * max(1, len(page.known) / FEWEST)
-    assert len(gzip.compress(page.script.encode())) <= MOST_BYTES
+    assert elements <= MAX_ELEMENTS * max(1, len(page.known) / MIN_QUESTIONS)
+    assert len(gzip.compress(page.script.encode())) <= MAX_BYTES
 
 
 @pytest.mark.parametrize(
@@ -244,14 +255,12 @@ def test_a_known_mistake_may_be_rounded_too(texts, verdict, judge):
 def test_another_one_is_another_example_and_no_placeholder_is_an_answer(chapter):
     for name, question in load(chapter).items():
         variants = question["variants"]
-        shown_variants = [
+        example_texts = [
             (variant["asks"], sorted(map(str, variant["options"]))) for variant in variants
         ]
-        first_variants = shown_variants[: question["examples"]]
-        assert all(example not in first_variants[:i] for i, example in enumerate(first_variants)), (
-            name
-        )
-        assert all(example in first_variants for example in shown_variants), name
+        examples = example_texts[: question["examples"]]
+        assert all(example not in examples[:i] for i, example in enumerate(examples)), name
+        assert all(example in examples for example in example_texts), name
         if question["kind"] == "number":
             box = page_of(chapter).box(name)
             (placeholder,) = re.findall(r'placeholder="such as ([\d/]+)"', box)
@@ -279,12 +288,12 @@ def test_a_placeholder_is_of_the_kind_of_the_answers():
 
 def test_a_logarithm_and_a_row_of_numbers_stay_on_one_line():
     text = "(2 ln 2, 0, −1) and `(1, 2)` of $(1, 0)$, or 2 ln 3 (see below, 2)"
-    kept_whole = unbroken(text).replace("\N{NO-BREAK SPACE}", "_")
-    assert kept_whole == "(2_ln_2,_0,_−1) and `(1, 2)` of $(1, 0)$, or 2_ln_3 (see below, 2)"
+    unbroken_text = unbroken(text).replace("\N{NO-BREAK SPACE}", "_")
+    assert unbroken_text == "(2_ln_2,_0,_−1) and `(1, 2)` of $(1, 0)$, or 2_ln_3 (see below, 2)"
 
 
 def test_a_minus_stays_with_what_follows_and_code_is_copied_as_it_is_written():
     line = "    def f(x=-1) -> int: return x[:-n] - 2"
-    shown = BeautifulSoup(code(line), "html.parser").code
-    assert shown.text == line.strip()
-    assert [element.text for element in shown.select(".joined")] == ["-1", "->", "-n"]
+    code_element = BeautifulSoup(code(line), "html.parser").code
+    assert code_element.text == line.strip()
+    assert [element.text for element in code_element.select(".joined")] == ["-1", "->", "-n"]

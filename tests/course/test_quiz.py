@@ -30,9 +30,9 @@ def test_the_key_has_the_answer_and_each_mistake_and_the_sheet_neither(tmp_path)
     run("quiz", "--aims", "dot_product", "--seed", 7, "--out", tmp_path)
     sheet, key = ((tmp_path / f"{name}.html").read_text("utf-8") for name in ("sheet", "key"))
     for question in questions("dot_product").values():
-        for says in question.says:
+        for sentence in question.says:
             # what stands before a formula or a word in code
-            words = says.partition("$")[0].partition("`")[0].partition('"')[0][:40]
+            words = sentence.partition("$")[0].partition("`")[0].partition('"')[0][:40]
             assert words in key and (words not in sheet or not words)
     assert "Answer:" in key and "Answer:" not in sheet
     assert sheet.count('class="space"') == len(questions("dot_product"))
@@ -40,17 +40,17 @@ def test_the_key_has_the_answer_and_each_mistake_and_the_sheet_neither(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("aims", "why"),
+    ("aims", "message"),
     [("cooking", "'cooking' has no questions"), ("dot_product.cooking", "'cooking' is no aim of")],
 )
-def test_an_aim_that_is_none_is_named(aims, why, tmp_path):
+def test_an_aim_that_is_none_is_named(aims, message, tmp_path):
     output = run("quiz", "--aims", aims, "--seed", 1, "--out", tmp_path)
-    assert output.exit_code == 2 and why in output.output and not [*tmp_path.iterdir()]
+    assert output.exit_code == 2 and message in output.output and not [*tmp_path.iterdir()]
 
 
 def test_questions_are_asked_by_name_too_in_the_order_of_the_course(tmp_path):
-    last, first = [*questions("linear").values()][-1], QUESTION
-    names = "--questions", last.id, "--questions", first.id
+    last_question, first_question = [*questions("linear").values()][-1], QUESTION
+    names = "--questions", last_question.id, "--questions", first_question.id
     output = run("quiz", *names, "--seed", 7, "--out", tmp_path)
     assert output.exit_code == 0, output.output
     sheet = (tmp_path / "sheet.html").read_text("utf-8")
@@ -58,15 +58,15 @@ def test_questions_are_asked_by_name_too_in_the_order_of_the_course(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("options", "message"),
     [
         (("--questions", QUESTION.id[:-1]), f"is it '{QUESTION.id}'?"),
         ((), "which questions? Say --aims or --questions"),
     ],
 )
-def test_a_question_that_is_none_is_named(asked, why, tmp_path):
-    output = run("quiz", *asked, "--seed", 1, "--out", tmp_path)
-    assert output.exit_code == 2 and why in output.output and not [*tmp_path.iterdir()]
+def test_a_question_that_is_none_is_named(options, message, tmp_path):
+    output = run("quiz", *options, "--seed", 1, "--out", tmp_path)
+    assert output.exit_code == 2 and message in output.output and not [*tmp_path.iterdir()]
 
 
 def test_a_seed_is_asked_for_once_the_questions_are_known(tmp_path):
@@ -76,17 +76,17 @@ def test_a_seed_is_asked_for_once_the_questions_are_known(tmp_path):
     assert output.exit_code == 2 and "Say --seed" in output.output and not [*tmp_path.iterdir()]
 
 
-def marks(path, mistakes):
-    saved = {"course": "attncourse", "read": [], "solved": [], "questions": []}
-    path.write_text(json.dumps(saved | {"mistakes": mistakes}), "utf-8")
+def write_marks(path, mistakes):
+    data = {"course": "attncourse", "read": [], "solved": [], "questions": []}
+    path.write_text(json.dumps(data | {"mistakes": mistakes}), "utf-8")
     return path
 
 
 def test_a_mistake_counts_once_for_each_student_who_made_it(tmp_path):
-    first_marks = marks(tmp_path / "one.json", {QUESTION.id: [0, 2], "dot_product.gone": [1]})
-    two = marks(tmp_path / "two.json", {QUESTION.id: [0]})
+    first_marks = write_marks(tmp_path / "one.json", {QUESTION.id: [0, 2], "dot_product.gone": [1]})
+    second_marks = write_marks(tmp_path / "two.json", {QUESTION.id: [0]})
     out = tmp_path / "class.csv"
-    assert run("marks", first_marks, two, "--out", out).exit_code == 0
+    assert run("marks", first_marks, second_marks, "--out", out).exit_code == 0
     with out.open(encoding="utf-8-sig", newline="") as file:
         rows = [*csv.DictReader(file)]
     assert [(row["aim"], row["mistake"], row["students"]) for row in rows] == [

@@ -5,7 +5,13 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import CHOOSES, SHOWN, WRITES, responds_to_key, responds_to_text
+from tests.browser import (
+    CONTROL_FIGURES,
+    VIEW_SCRIPT,
+    TEXT_FIGURES,
+    responds_to_key,
+    responds_to_text,
+)
 from tests.site.audit import width_faults
 
 pytestmark = pytest.mark.slow
@@ -47,9 +53,9 @@ def test_every_figure_answers_a_click_and_a_key(size, new_tab, names, address):
     tab = new_tab(viewport=size)
     for page in [name for name in names if name.startswith(("index", "chapters"))]:
         tab.goto(address + page)
-        for figure in tab.locator(CHOOSES).all():
+        for figure in tab.locator(CONTROL_FIGURES).all():
             others = figure.locator(NOT_YET).locator("visible=true")
-            clicked = [figure.evaluate(SHOWN)]
+            clicked = [figure.evaluate(VIEW_SCRIPT)]
             # a slider stands at one of its ends at most
             for handle, end in ((others.first, 0.05), (others.last, 0.95)):
                 box = handle.bounding_box()
@@ -57,9 +63,9 @@ def test_every_figure_answers_a_click_and_a_key(size, new_tab, names, address):
                 slides = handle.get_attribute("type") == "range"
                 at = {"x": end * box["width"], "y": box["height"] / 2} if slides else None
                 handle.click(position=at)
-                clicked.append(figure.evaluate(SHOWN))
+                clicked.append(figure.evaluate(VIEW_SCRIPT))
             assert len({*clicked}) > 1 and responds_to_key(figure), page
-        assert all(map(responds_to_text, tab.locator(WRITES).all())), page
+        assert all(map(responds_to_text, tab.locator(TEXT_FIGURES).all())), page
 
 
 def test_a_word_is_found_a_citation_shown_and_what_measures_a_claim_opened(tab, address):

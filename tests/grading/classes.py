@@ -1,4 +1,4 @@
-"""Classes of three and of sixty, and a judge that needs no kernel, for what none decides."""
+"""Classes of three and of sixty, and a judge for tests that need no kernel."""
 
 import csv
 import zipfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-from tests.grading.submissions import SOLVED, notebook_with, write_notebook
+from tests.grading.submissions import SOLVED, make_notebook, write_notebook
 
 MARK = "# <b>wrong</b>"
 WRONG = f"# exercise: prefix_mask\ndef prefix_mask(n, prefix):\n    return n  {MARK}"
@@ -23,8 +23,8 @@ WORKSHEET = (
 )
 
 
-def judged(report, grafted, timeout, memory, stop):
-    """Whatever is grafted passes, but what says that it is wrong."""
+def judge_by_mark(report, grafted, timeout, memory, stop):
+    """Replaces `judge.grading.grade.judged`: each answer passes, unless it contains MARK."""
     for result in report.exercises:
         if result.status == "not graded":
             wrong = MARK in result.answer
@@ -41,12 +41,12 @@ def make_class(folder: Path) -> Path:
         (ZOE.replace("/", ""), SOLVED | {"prefix_mask": f"{WRONG}</pre><script>alert(2)</script>"}),
     ):
         (folder / name).mkdir(parents=True)
-        write_notebook(folder / name, notebook_with(answers), "dot_product.ipynb")
+        write_notebook(folder / name, make_notebook(answers), "dot_product.ipynb")
     return folder
 
 
 # how the students of the class of sixty have handed in, by the last figure of their numbers
-PLACES = (
+LAYOUTS = (
     "doe{who}_{id}_99{id}_dot_product.ipynb",
     "doe{who}_LATE_{id}_99{id}_linear_2026_11_23.ipynb",
     "Jané {who}_{id}_assignsubmission_file_/linear_2026_11_23.ipynb",
@@ -67,26 +67,34 @@ OVERRIDES = (
 def make_sixty(folder: Path) -> dict[str, str]:
     """Sixty students in all layouts, beside a roster and overrides; the points of each."""
     solved, wrong, untouched = (
-        nbformat.writes(notebook_with(answers)).encode()
+        nbformat.writes(make_notebook(answers)).encode()
         for answers in (SOLVED, SOLVED | {"prefix_mask": WRONG}, {})
     )
     points, roster = {}, [("id", "login", "name")]
     for n in range(60):
-        who, number = f"s{n:02}", 1000 + n
-        place = PLACES[n % 10].format(who=who, id=number)
-        roster.append((number, Path(place).parts[0] if n % 10 == 9 else who, f"=Doe {who}"))
-        path = folder / "class" / place
+        login, number = f"s{n:02}", 1000 + n
+        layout_path = LAYOUTS[n % 10].format(who=login, id=number)
+        roster.append(
+            (number, Path(layout_path).parts[0] if n % 10 == 9 else login, f"=Doe {login}")
+        )
+        path = folder / "class" / layout_path
         path.parent.mkdir(parents=True, exist_ok=True)
         data, points[str(number)] = ((solved, "115"), (wrong, "105"), (untouched, "0"))[n % 3]
         if path.suffix == ".ipynb":
             path.write_bytes(data)
         else:
-            zipped(path, {"work/linear_2026_11_23.ipynb": data})
+            write_zip(path, {"work/linear_2026_11_23.ipynb": data})
     class_folder = folder / "class"
-    # who puts others' names into a zip of theirs
-    others = [place.format(who="s06", id=1006) for place in PLACES if "zip" not in place]
+    # two students put the paths of another into a zip of theirs
+    stolen_paths = [
+        layout_path.format(who="s06", id=1006)
+        for layout_path in LAYOUTS
+        if "zip" not in layout_path
+    ]
     for name in ("s17.zip", "does20_1020_991020_work.zip"):
-        zipped(class_folder / name, {"own.ipynb": solved} | dict.fromkeys(others, untouched))
+        write_zip(
+            class_folder / name, {"own.ipynb": solved} | dict.fromkeys(stolen_paths, untouched)
+        )
     # a second file in another layout, a broken one, another kind of file, and nothing
     (class_folder / "s25.ipynb").write_bytes(solved)
     (class_folder / "s36/linear_2026_11_23.ipynb").write_text("{")
@@ -103,7 +111,7 @@ def make_sixty(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def zipped(path: Path, members: dict[str, bytes]) -> None:
+def write_zip(path: Path, members: dict[str, bytes]) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)

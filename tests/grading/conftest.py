@@ -1,4 +1,4 @@
-"""What the tests of grading share: a judge that needs no kernel."""
+"""A fixture of the tests of grading: a judge that needs no kernel."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from tests.grading import classes
 
 @pytest.fixture
 def all_pass(monkeypatch, grading):
-    """Whatever is grafted passes, without a kernel: for what a file decides and no answer."""
-    monkeypatch.setattr("judge.grading.grade.judged", classes.judged)
+    """Judge without a kernel: each answer passes, unless it says that it is wrong."""
+    monkeypatch.setattr("judge.grading.grade.judged", classes.judge_by_mark)

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from judge.grading.pristine import chapters
-from tests.grading.submissions import SLUG, SOLVED, notebook_with
+from tests.grading.submissions import SLUG, SOLVED, make_notebook
 
 NAME = "bilinear_weights"
 IMPORT = "import torch.nn.functional as F"
@@ -29,65 +29,65 @@ BY_F = ANSWER.format(softmax="F.softmax(s, dim=-1)")
 BY_METHOD = ANSWER.format(softmax="s.soft()")
 BY_HELPER = ANSWER.format(softmax="soft(s)")
 HELPER = "def soft(s):\n    return torch.softmax(s, dim=-1)"
-WRONG = "def soft(s):\n    return torch.softmax(s, dim=0)"
+WRONG_HELPER = "def soft(s):\n    return torch.softmax(s, dim=0)"
 
 
-def with_cells(*cells: str, answer: str = BY_F, after: tuple[str, ...] = ()) -> NotebookNode:
-    """The notebook with this answer, cells below the given import, and others at its end."""
-    notebook = notebook_with({NAME: answer})
-    place = 1 + next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
-    notebook.cells[place:place] = map(new_code_cell, cells)
-    notebook.cells += map(new_code_cell, after)
+def with_cells(*cells: str, answer: str = BY_F, at_end: tuple[str, ...] = ()) -> NotebookNode:
+    """The notebook with this answer, cells below the given import, and cells at its end."""
+    notebook = make_notebook({NAME: answer})
+    index = 1 + next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
+    notebook.cells[index:index] = map(new_code_cell, cells)
+    notebook.cells += map(new_code_cell, at_end)
     return notebook
 
 
-def position(notebook: NotebookNode, id: str) -> int:
-    return next(at for at, cell in enumerate(notebook.cells) if cell.id == id)
+def cell_index(notebook: NotebookNode, id: str) -> int:
+    return next(index for index, cell in enumerate(notebook.cells) if cell.id == id)
 
 
-def changed(notebook: NotebookNode, id: str, source: str) -> NotebookNode:
-    notebook.cells[position(notebook, id)].source = source
+def with_source(notebook: NotebookNode, id: str, source: str) -> NotebookNode:
+    notebook.cells[cell_index(notebook, id)].source = source
     return notebook
 
 
-def moved(notebook: NotebookNode, id: str, to: int) -> NotebookNode:
-    notebook.cells.insert(to, notebook.cells.pop(position(notebook, id)))
+def with_moved_cell(notebook: NotebookNode, id: str, to: int) -> NotebookNode:
+    notebook.cells.insert(to, notebook.cells.pop(cell_index(notebook, id)))
     return notebook
 
 
-def split() -> NotebookNode:
+def split_answer() -> NotebookNode:
     """As JupyterLab splits a cell: both halves have its metadata."""
     notebook = with_cells(answer=f"# exercise: {NAME}\n{IMPORT}\n{HELPER}")
-    half = deepcopy(notebook.cells[place := position(notebook, f"answer-{NAME}")])
-    half.id, half.source = "half", BY_HELPER.partition("\n")[2]
-    notebook.cells.insert(place + 1, half)
+    second_half = deepcopy(notebook.cells[index := cell_index(notebook, f"answer-{NAME}")])
+    second_half.id, second_half.source = "half", BY_HELPER.partition("\n")[2]
+    notebook.cells.insert(index + 1, second_half)
     return notebook
 
 
-def imported_at_the_top(text: str) -> NotebookNode:
-    """The given import cell with more in it."""
+def extend_import_cell(text: str) -> NotebookNode:
+    """The notebook with a text added to the given import cell."""
     notebook = with_cells()
-    place = next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
-    notebook.cells[place].source += f"\n{text}"
+    index = next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
+    notebook.cells[index].source += f"\n{text}"
     return notebook
 
 
-def twice() -> NotebookNode:
+def define_helper_twice() -> NotebookNode:
     """Two definitions of one helper, each of them for the answer below it."""
     notebook = with_cells(HELPER, answer=BY_HELPER)
-    notebook.cells.insert(position(notebook, f"check-{NAME}") + 1, new_code_cell(WRONG))
+    notebook.cells.insert(cell_index(notebook, f"check-{NAME}") + 1, new_code_cell(WRONG_HELPER))
     return notebook
 
 
-def of_another_answer() -> NotebookNode:
+def helper_in_another_answer() -> NotebookNode:
     notebook = with_cells(answer=BY_HELPER)
-    return changed(notebook, "answer-effective_keys", f"{SOLVED['effective_keys']}\n{HELPER}")
+    return with_source(notebook, "answer-effective_keys", f"{SOLVED['effective_keys']}\n{HELPER}")
 
 
 FORMS: dict[str, Callable[[], NotebookNode]] = {
     # public.md, first section
-    "!pip under if": lambda: imported_at_the_top(f"if False:\n    !pip install einops\n{IMPORT}"),
-    "!echo under if": lambda: imported_at_the_top(f"{IMPORT}\nif False:\n    !echo hello"),
+    "!pip under if": lambda: extend_import_cell(f"if False:\n    !pip install einops\n{IMPORT}"),
+    "!echo under if": lambda: extend_import_cell(f"{IMPORT}\nif False:\n    !echo hello"),
     "%pip under try": lambda: with_cells(
         f"try:\n    %pip install -q einops\nexcept Exception:\n    pass\n{IMPORT}"
     ),
@@ -119,7 +119,7 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
     "a method set by setattr": lambda: with_cells(
         f"{HELPER}\nsetattr(torch.Tensor, 'soft', soft)", answer=BY_METHOD
     ),
-    "a split answer cell": split,
+    "a split answer cell": split_answer,
     "a module that is written": lambda: with_cells(
         f"%%writefile mine.py\nimport torch\n{HELPER}", "from mine import soft", answer=BY_HELPER
     ),
@@ -133,7 +133,7 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
         "!pip install einops", "from einops import rearrange", IMPORT,
         answer=BY_F.replace("F.softmax(s, dim=-1)", "rearrange(F.softmax(s, -1), '... -> ...')"),
     ),
-    "the earlier of two definitions": twice,
+    "the earlier of two definitions": define_helper_twice,
     "%%time above an answer": lambda: with_cells(IMPORT, answer=f"%%time\n{BY_F}"),
     # of the same kind
     "an import in a function that is called": lambda: with_cells(
@@ -181,22 +181,22 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
     "a helper that is decorated below": lambda: with_cells(
         HELPER, "soft = torch.no_grad()(soft) if False else soft", answer=BY_HELPER
     ),
-    "a helper of another answer's cell": of_another_answer,
-    "a helper in the check cell": lambda: changed(
+    "a helper of another answer's cell": helper_in_another_answer,
+    "a helper in the check cell": lambda: with_source(
         with_cells(answer=BY_HELPER), f"check-{NAME}",
         f"{HELPER}\nfrom attncourse import check\ncheck('{NAME}', {NAME})",
     ),
-    "a helper at the end of the notebook": lambda: with_cells(answer=BY_HELPER, after=(HELPER,)),
-    "an answer under another name": lambda: changed(
+    "a helper at the end of the notebook": lambda: with_cells(answer=BY_HELPER, at_end=(HELPER,)),
+    "an answer under another name": lambda: with_source(
         with_cells(IMPORT, answer=BY_F.replace(f"def {NAME}", "def mine")),
         f"check-{NAME}", f"from attncourse import check\ncheck('{NAME}', mine)",
     ),
-    "an answer as a lambda in the check": lambda: changed(
+    "an answer as a lambda in the check": lambda: with_source(
         with_cells(answer=BY_HELPER.replace(f"def {NAME}", "def mine")), f"check-{NAME}",
         f"{HELPER}\nfrom attncourse import check\n"
         f"check('{NAME}', lambda {SIGNATURE}: mine(q, k, w, mask))",
     ),
-    "an answer in a cell of its own, the stub left": lambda: changed(
+    "an answer in a cell of its own, the stub left": lambda: with_source(
         with_cells(IMPORT, BY_F.replace(f"def {NAME}", "def mine").partition("\n")[2], answer=STUB),
         f"check-{NAME}", f"from attncourse import check\ncheck('{NAME}', mine)",
     ),
@@ -246,21 +246,23 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
         HELPER.replace("    ", "\u00a0   "), answer=BY_HELPER
     ),
     "a check above and one below": lambda: with_cells(
-        IMPORT, after=(f"from attncourse import check\ncheck('{NAME}', {NAME})",)
+        IMPORT, at_end=(f"from attncourse import check\ncheck('{NAME}', {NAME})",)
     ),
     "a sketch below the check": lambda: with_cells(
-        IMPORT, after=(f"def {NAME}({SIGNATURE}):\n    return 'a sketch'",)
+        IMPORT, at_end=(f"def {NAME}({SIGNATURE}):\n    return 'a sketch'",)
     ),
-    "the answer above the import cell": lambda: moved(with_cells(IMPORT), f"answer-{NAME}", 1),
+    "the answer above the import cell": lambda: with_moved_cell(
+        with_cells(IMPORT), f"answer-{NAME}", 1
+    ),
     "a heading as a text cell between": lambda: (
         (notebook := with_cells(IMPORT)).cells.insert(3, new_markdown_cell("# mine")) or notebook
     ),
 }  # fmt: skip
 
-# the forms of public reports, which every push tries
-USUAL = tuple(FORMS)[: 1 + list(FORMS).index("%%time above an answer")]
-# those of which the text alone tells what the answer needs
-PARSED = [
+# the forms of public reports, tested at every push
+PUBLIC_FORMS = tuple(FORMS)[: 1 + list(FORMS).index("%%time above an answer")]
+# the forms in which the text alone tells what the answer needs
+PARSED_FORMS = [
     "!pip under if", "!echo under if", "%pip under try", "a shell command under with",
     "what a command prints", "what a magic returns", "a question behind a name",
     "a question before a name", "two questions", "an import under try", "an import under if",

@@ -58,7 +58,7 @@ ATTEMPTS = {
     "memory that the machine shares": "assert attempts({proof!r})['shares']({segment!r})",
 }
 IMPORTS = "import ctypes, os, socket, sys, time\nfrom glob import glob\n"
-ATTEMPTED = """
+ATTEMPTS_CODE = """
 def attempts(source):
     exec(source, space := {'__name__': 'proof'})
     return space
@@ -79,19 +79,19 @@ finally:
 MEMORY = """
 for _ in range(6):
     if os.fork() == 0:
-        held = bytearray(400 << 20)
-        held[::4096] = bytes(len(held[::4096])).replace(b'\\0', b'x')
+        memory = bytearray(400 << 20)
+        memory[::4096] = bytes(len(memory[::4096])).replace(b'\\0', b'x')
         time.sleep(60)
 time.sleep(60)
 """
 DISK = """
-held = []
-for place in range(20):
-    one = open(f'{os.environ["HOME"]}/{place}', 'wb')
-    one.write(b'x' * (60 << 20))
-    one.flush()
-    os.unlink(one.name)
-    held.append(one)
+files = []
+for i in range(20):
+    file = open(f'{os.environ["HOME"]}/{i}', 'wb')
+    file.write(b'x' * (60 << 20))
+    file.flush()
+    os.unlink(file.name)
+    files.append(file)
 time.sleep(5)
 """
 MARK = "a_daemon_of_a_test"
@@ -103,32 +103,31 @@ if os.fork() == 0:
     os._exit(0)
 time.sleep(1)
 """
-PLACES = """
-def places():
+WALK_CODE = """
+def folders():
     # Landlock lets "/" not be listed
     for top in ('/', os.path.dirname(os.environ['HOME']), '/tmp', '/var/tmp', '/dev/shm'):
-        for at, folders, names in os.walk(top):
-            folders[:] = [one for one in folders if os.path.join(at, one) not in ('/proc', '/sys')]
-            yield at, names
+        for path, inner, names in os.walk(top):
+            inner[:] = [name for name in inner if os.path.join(path, name) not in ('/proc', '/sys')]
+            yield path, names
 """
-LEAVE = f"""{PLACES}
-left = []
-for place, _ in places():
+LEAVE_FILES = f"""{WALK_CODE}
+marked = []
+for path, _ in folders():
     try:
-        open(os.path.join(place, '{MARK}'), 'w').close()
-        left.append(place)
+        open(os.path.join(path, '{MARK}'), 'w').close()
+        marked.append(path)
     except OSError:
         pass
-assert left
+assert marked
 """
-FIND = f"""{PLACES}
-assert [place for place, names in places() if '{MARK}' in names]
+FIND_FILES = f"""{WALK_CODE}
+assert [path for path, names in folders() if '{MARK}' in names]
 """
-# so soon that nothing is cleared away
-KILL = "os.kill(os.getppid(), 9)"
-# what an answer may do, and does, by all the ways of making a process, a thread and a pair of
-# sockets
-WORK = """
+# ends the server before anything is cleared away
+KILL_SERVER = "os.kill(os.getppid(), 9)"
+# work that an answer may do: processes, threads and pairs of sockets, made in all ways
+ALLOWED_WORK = """
 import asyncio, multiprocessing, subprocess, threading
 import torch
 
@@ -146,9 +145,9 @@ if (child := os.fork()) == 0:
     os._exit(2)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
 assert asyncio.run(asyncio.sleep(0, 2)) == 2
-here, there = multiprocessing.get_context('fork').Pipe()
-there.send(2)
-assert here.recv() == 2
+receiver, sender = multiprocessing.get_context('fork').Pipe()
+sender.send(2)
+assert receiver.recv() == 2
 torch.set_num_threads(2)
 assert torch.ones(500, 500).requires_grad_().exp().sum().backward() is None
 """
@@ -156,11 +155,11 @@ GREEDY = {"processes": FORKS, "memory": MEMORY, "disk": DISK}
 
 
 def targets(folder: Path, stack: ExitStack) -> dict:
-    """What must not be reached: as open to all as can be."""
+    """The names and contents that no answer may reach, as accessible as they can be made."""
     folder.chmod(0o777)
     (folder / "solved.ipynb").write_text("{}")
     outside = sandbox.outside(stack)
-    there = {
+    paths = {
         "oracles": str(ROOT / "tests/judge/oracles/*.py"),
         "solutions": str(PACKAGE / "course/*/exercises/*.md"),
         "answers": str(PACKAGE / "course/*/exercises/*.py"),
@@ -173,16 +172,16 @@ def targets(folder: Path, stack: ExitStack) -> dict:
         "outside": str(folder / "written"),
         "secret": SECRET.encode(),
     }
-    # what is not there could not be read in any case
-    assert all(glob(there[name]) for name in ("oracles", "solutions", "answers"))
-    assert there["secret"] in Path("/proc/self/environ").read_bytes()
-    return there
+    # a missing file could not be read in any case
+    assert all(glob(paths[name]) for name in ("oracles", "solutions", "answers"))
+    assert paths["secret"] in Path("/proc/self/environ").read_bytes()
+    return paths
 
 
-def ran(kernel, code: str, seconds: float = 20) -> str:
-    """How it fails; nothing where it does not."""
+def run_failure(kernel, code: str, seconds: float = 20) -> str:
+    """The error that the code ends with in a kernel, as text; empty if there is none."""
     try:
-        kernel.run(IMPORTS + ATTEMPTED + code, kernel.budget(seconds))
+        kernel.run(IMPORTS + ATTEMPTS_CODE + code, kernel.budget(seconds))
     except (CellError, LostKernelError) as error:
         return str(error) or type(error).__name__
     return ""
@@ -191,7 +190,7 @@ def ran(kernel, code: str, seconds: float = 20) -> str:
 def main() -> None:
     tier = sandbox.strongest()[0]
     server, neighbour = (KernelServer(SLUG, 2 << 30, tier) for _ in range(2))
-    failed = {}
+    failures = {}
     with (
         tempfile.TemporaryDirectory() as folder,
         ExitStack() as stack,
@@ -200,27 +199,31 @@ def main() -> None:
         reachable = targets(Path(folder), stack)
         with fresh_kernel(server, []) as kernel:
             for name, code in ATTEMPTS.items():
-                failed[name] = ran(kernel, code.format(**reachable))
+                failures[name] = run_failure(kernel, code.format(**reachable))
         for name, code in GREEDY.items():
             with fresh_kernel(server, []) as kernel:
-                failed[name] = ran(kernel, code)
+                failures[name] = run_failure(kernel, code)
         with fresh_kernel(server, []) as kernel:
-            started = not ran(kernel, DAEMON) and bool(daemons())
+            daemon_started = not run_failure(kernel, DAEMON) and bool(daemons())
         with fresh_kernel(server, []) as kernel:
-            left = not ran(kernel, LEAVE)
+            file_is_left = not run_failure(kernel, LEAVE_FILES)
         with fresh_kernel(server, []) as kernel:
-            failed["a file of the answer before"] = ran(kernel, FIND) if left else ""
-        failed["a daemon"] = "it ended" if started and not daemons() else ""
+            failures["a file of the answer before"] = (
+                run_failure(kernel, FIND_FILES) if file_is_left else ""
+            )
+        failures["a daemon"] = "it ended" if daemon_started and not daemons() else ""
         with fresh_kernel(server, []) as kernel:
-            left = not ran(kernel, LEAVE)
-            ran(kernel, KILL)
+            file_is_left = not run_failure(kernel, LEAVE_FILES)
+            run_failure(kernel, KILL_SERVER)
         with fresh_kernel(server, []) as kernel:
-            failed["a file of a server that was killed"] = ran(kernel, FIND) if left else ""
+            failures["a file of a server that was killed"] = (
+                run_failure(kernel, FIND_FILES) if file_is_left else ""
+            )
         with fresh_kernel(server, []) as kernel:
-            works = ran(kernel, WORK)
+            work_failure = run_failure(kernel, ALLOWED_WORK)
     for process in (server, neighbour):
         process.stop()
-    print(json.dumps({"tier": tier, "works": works, "failed": failed}))
+    print(json.dumps({"tier": tier, "works": work_failure, "failed": failures}))
 
 
 def daemons() -> list[psutil.Process]:

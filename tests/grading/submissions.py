@@ -1,4 +1,4 @@
-"""Notebooks as learners hand them in, made by the tests."""
+"""Notebooks as learners hand them in, for the tests."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ SOLVED = {name: cell.source for name, cell in answer_cells(solved_notebook(SLUG)
 SECONDS = 4
 
 
-def notebook_with(answers: dict[str, str]):
+def make_notebook(answers: dict[str, str]):
     """The pristine exercise notebook with these answers in place."""
     notebook = nbformat.read(exercise_files()[SLUG], as_version=4)
     for name, cell in answer_cells(notebook).items():

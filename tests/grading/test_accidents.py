@@ -20,19 +20,19 @@ from judge.grading.report import Report, Result, plain
 from judge.grading.show import show
 from judge.grading.submissions import LeftOut
 from judge.verdict import Verdict, judge, local
-from tests.collecting import Garbage, collecting_often
+from tests.collecting import Garbage, frequent_collections
 from tests.grading.submissions import (
     NAMES,
     SECONDS,
     SOLVED,
-    notebook_with,
+    make_notebook,
     statuses,
     write_notebook,
 )
 
 pytestmark = pytest.mark.usefixtures("grading")
-HARMLESS = {
-    # the first of all: torch loads much for it, line by line, before any check has had it do so
+HARMLESS_CHANGES = {
+    # first in the notebook, because torch loads many modules for it, line by line
     "an operation on the meta device": lambda s: s.replace(
         "\n    return", "\n    torch.empty(2, device='meta').square()\n    return", 1
     ),
@@ -61,9 +61,9 @@ HARMLESS = {
 
 
 def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
-    left_in = dict(zip(NAMES, HARMLESS.values(), strict=True))
-    answers = {name: change(SOLVED[name]) for name, change in left_in.items()}
-    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=1, timeout=EXERCISE)
+    change_by_name = dict(zip(NAMES, HARMLESS_CHANGES.values(), strict=True))
+    answers = {name: change(SOLVED[name]) for name, change in change_by_name.items()}
+    report = grade(write_notebook(tmp_path, make_notebook(answers)), seed=1, timeout=EXERCISE)
     assert set(statuses(report).values()) == {"passed"}, report.exercises
     assert report.passed and report.points == report.max_points
     # their rules hold, and nothing more is said of them
@@ -99,36 +99,36 @@ MISTAKE = SOLVED["distance_attention"].replace("2 *", "1 *")
 
 
 @pytest.fixture(scope="module")
-def unlucky(tmp_path_factory):
+def accident_report(tmp_path_factory):
     """The report on every accident, a mistake, and no cell for the last exercise."""
     sources = {name: source for name, (source, *_) in ACCIDENTS.items()}
-    notebook = notebook_with(sources | {"distance_attention": MISTAKE})
+    notebook = make_notebook(sources | {"distance_attention": MISTAKE})
     notebook.cells = [c for c in notebook.cells if c.id != "answer-test_attention"]
     path = write_notebook(tmp_path_factory.mktemp("unlucky"), notebook)
     return grade(path, seed=5, timeout=SECONDS)
 
 
-def test_each_accident_gets_its_own_status(unlucky):
-    rows = {result.name: result for result in unlucky.exercises}
+def test_each_accident_gets_its_own_status(accident_report):
+    rows = {result.name: result for result in accident_report.exercises}
     for name, (_, status, hint) in ACCIDENTS.items():
         assert rows[name].status == status, rows[name]
         assert re.search(hint, f"{rows[name].hint} {rows[name].evidence}"), rows[name]
     assert rows["test_attention"].status == "not found"
-    assert unlucky.graded and not unlucky.passed and unlucky.points == 0
+    assert accident_report.graded and not accident_report.passed and accident_report.points == 0
 
 
-def test_a_seed_gives_the_verdict_of_the_notebook_and_another_seed_other_inputs(unlucky):
-    graded = unlucky.exercises[1]
+def test_a_seed_gives_the_verdict_of_the_notebook_and_another_seed_other_inputs(accident_report):
+    graded_result = accident_report.exercises[1]
     namespace = {"torch": torch, "Tensor": torch.Tensor}
     exec(MISTAKE, namespace)
     answer = local(namespace["distance_attention"])
-    same, other = (judge(exercise("distance_attention"), answer, seed) for seed in (5, 6))
-    assert Verdict(graded.status, graded.hint, graded.evidence) == same
-    assert "the 2 is missing" in same.hint
-    assert "expected" in same.evidence and same.evidence != other.evidence
+    same_seed, other_seed = (judge(exercise("distance_attention"), answer, seed) for seed in (5, 6))
+    assert Verdict(graded_result.status, graded_result.hint, graded_result.evidence) == same_seed
+    assert "the 2 is missing" in same_seed.hint
+    assert "expected" in same_seed.evidence and same_seed.evidence != other_seed.evidence
 
 
-BROKEN = {
+BROKEN_FILES = {
     "there is no such file": None,
     "the file is empty": b"",
     "not complete JSON": b'{"cells": [',
@@ -140,18 +140,18 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("says", BROKEN)
-def test_a_file_that_holds_no_answers_gets_a_clear_line(tmp_path, says):
+@pytest.mark.parametrize("message", BROKEN_FILES)
+def test_a_file_that_holds_no_answers_gets_a_clear_line(tmp_path, message):
     path = tmp_path / "broken.ipynb"
-    if BROKEN[says] is not None:
-        path.write_bytes(BROKEN[says])
+    if BROKEN_FILES[message] is not None:
+        path.write_bytes(BROKEN_FILES[message])
     report = grade(path, seed=1)
-    assert says in report.problem and not report.graded
+    assert message in report.problem and not report.graded
     assert CliRunner().invoke(app, ["grade", str(path)]).exit_code == 2
 
 
 def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
-    write_notebook(tmp_path, notebook_with(SOLVED), "ä solved.ipynb")
+    write_notebook(tmp_path, make_notebook(SOLVED), "ä solved.ipynb")
     # what stands beside a submission has no say
     for name in ("attncourse", "conftest", "torch"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')")
@@ -159,16 +159,16 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     (tmp_path / ".ipynb_checkpoints/solved.ipynb").write_text("{")
     out = tmp_path / "out.json"
     command = ["grade", str(tmp_path), "--jobs", "2", "--json", str(out)]
-    done = CliRunner().invoke(app, [*command, "--seed", "4"])
-    assert done.exit_code == 0 and "seed 4" in done.output, done.output
+    result = CliRunner().invoke(app, [*command, "--seed", "4"])
+    assert result.exit_code == 0 and "seed 4" in result.output, result.output
     (solved,) = (report for report in json.loads(out.read_text()) if "points" in report)
     assert solved["file"] == "ä solved.ipynb" and solved["points"] == solved["max_points"] > 0
     (tmp_path / "ä solved.ipynb").unlink()
-    write_notebook(tmp_path, notebook_with({}), "stub.ipynb")
+    write_notebook(tmp_path, make_notebook({}), "stub.ipynb")
     (tmp_path / "old").mkdir()
     (tmp_path / "old/broken.ipynb").write_text("{")
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 2 and "not complete JSON" in done.output, done.output
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2 and "not complete JSON" in result.output, result.output
     reports = {
         report["file"]: report for report in json.loads(out.read_text()) if "points" in report
     }
@@ -179,7 +179,7 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("statuses", "code", "times"),
+    ("statuses", "code", "gradings"),
     [
         (["passed"], 0, 1),
         (["wrong"], 1, 1),
@@ -190,43 +190,43 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     ],
 )
 def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
-    tmp_path, monkeypatch, statuses, code, times
+    tmp_path, monkeypatch, statuses, code, gradings
 ):
     graded_names = []
 
-    def graded(file, **settings):
+    def record_grade(file, **settings):
         graded_names.append(file.name)
-        done = graded_names.count(file.name) - 1
-        status = statuses[done] if file.name == "busy.ipynb" else "passed"
+        attempt = graded_names.count(file.name) - 1
+        status = statuses[attempt] if file.name == "busy.ipynb" else "passed"
         return Report(file.name, "dot_product", exercises=[Result("one", "One", 3, status)])
 
-    monkeypatch.setattr("judge.grading.cli.grade", graded)
+    monkeypatch.setattr("judge.grading.cli.grade", record_grade)
     for name in ("busy", "other"):
-        write_notebook(tmp_path, notebook_with({}), f"{name}.ipynb")
-    done = CliRunner().invoke(app, ["grade", str(tmp_path), "--json", str(tmp_path / "out.json")])
-    assert done.exit_code == code, done.output
-    assert graded_names == ["busy.ipynb", "other.ipynb", "busy.ipynb"][: times + 1]
+        write_notebook(tmp_path, make_notebook({}), f"{name}.ipynb")
+    result = CliRunner().invoke(app, ["grade", str(tmp_path), "--json", str(tmp_path / "out.json")])
+    assert result.exit_code == code, result.output
+    assert graded_names == ["busy.ipynb", "other.ipynb", "busy.ipynb"][: gradings + 1]
     rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
     assert rows["busy.ipynb"]["exercises"][0]["status"] == statuses[-1]
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         (["--json", "no/such/folder/x.json"], "there is no folder"),
         (["--timeout", "0"], "--timeout"),
         (["--seed", "-1"], "--seed"),
     ],
 )
-def test_a_bad_option_is_named_before_anything_runs(tmp_path, options, says):
-    path = write_notebook(tmp_path, notebook_with({}))
-    done = CliRunner().invoke(app, ["grade", str(path), *options])
-    assert done.exit_code == 2 and says in done.output and "Traceback" not in done.output
+def test_a_bad_option_is_named_before_anything_runs(tmp_path, options, message):
+    path = write_notebook(tmp_path, make_notebook({}))
+    result = CliRunner().invoke(app, ["grade", str(path), *options])
+    assert result.exit_code == 2 and message in result.output and "Traceback" not in result.output
 
 
 def test_a_folder_without_notebooks_is_named(tmp_path):
-    done = CliRunner().invoke(app, ["grade", str(tmp_path)])
-    assert done.exit_code == 2 and "no notebook" in done.output
+    result = CliRunner().invoke(app, ["grade", str(tmp_path)])
+    assert result.exit_code == 2 and "no notebook" in result.output
 
 
 @pytest.mark.parametrize(("fault", "code"), [(True, 2), (False, 0)])
@@ -251,7 +251,7 @@ def test_text_of_a_learner_cannot_write_to_the_terminal():
 def test_several_threads_may_read_cells_at_once():
     source = "\n".join(f"x = [a + (b, {i}) * f({i}, [c]) for a in range({i})]" for i in range(400))
 
-    def parse_often(_):
+    def parse_repeatedly(_):
         for _ in range(5):
             Garbage()
         return parsed(source)
@@ -260,7 +260,7 @@ def test_several_threads_may_read_cells_at_once():
     sys.setswitchinterval(1e-6)
     try:
         # what is collected while a tree is made lets another thread run
-        with collecting_often(50), ThreadPoolExecutor(4) as pool:
-            assert all(pool.map(parse_often, range(60)))
+        with frequent_collections(50), ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(parse_repeatedly, range(60)))
     finally:
         sys.setswitchinterval(interval)

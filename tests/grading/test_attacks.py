@@ -14,62 +14,66 @@ from judge.grading.grade import grade
 from tests.grading import machines
 from tests.grading.attacks import (
     ATTACKS,
-    RULES,
+    RULE_BREAKS,
     SPOILERS,
     UNPROVEN,
-    WRONG,
-    around_a_rule,
-    source_of,
+    WRONG_ANSWERS,
+    attack_source,
+    break_rule,
 )
-from tests.grading.submissions import SECONDS, SOLVED, notebook_with, write_notebook
+from tests.grading.submissions import SECONDS, SOLVED, make_notebook, write_notebook
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory, grading):
-    """Every attack's result and, in the same notebooks, what became of the right answers."""
+def attack_results(tmp_path_factory, grading):
+    """Every attack's result, and the results of the right answers in the same notebooks."""
     folder = tmp_path_factory.mktemp("attacks")
     results, bystanders, jobs = {}, [], {}
-    waiting = list({**ATTACKS, **SPOILERS}.items())
-    for number in range(0, len(waiting), len(WRONG)):
-        placed = dict(zip(WRONG, waiting[number : number + len(WRONG)], strict=False))
-        answers = SOLVED | {name: source_of(attack, name) for name, (_, attack) in placed.items()}
-        jobs[write_notebook(folder, notebook_with(answers), f"{number}.ipynb")] = placed
+    attacks = list({**ATTACKS, **SPOILERS}.items())
+    for number in range(0, len(attacks), len(WRONG_ANSWERS)):
+        attack_by_exercise = dict(
+            zip(WRONG_ANSWERS, attacks[number : number + len(WRONG_ANSWERS)], strict=False)
+        )
+        answers = SOLVED | {
+            name: attack_source(attack, name) for name, (_, attack) in attack_by_exercise.items()
+        }
+        jobs[write_notebook(folder, make_notebook(answers), f"{number}.ipynb")] = attack_by_exercise
     with ThreadPoolExecutor(2) as pool:
         reports = pool.map(lambda path: grade(path, seed=7, timeout=SECONDS), jobs)
-    for placed, report in zip(jobs.values(), reports, strict=True):
+    for attack_by_exercise, report in zip(jobs.values(), reports, strict=True):
         assert not report.problem, report.problem
         assert report.sandbox == sandbox.strongest()[0]
         for result in report.exercises:
-            if result.name in placed:
-                results[placed[result.name][0]] = result
+            if result.name in attack_by_exercise:
+                results[attack_by_exercise[result.name][0]] = result
             else:
                 bystanders.append(result)
     return results, bystanders
 
 
-# without a sandbox a kernel outlives what has started it, and goes on
-SEALED = "a stop of the process that starts kernels"
+# without a sandbox a kernel outlives the process that started it
+NEEDS_SANDBOX = "a stop of the process that starts kernels"
 
 
 @pytest.mark.parametrize(
     "attack",
     [
-        pytest.param(attack, marks=[pytest.mark.sandbox] * (attack == SEALED))
+        pytest.param(attack, marks=[pytest.mark.sandbox] * (attack == NEEDS_SANDBOX))
         for attack in (*ATTACKS, *SPOILERS)
     ],
 )
-def test_no_attack_wins(played, attack):
-    result, expected = played[0][attack], {**ATTACKS, **SPOILERS}[attack]
-    assert result.status in expected.allowed, result
+def test_no_attack_wins(attack_results, attack):
+    result, expected = attack_results[0][attack], {**ATTACKS, **SPOILERS}[attack]
+    assert result.status in expected.statuses, result
     assert result.points == 0
     assert re.search(expected.hint, f"{result.hint} {result.evidence}"), result
 
 
 @pytest.mark.usefixtures("table")
-def test_right_answers_beside_an_attack_still_pass(played):
-    assert len(played[1]) >= 3
-    assert {result.status for result in played[1]} == {"passed"}, [
-        result for result in played[1] if result.status != "passed"
+def test_right_answers_beside_an_attack_still_pass(attack_results):
+    assert len(attack_results[1]) >= 3
+    assert {result.status for result in attack_results[1]} == {"passed"}, [
+        result for result in attack_results[1] if result.status != "passed"
     ]
 
 
@@ -77,50 +81,56 @@ AS_A_USER = """
 import json, tempfile
 from pathlib import Path
 from judge.grading.grade import grade
-from tests.grading.attacks import SPOILERS, WRONG, source_of
-from tests.grading.submissions import SOLVED, notebook_with, statuses, write_notebook
-attacks = [one for name, one in SPOILERS.items() if "process 1" in name]
-placed = {name: source_of(one, name) for name, one in zip(WRONG, attacks)}
+from tests.grading.attacks import SPOILERS, WRONG_ANSWERS, attack_source
+from tests.grading.submissions import SOLVED, make_notebook, statuses, write_notebook
+attacks = [attack for name, attack in SPOILERS.items() if "process 1" in name]
+answers = {name: attack_source(attack, name) for name, attack in zip(WRONG_ANSWERS, attacks)}
 with tempfile.TemporaryDirectory() as folder:
-    path = write_notebook(Path(folder), notebook_with(SOLVED | placed))
-    found = statuses(grade(path, seed=7, timeout=4))
-print(json.dumps([[found.pop(name) for name in placed], list(found.values())]))
+    path = write_notebook(Path(folder), make_notebook(SOLVED | answers))
+    results = statuses(grade(path, seed=7, timeout=4))
+print(json.dumps([[results.pop(name) for name in answers], list(results.values())]))
 """
 
 
 @pytest.mark.sandbox
 def test_process_1_costs_no_neighbour_where_it_has_the_user_of_the_answer():
-    if why := machines.problem("a user"):
-        pytest.skip(why)
-    done = machines.python("a user", "-c", AS_A_USER)
-    attacks, bystanders = json.loads(done.stdout)
-    assert attacks == ["wrong"] * 3 and {*bystanders} == {"passed"}, done
+    if reason := machines.missing_reason("a user"):
+        pytest.skip(reason)
+    process = machines.run_python("a user", "-c", AS_A_USER)
+    attacks, bystanders = json.loads(process.stdout)
+    assert attacks == ["wrong"] * 3 and {*bystanders} == {"passed"}, process
 
 
 @pytest.fixture(scope="module")
-def table(played, request):
-    """The attack table, for whoever reads the run."""
+def table(attack_results, request):
+    """Print the status and hint of each attack as a table."""
     yield
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print("\n\nattack" + " " * 36 + "status")
-        for attack, result in played[0].items():
+        for attack, result in attack_results[0].items():
             print(f"{attack:<42}{result.status:<12}{result.hint[:60]}")
 
 
 @pytest.fixture(scope="module")
-def ruled(tmp_path_factory, grading):
-    """What becomes of right answers that break a rule, each in another way."""
+def rule_results(tmp_path_factory, grading):
+    """The results of right answers that break a rule, by rule."""
     # the first needs an input of numbers, and comes last
-    placed = dict(zip(reversed(WRONG), RULES, strict=True))
-    answers = {name: around_a_rule(rule, name, SOLVED[name]) for name, rule in placed.items()}
+    rule_by_exercise = dict(zip(reversed(WRONG_ANSWERS), RULE_BREAKS, strict=True))
+    answers = {
+        name: break_rule(rule, name, SOLVED[name]) for name, rule in rule_by_exercise.items()
+    }
     folder = tmp_path_factory.mktemp("rules")
-    report = grade(write_notebook(folder, notebook_with(answers)), seed=7, timeout=SECONDS)
-    return {placed[result.name]: result for result in report.exercises if result.name in placed}
+    report = grade(write_notebook(folder, make_notebook(answers)), seed=7, timeout=SECONDS)
+    return {
+        rule_by_exercise[result.name]: result
+        for result in report.exercises
+        if result.name in rule_by_exercise
+    }
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_broken_rule_is_seen_or_called_not_proven(ruled, rule):
-    result, *_, remark = ruled[rule], *RULES[rule]
+@pytest.mark.parametrize("rule", RULE_BREAKS)
+def test_a_broken_rule_is_seen_or_called_not_proven(rule_results, rule):
+    result, *_, remark = rule_results[rule], *RULE_BREAKS[rule]
     if remark == UNPROVEN:
         assert result.status == "passed" and remark in "".join(result.remarks), result
     else:

@@ -18,7 +18,7 @@ from judge.verdict import judge
 from tests.grading.submissions import SLUG, SOLVED
 from tests.needs import lacks
 
-GIVEN = ["import torch\nfrom torch import Tensor"]
+IMPORT_CELLS = ["import torch\nfrom torch import Tensor"]
 LOOP = "while True: pass"
 # a clone that is waited for by a thread that nothing interrupts
 VFORK = (
@@ -26,10 +26,10 @@ VFORK = (
     "if ctypes.CDLL(None).syscall(clone, 0x4000 | 17, 0, 0, 0, 0)"
 )
 # what a shell, another thread or another process does counts as well
-WORKING = {
+WORKING_CODE = {
     "itself": LOOP,
     "a thread": f"import threading\ndef run():\n    {LOOP}\n"
-    "one = threading.Thread(target=run)\none.start()\none.join()",
+    "thread = threading.Thread(target=run)\nthread.start()\nthread.join()",
     "a process": f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', '{LOOP}'])",
     "children that nobody waits for": "import os, signal, time\n"
     "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True:\n"
@@ -38,11 +38,11 @@ WORKING = {
     "        os._exit(0)\n"
     "    try: os.wait()\n    except ChildProcessError: pass",
 }
-WAITING = {
+WAITING_CODE = {
     "a sleep": "import time\ntime.sleep(10**6)",
     "a lock": "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()",
     "a thread that sleeps": "import threading, time\n"
-    "one = threading.Thread(target=time.sleep, args=(10**6,))\none.start()\none.join()",
+    "thread = threading.Thread(target=time.sleep, args=(10**6,))\nthread.start()\nthread.join()",
     "a process that sleeps": "import subprocess\nsubprocess.run(['sleep', '1000000'])",
     "a child that shares its turn": f"{VFORK} == 0: time.sleep(10**6)",
     "a sibling that shares its turn": VFORK.replace("0x4000", "0xC000")
@@ -61,83 +61,85 @@ def server(grading):
 
 @pytest.fixture
 def kernel(server):
-    with fresh_kernel(server, GIVEN) as fresh:
-        yield fresh
+    with fresh_kernel(server, IMPORT_CELLS) as new_kernel:
+        yield new_kernel
 
 
 @pytest.fixture
-def busy():
-    """Puts the main thread of a process on one processor, with four that never rest."""
-    ours = os.sched_getaffinity(0)
-    (processor, *_) = ours
-    others = []
+def crowd_processor():
+    """Puts the main thread of a process on one processor, with four endless processes."""
+    own_affinity = os.sched_getaffinity(0)
+    (processor, *_) = own_affinity
+    processes = []
 
-    def crowd(pid: int) -> None:
+    def crowd_process(pid: int) -> None:
         os.sched_setaffinity(pid, {processor})
         for _ in range(4):
             # each in a session of its own, which some systems give an equal share
             process = subprocess.Popen([sys.executable, "-c", LOOP], start_new_session=True)
             os.sched_setaffinity(process.pid, {processor})
-            others.append(process)
+            processes.append(process)
 
-    yield crowd
-    for process in others:
+    yield crowd_process
+    for process in processes:
         process.kill()
         process.wait()
 
 
-def below(server) -> set[psutil.Process]:
-    """What the process that starts kernels has started."""
+def descendants(server) -> set[psutil.Process]:
+    """The descendants of the process that starts kernels."""
     return set(psutil.Process(server.process.pid).children(recursive=True))
 
 
 def kernel_process(server) -> psutil.Process:
     """The process of the kernel: the youngest."""
-    return max(below(server), key=lambda process: process.create_time())
+    return max(descendants(server), key=lambda process: process.create_time())
 
 
-def given_up(kernel, code: str, seconds: float) -> LostKernelError:
-    with pytest.raises(LostKernelError) as lost:
+def lost_kernel_error(kernel, code: str, seconds: float) -> LostKernelError:
+    with pytest.raises(LostKernelError) as caught:
         kernel.run(code, kernel.budget(seconds))
-    return lost.value
+    return caught.value
 
 
-@pytest.mark.parametrize("who", WORKING)
-def test_what_works_without_end_is_too_slow(kernel, who, monkeypatch):
+@pytest.mark.parametrize("case", WORKING_CODE)
+def test_what_works_without_end_is_too_slow(kernel, case, monkeypatch):
     # however busy the machine is that the tests run on
     monkeypatch.setattr(budget, "BUSY_FACTOR", 10**6)
-    lost = given_up(kernel, WORKING[who], 0.5)
-    assert lost.status == "too slow" and "it has worked for 0.5 seconds" in lost.hint
+    error = lost_kernel_error(kernel, WORKING_CODE[case], 0.5)
+    assert error.status == "too slow" and "it has worked for 0.5 seconds" in error.hint
 
 
 @needs_linux
-@pytest.mark.parametrize("why", WAITING)
-def test_what_waits_by_itself_does_not_come_to_an_end(kernel, why):
-    lost = given_up(kernel, WAITING[why], 0.5)
-    assert lost.status == "too slow" and "does not come to an end: it waits" in lost.hint
+@pytest.mark.parametrize("case", WAITING_CODE)
+def test_what_waits_by_itself_does_not_come_to_an_end(kernel, case):
+    error = lost_kernel_error(kernel, WAITING_CODE[case], 0.5)
+    assert error.status == "too slow" and "does not come to an end: it waits" in error.hint
 
 
 @needs_linux
-def test_what_is_kept_waiting_by_the_machine_is_not_graded(server, kernel, busy, monkeypatch):
+def test_what_is_kept_waiting_by_the_machine_is_not_graded(
+    server, kernel, crowd_processor, monkeypatch
+):
     # a fifth of a processor makes four seconds late for one of work
     monkeypatch.setattr(budget, "BUSY_FACTOR", 2)
-    busy(kernel_process(server).pid)
-    lost = given_up(kernel, LOOP, 1)
-    assert lost.status == "not graded" and "too busy" in lost.hint
+    crowd_processor(kernel_process(server).pid)
+    error = lost_kernel_error(kernel, LOOP, 1)
+    assert error.status == "not graded" and "too busy" in error.hint
 
 
 @needs_linux
-def test_a_right_answer_passes_on_a_busy_machine(server, kernel, busy):
+def test_a_right_answer_passes_on_a_busy_machine(server, kernel, crowd_processor):
     name = "distance_attention"
-    before = used(kernel.pid).work
+    work_before = used(kernel.pid).work
     kernel.run(SOLVED[name], kernel.budget(1))
-    bank = exercise(name)
-    quiet = judge(bank, lambda request: kernel.call(request, kernel.budget(10)), 1)
-    limit = 3 * (used(kernel.pid).work - before)
-    busy(kernel_process(server).pid)
-    left = kernel.budget(limit)
-    crowded = judge(bank, lambda request: kernel.call(request, left), 1)
-    assert quiet.status == crowded.status == "passed"
+    task = exercise(name)
+    quiet_verdict = judge(task, lambda request: kernel.call(request, kernel.budget(10)), 1)
+    limit = 3 * (used(kernel.pid).work - work_before)
+    crowd_processor(kernel_process(server).pid)
+    remaining = kernel.budget(limit)
+    crowded_verdict = judge(task, lambda request: kernel.call(request, remaining), 1)
+    assert quiet_verdict.status == crowded_verdict.status == "passed"
 
 
 def test_what_an_answer_imports_is_loaded_before_it_is_timed(kernel):
@@ -150,14 +152,14 @@ def test_what_an_answer_imports_is_loaded_before_it_is_timed(kernel):
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("whom", ["os.getppid()", "-1"])
-def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
+@pytest.mark.parametrize("pid_expression", ["os.getppid()", "-1"])
+def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, pid_expression):
     # outside it would end whatever is the user's
     assert server.sandbox.tier in (sandbox.BUBBLEWRAP, sandbox.OWN_USER)
-    with fresh_kernel(server, GIVEN) as kernel:
-        code = f"import os, time\nos.kill({whom}, 9)\ntime.sleep(10**6)"
-        assert given_up(kernel, code, 5).status == "crashed"
-    with fresh_kernel(server, GIVEN) as kernel:
+    with fresh_kernel(server, IMPORT_CELLS) as kernel:
+        code = f"import os, time\nos.kill({pid_expression}, 9)\ntime.sleep(10**6)"
+        assert lost_kernel_error(kernel, code, 5).status == "crashed"
+    with fresh_kernel(server, IMPORT_CELLS) as kernel:
         kernel.run("assert 1 + 1 == 2", kernel.budget(5))
 
 
@@ -181,44 +183,44 @@ def test_a_process_of_an_answer_has_few_sockets_and_enough_for_what_is_awaited(k
 
 @needs_linux
 def test_what_is_said_in_another_s_name_is_not_heeded(server):
-    with fresh_kernel(server, GIVEN) as kernel:
-        before = server.process
+    with fresh_kernel(server, IMPORT_CELLS) as kernel:
+        process_before = server.process
         for line in (b"ended", b"stopped", b"started", b"1"):
             server.lines.put(line)
         assert not server.kernel_ended()
         kernel.run("assert 1 + 1 == 2", kernel.budget(5))
         for line in (b"1", b"stopped", b"started"):
             server.lines.put(line)
-    with fresh_kernel(server, GIVEN) as kernel:
+    with fresh_kernel(server, IMPORT_CELLS) as kernel:
         kernel.run("assert 1 + 1 == 2", kernel.budget(5))
-    assert server.process == before
+    assert server.process == process_before
 
 
 @needs_linux
 def test_nothing_of_a_kernel_is_left(server):
-    with fresh_kernel(server, GIVEN) as kernel:
-        only_kernel = below(server)
+    with fresh_kernel(server, IMPORT_CELLS) as kernel:
+        only_kernel = descendants(server)
         kernel.run("import subprocess\nsubprocess.Popen(['sleep', '10000'])", kernel.budget(5))
         kernel.run("if __import__('os').fork() == 0:\n    while True: pass", kernel.budget(5))
-        started = below(server) - only_kernel
+        started_processes = descendants(server) - only_kernel
         code = "import os; open(os.environ['HOME'] + '/../left', 'w').close()"
         kernel.run(code, kernel.budget(5))
-        assert len(started) == 2
+        assert len(started_processes) == 2
     # who is killed takes a moment to be gone
-    _, left = psutil.wait_procs(started)
-    assert not left and len(below(server)) == len(only_kernel) - 1
+    _, survivors = psutil.wait_procs(started_processes)
+    assert not survivors and len(descendants(server)) == len(only_kernel) - 1
     with fresh_kernel(server, []) as kernel:
         kernel.run("import os; assert len(os.listdir('..')) == 1", kernel.budget(5))
 
 
-class Machine:
-    """A clock and a process, of which a test says what they do."""
+class FakeMachine:
+    """A clock and a process that advance as a test tells them to."""
 
     def __init__(self):
         self.time = self.work = self.delay = 0.0
         self.asleep = False
 
-    def goes(self, seconds, work=0.0, delay=0.0, asleep=False):
+    def advance(self, seconds, work=0.0, delay=0.0, asleep=False):
         self.time += seconds
         self.work += work * seconds
         self.delay += delay * seconds
@@ -230,7 +232,7 @@ CROWDED, STARVED = {"work": 0.1, "delay": 0.9}, {}
 
 
 @pytest.mark.parametrize(
-    ("does", "looks", "why"),
+    ("activity", "checks", "expected_reason"),
     [
         (RUNNING, 9, ""),
         (RUNNING, 11, WORKS),
@@ -247,58 +249,58 @@ CROWDED, STARVED = {"work": 0.1, "delay": 0.9}, {}
         (STARVED, 201, BUSY),
     ],
 )
-def test_a_budget_ends_by_what_is_done_in_it(does, looks, why):
-    machine = Machine()
-    spent = Budget(
+def test_a_budget_ends_by_what_is_done_in_it(activity, checks, expected_reason):
+    machine = FakeMachine()
+    time_budget = Budget(
         10, lambda: Used(machine.work, machine.delay, machine.asleep), lambda: machine.time
     )
-    spent.begin()
-    assert spent.spent() == ""
+    time_budget.begin()
+    assert time_budget.spent() == ""
     reason = ""
-    for _ in range(looks):
-        machine.goes(1, **does)
-        reason = reason or spent.spent()
-    assert reason == why
+    for _ in range(checks):
+        machine.advance(1, **activity)
+        reason = reason or time_budget.spent()
+    assert reason == expected_reason
 
 
 def test_where_a_process_has_taken_its_count_along_the_time_counts_that_something_ran():
-    machine, numbers = Machine(), iter(range(99))
-    spent = Budget(
+    machine, numbers = FakeMachine(), iter(range(99))
+    time_budget = Budget(
         10,
         lambda: Used(0, machine.delay, machine.asleep, frozenset([next(numbers)])),
         lambda: machine.time,
     )
-    spent.begin()
-    assert spent.spent() == ""
+    time_budget.begin()
+    assert time_budget.spent() == ""
     for _ in range(20):
         # half of it in line
-        machine.goes(1, delay=0.5)
-        assert spent.spent() == ""
-    machine.goes(1, delay=0.5)
-    assert spent.spent() == WORKS
+        machine.advance(1, delay=0.5)
+        assert time_budget.spent() == ""
+    machine.advance(1, delay=0.5)
+    assert time_budget.spent() == WORKS
 
 
 def test_whoever_looks_may_be_late_and_what_happens_between_two_waits_is_not_counted():
-    machine = Machine()
-    spent = Budget(
+    machine = FakeMachine()
+    time_budget = Budget(
         10, lambda: Used(machine.work, machine.delay, machine.asleep), lambda: machine.time
     )
     for _ in range(9):
-        spent.begin()
-        spent.spent()
-        machine.goes(1000, **SLEEPING)
-        assert spent.spent() == ""
-        spent.begin()
-        machine.goes(1000, **RUNNING)
+        time_budget.begin()
+        time_budget.spent()
+        machine.advance(1000, **SLEEPING)
+        assert time_budget.spent() == ""
+        time_budget.begin()
+        machine.advance(1000, **RUNNING)
 
 
 @needs_linux
 def test_work_of_ended_threads_and_processes_is_counted():
-    before = used(os.getpid())
-    until = time.process_time() + 0.2
+    usage_before = used(os.getpid())
+    deadline = time.process_time() + 0.2
 
     def run():
-        while time.process_time() < until:
+        while time.process_time() < deadline:
             pass
 
     thread = threading.Thread(target=run)
@@ -306,5 +308,5 @@ def test_work_of_ended_threads_and_processes_is_counted():
     thread.join()
     code = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-c", code], check=True)
-    after = used(os.getpid())
-    assert after.work - before.work > 0.4 and not after.asleep
+    usage_after = used(os.getpid())
+    assert usage_after.work - usage_before.work > 0.4 and not usage_after.asleep

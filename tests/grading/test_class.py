@@ -20,14 +20,22 @@ from judge.grading.feedback import page_name, page_of
 from judge.grading.show import progress
 from judge.grading.students import Student
 from judge.grading.tables import write_table
-from tests.grading.classes import JANE, RICK, WORKSHEET, judged, make_class, make_sixty, zipped
-from tests.grading.submissions import NAMES, SOLVED, notebook_with, write_notebook
+from tests.grading.classes import (
+    JANE,
+    RICK,
+    WORKSHEET,
+    judge_by_mark,
+    make_class,
+    make_sixty,
+    write_zip,
+)
+from tests.grading.submissions import NAMES, SOLVED, make_notebook, write_notebook
 
 MAX_POINTS = 115
-NAMED = re.compile(r"\b(doe|roe|zoe|nora|jane|rick)\b", re.IGNORECASE)
+NAME_PATTERN = re.compile(r"\b(doe|roe|zoe|nora|jane|rick)\b", re.IGNORECASE)
 
 
-def graded(folder: Path, *options: str) -> Result:
+def run_grade(folder: Path, *options: str) -> Result:
     command = ["grade", str(folder / "class"), "--out", str(folder / "grades"), *options]
     return CliRunner().invoke(app, command, catch_exceptions=False)
 
@@ -45,25 +53,29 @@ def folder(tmp_path, all_pass) -> Path:
 
 
 def test_the_gradebook_has_a_line_for_each_student_there_or_not(folder):
-    done = graded(folder, "--roster", str(folder / "roster.csv"))
-    assert done.exit_code == 1, done.output
-    book = {row["student"]: row for row in rows(folder / "grades/gradebook.csv")}
-    points = [book[who]["points"] for who in ("4711", "12")]
+    result = run_grade(folder, "--roster", str(folder / "roster.csv"))
+    assert result.exit_code == 1, result.output
+    gradebook = {row["student"]: row for row in rows(folder / "grades/gradebook.csv")}
+    points = [gradebook[student]["points"] for student in ("4711", "12")]
     assert points == [str(MAX_POINTS), str(MAX_POINTS - 10)]
-    assert book["4711"]["name"] == "Jane Doe" and book["12"]["passed"] == str(len(NAMES) - 1)
-    assert book["Participant 99"]["remarks"] == "nothing was handed in"
-    assert "1 students are not in the roster" in done.output
+    assert gradebook["4711"]["name"] == "Jane Doe" and gradebook["12"]["passed"] == str(
+        len(NAMES) - 1
+    )
+    assert gradebook["Participant 99"]["remarks"] == "nothing was handed in"
+    assert "1 students are not in the roster" in result.output
     files = {row["student"]: row["in roster"] for row in rows(folder / "grades/files.csv")}
     assert files == {"4711": "yes", "12": "yes", "13": "no"}
 
 
 def test_no_name_is_in_a_log_a_worker_s_output_or_a_seed(folder, capfd):
-    done = graded(folder, "--roster", str(folder / "roster.csv"), "--jobs", "2")
-    assert not NAMED.search(done.output) and not NAMED.search("".join(capfd.readouterr()))
+    result = run_grade(folder, "--roster", str(folder / "roster.csv"), "--jobs", "2")
+    assert not NAME_PATTERN.search(result.output) and not NAME_PATTERN.search(
+        "".join(capfd.readouterr())
+    )
     out = folder / "grades"
     for name in ("junit.xml", "mistakes.csv", "seed.json"):
-        assert not NAMED.search((out / name).read_text()), name
-    assert not any(NAMED.search(path.name) for path in (out / "reports").iterdir())
+        assert not NAME_PATTERN.search((out / name).read_text()), name
+    assert not any(NAME_PATTERN.search(path.name) for path in (out / "reports").iterdir())
 
 
 def test_what_a_judge_reads_names_nobody(folder, monkeypatch):
@@ -77,13 +89,13 @@ def test_what_a_judge_reads_names_nobody(folder, monkeypatch):
             return ""
 
     monkeypatch.setattr("judge.grading.grade.one_judge", lambda: nullcontext(Reader()))
-    graded(folder)
-    assert len(requests) == 6 and not any(NAMED.search(request) for request in requests)
+    run_grade(folder)
+    assert len(requests) == 6 and not any(NAME_PATTERN.search(request) for request in requests)
 
 
 @pytest.mark.parametrize("column", ["Dot_Product (55)", "Dot-product attention (55)"])
 def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, column):
-    solved = notebook_with(SOLVED)
+    solved = make_notebook(SOLVED)
     for name in ("doejane_10234_99_dot_product.ipynb", "roerick_77_98_dot_product.ipynb"):
         write_notebook(folder / "class", solved, name)
     roster = (
@@ -93,7 +105,7 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, co
         '"None, Nora",5,u5,nnone,A,,\n'
     )
     (folder / "canvas.csv").write_text(roster)
-    graded(folder, "--roster", str(folder / "canvas.csv"))
+    run_grade(folder, "--roster", str(folder / "canvas.csv"))
     text = (folder / "grades/canvas.csv").read_text()
     assert text.splitlines()[0] == f"Student,ID,SIS User ID,SIS Login ID,Section,{column}"
     assert text.splitlines()[1] == f"    Points Possible,,,,,{MAX_POINTS}"
@@ -104,7 +116,7 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, co
 
 
 def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
-    graded(folder, "--roster", str(folder / "roster.csv"))
+    run_grade(folder, "--roster", str(folder / "roster.csv"))
     worksheet = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
     assert worksheet["Participant 4711"]["Grade"] == "100.00"
     assert worksheet["Participant 12"]["Grade"] == f"{100 * (MAX_POINTS - 10) / MAX_POINTS:.2f}"
@@ -117,10 +129,10 @@ def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
 
 
 def test_the_matrix_and_the_mistakes(folder):
-    graded(folder)
+    run_grade(folder)
     matrix = {row["exercise"]: row for row in rows(folder / "grades/matrix.csv")}
     assert list(matrix) == NAMES
-    assert [matrix["prefix_mask"][who] for who in ("4711", "12", "13")] == [
+    assert [matrix["prefix_mask"][student] for student in ("4711", "12", "13")] == [
         "passed",
         "wrong",
         "wrong",
@@ -136,7 +148,7 @@ def test_the_matrix_and_the_mistakes(folder):
     }
 
 
-HOSTILE = {
+HOSTILE_NAMES = {
     "=1+1": "'=1+1",
     "  =1+1": "'  =1+1",
     "\u00a0+1": "'\u00a0+1",
@@ -153,24 +165,24 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_a_cell_is_one_line_without_controls_marks_of_direction_and_formulas(name, tmp_path):
     write_table(tmp_path / "a.csv", [(name, 1, "-")])
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
-        assert [*csv.reader(file)] == [[HOSTILE[name], "1", "-"]]
+        assert [*csv.reader(file)] == [[HOSTILE_NAMES[name], "1", "-"]]
 
 
 def test_no_cell_of_a_table_is_a_formula(folder):
-    for n, name in enumerate(HOSTILE):
+    for n, name in enumerate(HOSTILE_NAMES):
         (folder / f"class/{name}_{n}00_assignsubmission_file_").mkdir()
-        write_notebook(folder / f"class/{name}_{n}00_assignsubmission_file_", notebook_with(SOLVED))
-    graded(folder)
+        write_notebook(folder / f"class/{name}_{n}00_assignsubmission_file_", make_notebook(SOLVED))
+    run_grade(folder)
     for path in (folder / "grades").glob("*.csv"):
         with path.open(encoding="utf-8", newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         # some spreadsheets take a semicolon for the end of a cell
-        parts = [part.strip() for cell in cells for part in cell.split(";")]
-        assert not any(re.match(r"[=+@\uff1d]|-.", part) for part in parts), path
+        fields = [field.strip() for cell in cells for field in cell.split(";")]
+        assert not any(re.match(r"[=+@\uff1d]|-.", field) for field in fields), path
         assert not re.search("[\x00-\x1f\u061c\u200f\u202e\u2066]", "".join(cells)), path
     assert "'=Zoe" in (folder / "grades/gradebook.csv").read_text("utf-8")
 
@@ -188,7 +200,7 @@ def test_no_page_is_another_s_or_turns_its_text_round():
 def test_a_comment_for_moodle_shows_a_comparison_and_is_no_formula(folder, monkeypatch):
     hint = "expected 1 <=2, got 3"
     monkeypatch.setattr("tests.grading.classes.HINT", hint)
-    graded(folder)
+    run_grade(folder)
     worksheet = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
     comment = worksheet["Participant 12"]["Feedback comments"]
     assert ";=" not in comment and ";'=" not in comment
@@ -196,7 +208,7 @@ def test_a_comment_for_moodle_shows_a_comparison_and_is_no_formula(folder, monke
 
 
 def test_a_student_gets_a_page_that_their_own_html_cannot_change(folder):
-    graded(folder)
+    run_grade(folder)
     pages = {path.name: path.read_text("utf-8") for path in (folder / "grades/feedback").iterdir()}
     assert set(pages) == {"4711.html", "12.html", "13.html"}
     for page in (*pages.values(), (folder / "grades/overview.html").read_text("utf-8")):
@@ -221,7 +233,7 @@ def test_a_student_gets_a_page_that_their_own_html_cannot_change(folder):
 
 
 def test_junit_and_gradescope(folder, tmp_path):
-    graded(folder, "--gradescope", str(folder / "results.json"))
+    run_grade(folder, "--gradescope", str(folder / "results.json"))
     suites = ElementTree.parse(folder / "grades/junit.xml").getroot()
     assert sum(int(suite.get("failures", 0)) for suite in suites) == 2
     assert {case.get("name") for case in suites.iter("testcase")} == set(NAMES)
@@ -232,111 +244,120 @@ def test_junit_and_gradescope(folder, tmp_path):
 
 
 def test_points_by_hand_survive_a_regrade(folder):
-    graded(folder)
+    run_grade(folder)
     overrides = folder / "grades/overrides.csv"
     overrides.write_text("student,exercise,points,comment\n12,prefix_mask,5,=nearly <i>\nx,y,1,\n")
-    done = graded(folder, "--regrade", "*")
-    book = {row["student"]: row["points"] for row in rows(folder / "grades/gradebook.csv")}
-    assert book["12"] == str(MAX_POINTS - 5)
+    result = run_grade(folder, "--regrade", "*")
+    gradebook = {row["student"]: row["points"] for row in rows(folder / "grades/gradebook.csv")}
+    assert gradebook["12"] == str(MAX_POINTS - 5)
     assert (
         "The instructor set the points: =nearly <i>"
         in BeautifulSoup((folder / "grades/feedback/12.html").read_text(), "html.parser").get_text()
     )
-    assert "overrides.csv, line 3: no exercise is called 'y'" in done.output
+    assert "overrides.csv, line 3: no exercise is called 'y'" in result.output
     assert overrides.read_text().startswith("student,exercise")
 
 
 def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder):
-    grades, whole = folder / "grades", folder / "reports.json"
+    grades, reports_path = folder / "grades", folder / "reports.json"
     roster = ["--roster", str(folder / "roster.csv")]
-    two = NAMES[0], "prefix_mask"
-    options = [*roster, *(f"--exercise={name}" for name in two)]
-    assert graded(folder, *options, "--json", str(whole)).exit_code == 1
-    assert {len(report["exercises"]) for report in json.loads(whole.read_text())} == {2}
-    book = {row["student"]: row for row in rows(grades / "gradebook.csv")}
-    (first,) = (row["of"] for row in book.values() if row["student"] == "4711")
-    assert 10 < int(first) < MAX_POINTS
-    assert [book[who]["exercises"] for who in ("4711", "12")] == ["2", "2"]
-    assert book["4711"]["points"] == first and int(book["12"]["points"]) == int(first) - 10
-    assert [row["exercise"] for row in rows(grades / "matrix.csv")] == [*two]
-    assert rows(grades / "canvas.csv")[0]["dot_product"] == first
+    set_exercises = NAMES[0], "prefix_mask"
+    options = [*roster, *(f"--exercise={name}" for name in set_exercises)]
+    assert run_grade(folder, *options, "--json", str(reports_path)).exit_code == 1
+    assert {len(report["exercises"]) for report in json.loads(reports_path.read_text())} == {2}
+    gradebook = {row["student"]: row for row in rows(grades / "gradebook.csv")}
+    (exercise_points,) = (row["of"] for row in gradebook.values() if row["student"] == "4711")
+    assert 10 < int(exercise_points) < MAX_POINTS
+    assert [gradebook[student]["exercises"] for student in ("4711", "12")] == ["2", "2"]
+    assert (
+        gradebook["4711"]["points"] == exercise_points
+        and int(gradebook["12"]["points"]) == int(exercise_points) - 10
+    )
+    assert [row["exercise"] for row in rows(grades / "matrix.csv")] == [*set_exercises]
+    assert rows(grades / "canvas.csv")[0]["dot_product"] == exercise_points
     worksheet = {row["Identifier"]: row for row in rows(grades / "moodle-dot_product.csv")}
     assert worksheet["Participant 4711"]["Grade"] == "100.00"
     page = BeautifulSoup((grades / "feedback/12.html").read_text(), "html.parser").get_text()
-    assert f"{book['12']['points']} of {first} points" in page
+    assert f"{gradebook['12']['points']} of {exercise_points} points" in page
     assert len(ElementTree.parse(grades / "junit.xml").findall(".//testcase")) == 3 * 2
     # another week's exercises, and points by hand for what is not among them
-    by_hand = f"student,exercise,points,comment\n12,prefix_mask,5,\n12,{NAMES[0]},1,\n"
-    (grades / "overrides.csv").write_text(by_hand)
-    done = graded(folder, *roster, "--exercise", NAMES[0])
-    assert "3 of them graded before" in done.output
-    assert "overrides.csv, line 2: prefix_mask is not set: see --exercise" in done.output
-    book = {row["student"]: row for row in rows(grades / "gradebook.csv")}
-    assert (book["12"]["points"], book["12"]["exercises"]) == ("1", "1")
+    overrides_text = f"student,exercise,points,comment\n12,prefix_mask,5,\n12,{NAMES[0]},1,\n"
+    (grades / "overrides.csv").write_text(overrides_text)
+    result = run_grade(folder, *roster, "--exercise", NAMES[0])
+    assert "3 of them graded before" in result.output
+    assert "overrides.csv, line 2: prefix_mask is not set: see --exercise" in result.output
+    gradebook = {row["student"]: row for row in rows(grades / "gradebook.csv")}
+    assert (gradebook["12"]["points"], gradebook["12"]["exercises"]) == ("1", "1")
 
 
 def test_a_notebook_of_a_chapter_that_is_not_set_says_so(folder):
     (folder / "grades").mkdir()
-    by_hand = "student,exercise,points,comment\n12,linear_weights,4,seen in class\n"
-    (folder / "grades/overrides.csv").write_text(by_hand)
+    overrides_text = "student,exercise,points,comment\n12,linear_weights,4,seen in class\n"
+    (folder / "grades/overrides.csv").write_text(overrides_text)
     roster = ["--roster", str(folder / "roster.csv")]
-    assert graded(folder, *roster, "--exercise", "linear_weights").exit_code == 2
-    book = {(row["student"], row["chapter"]): row for row in rows(folder / "grades/gradebook.csv")}
-    assert book["4711", ""]["remarks"] == "no exercise of dot_product is set"
-    assert book["12", "linear"]["points"] == "4" and book["12", "linear"]["exercises"] == "1"
+    assert run_grade(folder, *roster, "--exercise", "linear_weights").exit_code == 2
+    gradebook = {
+        (row["student"], row["chapter"]): row for row in rows(folder / "grades/gradebook.csv")
+    }
+    assert gradebook["4711", ""]["remarks"] == "no exercise of dot_product is set"
+    assert (
+        gradebook["12", "linear"]["points"] == "4" and gradebook["12", "linear"]["exercises"] == "1"
+    )
 
 
 def test_of_several_files_the_best_counts(folder):
-    write_notebook(folder / "class" / RICK, notebook_with(SOLVED), "second.ipynb")
+    write_notebook(folder / "class" / RICK, make_notebook(SOLVED), "second.ipynb")
     (folder / "class" / JANE / "broken.ipynb").write_text("{")
     (folder / "class" / JANE / "notes.txt").write_text("mine")
-    assert graded(folder).exit_code == 2
-    book = [row for row in rows(folder / "grades/gradebook.csv") if row["student"] == "12"]
-    assert [row["points"] for row in book] == [str(MAX_POINTS)] and "2 files" in book[0]["remarks"]
+    assert run_grade(folder).exit_code == 2
+    gradebook = [row for row in rows(folder / "grades/gradebook.csv") if row["student"] == "12"]
+    assert [row["points"] for row in gradebook] == [str(MAX_POINTS)] and "2 files" in gradebook[0][
+        "remarks"
+    ]
     (broken,) = (row for row in rows(folder / "grades/gradebook.csv") if row["chapter"] == "")
     assert "not complete JSON" in broken["remarks"]
     assert any(row["file"].endswith("notes.txt") for row in rows(folder / "grades/files.csv"))
 
 
 SOLVED_BYTES, UNTOUCHED = (
-    nbformat.writes(notebook_with(answers)).encode() for answers in (SOLVED, {})
+    nbformat.writes(make_notebook(answers)).encode() for answers in (SOLVED, {})
 )
-LIST = "id,name\nbob,Bob Jones\nmallory,Mallory Moe\nnora,Nora None\n"
+ROSTER = "id,name\nbob,Bob Jones\nmallory,Mallory Moe\nnora,Nora None\n"
 
 
-@pytest.mark.parametrize("roster", [LIST, ""])
+@pytest.mark.parametrize("roster", [ROSTER, ""])
 def test_nobody_writes_the_row_or_the_page_of_another(tmp_path, all_pass, roster):
     work = tmp_path / "class"
     (work / "bob").mkdir(parents=True)
-    write_notebook(work / "bob", notebook_with(SOLVED))
+    write_notebook(work / "bob", make_notebook(SOLVED))
     names = (
         "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb", "bob/a.ipynb",
         "Bob Jones_77_9988_a.ipynb", "Bob Jones_77_assignsubmission_file_/a.ipynb",
         "../bob/a.ipynb", "/bob/a.ipynb",
     )  # fmt: skip
-    zipped(work / "mallory.zip", dict.fromkeys(names, UNTOUCHED))
+    write_zip(work / "mallory.zip", dict.fromkeys(names, UNTOUCHED))
     (tmp_path / "roster.csv").write_text(roster)
-    done = graded(tmp_path, *(["--roster", str(tmp_path / "roster.csv")] if roster else []))
-    book = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
-    assert book == {"bob": "115", "mallory": "0"} | ({"nora": ""} if roster else {})
-    assert len(rows(tmp_path / "grades/canvas.csv")) == 1 + len(book)
+    result = run_grade(tmp_path, *(["--roster", str(tmp_path / "roster.csv")] if roster else []))
+    gradebook = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
+    assert gradebook == {"bob": "115", "mallory": "0"} | ({"nora": ""} if roster else {})
+    assert len(rows(tmp_path / "grades/canvas.csv")) == 1 + len(gradebook)
     pages = [path.name for path in (tmp_path / "grades/feedback").iterdir()]
     assert sorted(pages) == ["bob.html", "mallory.html"]
-    assert "8 files of 2 students by the name of a folder or file" in done.output
+    assert "8 files of 2 students by the name of a folder or file" in result.output
 
 
 def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
-    alone = tmp_path / "alone"
-    (alone / "class").mkdir(parents=True)
-    moodle = {f"{who}/a.ipynb": UNTOUCHED for who in (JANE, RICK)}
-    zipped(alone / "class/course-12.zip", moodle)
-    output = graded(alone, "--no-sandbox").output
+    lone_folder = tmp_path / "alone"
+    (lone_folder / "class").mkdir(parents=True)
+    moodle_files = {f"{student}/a.ipynb": UNTOUCHED for student in (JANE, RICK)}
+    write_zip(lone_folder / "class/course-12.zip", moodle_files)
+    output = run_grade(lone_folder, "--no-sandbox").output
     assert "whose they are: 2 files of 2 students by Moodle's names" in output
     assert "1 folders or zips are taken for a class's" in output
-    assert {row["student"] for row in rows(alone / "grades/gradebook.csv")} == {"4711", "12"}
+    assert {row["student"] for row in rows(lone_folder / "grades/gradebook.csv")} == {"4711", "12"}
     # beside others it is a student's, and that it looks otherwise is said
-    zipped(folder / "class/course-12.zip", moodle)
-    output = graded(folder, "--no-sandbox").output
+    write_zip(folder / "class/course-12.zip", moodle_files)
+    output = run_grade(folder, "--no-sandbox").output
     assert "3 files of 3 students by Moodle's names" in output
     assert "2 files of 1 students by the name of a folder or file" in output
     assert "1 folders or zips are taken for one student's each, though" in output
@@ -354,9 +375,9 @@ def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
         path = tmp_path / "class" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(UNTOUCHED)
-    zipped(path, {"a.ipynb": SOLVED_BYTES})
+    write_zip(path, {"a.ipynb": SOLVED_BYTES})
     (tmp_path / "roster.csv").write_text("Canvas ID;Login;Name\n77;bob;Bob Jones\n")
-    graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"))
     (row,) = rows(tmp_path / "grades/gradebook.csv")
     assert row["points"] == "115" and "6 files" in row["remarks"]
     _, canvas = rows(tmp_path / "grades/canvas.csv")
@@ -367,13 +388,13 @@ def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
 def test_sixty_students_in_all_layouts_have_their_own_points_and_pages(tmp_path, all_pass):
     points = make_sixty(tmp_path)
     (tmp_path / "out").rename(tmp_path / "grades")
-    done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"), "--no-sandbox")
+    result = run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"), "--no-sandbox")
     canvas = rows(tmp_path / "grades/canvas.csv")[1:]
     assert {row["ID"]: row["dot_product"] for row in canvas} == points and len(canvas) == 60
     assert len({row["student"] for row in rows(tmp_path / "grades/gradebook.csv")}) == 60
     # one has handed in a scan
     assert len([*(tmp_path / "grades/feedback").iterdir()]) == 59
-    assert "not in the roster" not in done.output and "nobody" not in done.output
+    assert "not in the roster" not in result.output and "nobody" not in result.output
 
 
 def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
@@ -385,23 +406,23 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
         "nora@example.edu;prefix_mask;99;was ill\nNora None;decoder_mask;3;\n"
         "Rick Roe;prefix_mask;1;\nnoira;prefix_mask;1;\n4711;prefix_mask;8;\n"
     )
-    done = graded(folder, "--roster", str(folder / "roster.csv"))
-    book = [row for row in rows(folder / "grades/gradebook.csv") if row["chapter"]]
-    points = {row["student"]: (row["points"], row["of"]) for row in book}
+    result = run_grade(folder, "--roster", str(folder / "roster.csv"))
+    gradebook = [row for row in rows(folder / "grades/gradebook.csv") if row["chapter"]]
+    points = {row["student"]: (row["points"], row["of"]) for row in gradebook}
     assert points["4711"] == ("8", "115") and points["Participant 99"] == ("102", "115")
     canvas = {row["Student"]: row["dot_product"] for row in rows(folder / "grades/canvas.csv")}
     assert canvas["Jane Doe"] == "8" and canvas["Nora None"] == "102"
     (page,) = (folder / "grades/feedback").glob("Participant_99*.html")
     assert "The instructor set the points: was ill" in page.read_text("utf-8")
-    for line, says in {
+    for line, message in {
         3: "99 points count, more than the 10 that prefix_mask has",
         5: "2 students are called that",
         6: "nobody is called 'noira'",
         7: "it counts instead of overrides.csv, line 2",
     }.items():
-        assert f"overrides.csv, line {line}: {says}" in done.output
-    assert not NAMED.search(done.output)
-    (jane,) = (row for row in book if row["student"] == "4711")
+        assert f"overrides.csv, line {line}: {message}" in result.output
+    assert not NAME_PATTERN.search(result.output)
+    (jane,) = (row for row in gradebook if row["student"] == "4711")
     assert jane["remarks"] == "no notebook was read"
 
 
@@ -409,50 +430,52 @@ def test_who_handed_in_no_notebook_has_a_line(folder):
     (folder / "class/Nora None_99_assignsubmission_file_").mkdir()
     (folder / "class/Nora None_99_assignsubmission_file_/work.pdf").write_text("a scan")
     (folder / "class/README.md").write_text("of the instructor")
-    done = graded(folder, "--roster", str(folder / "roster.csv"))
-    book = {row["name"]: row["remarks"] for row in rows(folder / "grades/gradebook.csv")}
-    assert book["Nora None"] == "no notebook was handed in"
-    assert "1 students are not in the roster" in done.output
+    result = run_grade(folder, "--roster", str(folder / "roster.csv"))
+    gradebook = {row["name"]: row["remarks"] for row in rows(folder / "grades/gradebook.csv")}
+    assert gradebook["Nora None"] == "no notebook was handed in"
+    assert "1 students are not in the roster" in result.output
 
 
 @pytest.mark.parametrize("column", ["id", "Id", "ID", "canvas id"])
 def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
     (tmp_path / "class/bob").mkdir(parents=True)
-    write_notebook(tmp_path / "class/bob", notebook_with(SOLVED))
+    write_notebook(tmp_path / "class/bob", make_notebook(SOLVED))
     (tmp_path / "roster.csv").write_text(
         f"{column},sis login id,name\n77,bob,Bob Jones\n78,n,Nora\n"
     )
-    graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"))
     ids = [(row["ID"], row["SIS Login ID"]) for row in rows(tmp_path / "grades/canvas.csv")]
     assert ids == [("", ""), ("77", "bob"), ("78", "n")]
 
 
-ADDED = ("lisi.ipynb.json", "wangwu.ipynb.txt", "zhao.ipynb (1)", "qian(1).ipynb", "sun.IPYNB",
-         "li.download", "zhou", "wu.zip (1)", "zheng.zip.download", "hanzip")  # fmt: skip
+BROWSER_NAMES = (
+    "lisi.ipynb.json", "wangwu.ipynb.txt", "zhao.ipynb (1)", "qian(1).ipynb", "sun.IPYNB",
+    "li.download", "zhou", "wu.zip (1)", "zheng.zip.download", "hanzip",
+)  # fmt: skip
 
 
 def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, all_pass):
     (tmp_path / "class").mkdir()
-    for name in ADDED:
+    for name in BROWSER_NAMES:
         if "zip" in name:
-            zipped(
+            write_zip(
                 tmp_path / "class" / name, {"work.ipynb.txt": SOLVED_BYTES, "a.txt": b"an essay"}
             )
         else:
             (tmp_path / "class" / name).write_bytes(SOLVED_BYTES)
     (tmp_path / "class/shen.zip").write_bytes(SOLVED_BYTES)
-    zipped(tmp_path / "class/slides.pptx", {"slide.xml": b"of the instructor"})
+    write_zip(tmp_path / "class/slides.pptx", {"slide.xml": b"of the instructor"})
     (tmp_path / "class/feng.txt").write_text("an essay")
     (tmp_path / "class/README").write_text("of the instructor")
-    names = [re.split(r"[.( ]", name)[0] for name in (*ADDED, "shen.zip")]
+    names = [re.split(r"[.( ]", name)[0] for name in (*BROWSER_NAMES, "shen.zip")]
     (tmp_path / "roster.csv").write_text("\n".join(["login", *names, "feng", "nora"]))
-    done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
-    book = rows(tmp_path / "grades/gradebook.csv")
-    assert {row["student"]: row["points"] or row["remarks"] for row in book} == {
+    result = run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    gradebook = rows(tmp_path / "grades/gradebook.csv")
+    assert {row["student"]: row["points"] or row["remarks"] for row in gradebook} == {
         **dict.fromkeys(names, str(MAX_POINTS)),
         "feng": "no notebook was handed in",
         "nora": "nothing was handed in",
-    }, done.output
+    }, result.output
     kinds = {row["file"]: row["what it is"] for row in rows(tmp_path / "grades/files.csv")}
     assert kinds["feng.txt"] == "a text: only notebooks are graded"
     assert kinds["wu.zip (1)/a.txt"] == kinds["feng.txt"]
@@ -467,15 +490,15 @@ def test_points_by_hand_for_a_user_name_go_to_no_stranger_who_has_it(tmp_path, a
         "Student,ID,SIS Login ID,github_username\nBob Smith,77,bsmith,bob\nBeth,78,beth,bsmith2\n"
     )
     (tmp_path / "grades").mkdir()
-    head = "student,exercise,points,comment\n"
-    (tmp_path / "grades/overrides.csv").write_text(f"{head}bsmith,prefix_mask,8,\n")
+    header = "student,exercise,points,comment\n"
+    (tmp_path / "grades/overrides.csv").write_text(f"{header}bsmith,prefix_mask,8,\n")
     roster = ["--roster", str(tmp_path / "roster.csv")]
-    done = graded(tmp_path, *roster)
+    result = run_grade(tmp_path, *roster)
     points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
-    assert points == {"77": "0", "bsmith": "0", "Beth": ""}, done.output
-    assert "overrides.csv, line 2: one student of the roster and one who is not" in done.output
-    (tmp_path / "grades/overrides.csv").write_text(f"{head}Bob Smith,prefix_mask,8,\n")
-    graded(tmp_path, *roster)
+    assert points == {"77": "0", "bsmith": "0", "Beth": ""}, result.output
+    assert "overrides.csv, line 2: one student of the roster and one who is not" in result.output
+    (tmp_path / "grades/overrides.csv").write_text(f"{header}Bob Smith,prefix_mask,8,\n")
+    run_grade(tmp_path, *roster)
     points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
     assert points == {"77": "8", "bsmith": "0", "Beth": ""}
 
@@ -484,18 +507,18 @@ def test_notebooks_of_one_chapter_in_several_folders_of_one_student_are_said(tmp
     for name in ("week3/alice/a.ipynb", "week3/bob/a.ipynb", "nora/a.ipynb", "nora/b.ipynb"):
         (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "class" / name).write_bytes(UNTOUCHED)
-    output = graded(tmp_path).output
+    output = run_grade(tmp_path).output
     assert "1 students have notebooks of one chapter in several folders of theirs" in output
 
 
 def test_a_copy_of_the_package_without_notebooks_is_named_before_anything_runs(folder, monkeypatch):
     monkeypatch.setattr("judge.grading.cli.exercise_files", dict)
-    done = graded(folder)
-    assert done.exit_code == 2 and "look at PYTHONPATH" in done.output
+    result = run_grade(folder)
+    assert result.exit_code == 2 and "look at PYTHONPATH" in result.output
     assert not (folder / "grades").exists()
 
 
-BAD = {
+BAD_OPTIONS = {
     "without a class": (["--roster", "x.csv"], "needs --out"),
     "no exercise": (["--exercise", "prefix_masks"], "the nearest name is 'prefix_mask'"),
     "no roster": (["--out", "grades", "--roster", "no.csv"], "no.csv: "),
@@ -506,16 +529,16 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_what_cannot_be_used_is_named_before_anything_runs(what, folder, monkeypatch):
+@pytest.mark.parametrize("case", BAD_OPTIONS)
+def test_what_cannot_be_used_is_named_before_anything_runs(case, folder, monkeypatch):
     monkeypatch.chdir(folder)
     (folder / "bad").mkdir()
     (folder / "bad/overrides.csv").write_text("student,exercise,points,comment\na,b,many,\n")
     (folder / "long.csv").write_bytes(b"name,id\n" + b"x" * 200_000 + b",1\n")
     (folder / "latin.csv").write_bytes(b"name,id\nJos\xe9,1\n")
-    options, says = BAD[what]
-    done = CliRunner().invoke(app, ["grade", "class", *options])
-    assert done.exit_code == 2 and says in done.output
+    options, message = BAD_OPTIONS[case]
+    result = CliRunner().invoke(app, ["grade", "class", *options])
+    assert result.exit_code == 2 and message in result.output
 
 
 def test_a_bar_shows_count_rate_and_time_left_where_somebody_looks():
@@ -529,38 +552,40 @@ def test_a_bar_shows_count_rate_and_time_left_where_somebody_looks():
     assert re.search(r"graded\s+30/120 .*\d a minute\s+\d:\d\d:\d\d left", printed), printed
 
 
-def lines_of(total: int, before: int = 0) -> list[str]:
+def progress_lines(total: int, graded_before: int = 0) -> list[str]:
     output = io.StringIO()
-    with progress(Console(file=output), total, before) as advance:
-        for _ in range(total - before):
+    with progress(Console(file=output), total, graded_before) as advance:
+        for _ in range(total - graded_before):
             advance()
     return output.getvalue().splitlines()
 
 
 def test_a_log_has_a_line_for_each_tenth_of_a_class_and_none_for_one_file():
-    assert lines_of(60, 12)[:3] == [
+    assert progress_lines(60, 12)[:3] == [
         "12 of 60 graded, 20 %",
         "18 of 60 graded, 30 %",
         "24 of 60 graded, 40 %",
     ]
-    assert len(lines_of(60)) == 11 and lines_of(60)[-1] == "60 of 60 graded, 100 %"
-    assert lines_of(3)[1:] == [f"{n} of 3 graded, {p} %" for n, p in ((1, 33), (2, 66), (3, 100))]
-    assert lines_of(1) == []
+    assert len(progress_lines(60)) == 11 and progress_lines(60)[-1] == "60 of 60 graded, 100 %"
+    assert progress_lines(3)[1:] == [
+        f"{n} of 3 graded, {p} %" for n, p in ((1, 33), (2, 66), (3, 100))
+    ]
+    assert progress_lines(1) == []
 
 
 def test_a_log_says_that_files_are_read_how_far_it_is_and_what_is_graded_once_more(
     folder, monkeypatch
 ):
-    def busy_once(report, *rest):
-        """Two files meet a busy machine, and are graded once more."""
-        met.append(report.file)
-        if len(met) <= 2:
+    def busy_once(report, *arguments):
+        """The first two files meet a busy machine."""
+        files_seen.append(report.file)
+        if len(files_seen) <= 2:
             return report
-        return judged(report, *rest)
+        return judge_by_mark(report, *arguments)
 
-    met = []
+    files_seen = []
     monkeypatch.setattr("judge.grading.grade.judged", busy_once)
-    lines = [line for line in graded(folder).stderr.splitlines() if line]
+    lines = [line for line in run_grade(folder).stderr.splitlines() if line]
     assert lines == [
         "the files are read",
         "0 of 3 graded, 0 %",

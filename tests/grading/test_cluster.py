@@ -1,4 +1,4 @@
-"""Grading on a Dask cluster: as on one machine, whoever is lost, and nobody's name is sent."""
+"""Grading on a Dask cluster: the reports of one machine, whichever worker is lost, and no names."""
 
 import contextlib
 import os
@@ -29,13 +29,13 @@ from judge.grading.report import Report
 from judge.grading.submissions import Submission, handed_in
 from tests import ROOT
 from tests.grading import classes
-from tests.grading.submissions import SOLVED, notebook_with, write_notebook
+from tests.grading.submissions import SOLVED, make_notebook, write_notebook
 from tests.needs import lacks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 
-NAMED = re.compile(r"\b(doe|roe|zoe|jane|rick)\b", re.IGNORECASE)
-LOST = " workers are lost: what they had goes to others"
+NAME_PATTERN = re.compile(r"\b(doe|roe|zoe|jane|rick)\b", re.IGNORECASE)
+LOST_MESSAGE = " workers are lost: what they had goes to others"
 SETTINGS = {"seed": 3, "timeout": 30, "memory": 4 << 30, "partial": True}
 
 
@@ -55,7 +55,7 @@ def folder(tmp_path, all_pass) -> Path:
     return tmp_path
 
 
-def graded(folder: Path, scheduler: str, *options: str) -> Result:
+def run_grade(folder: Path, scheduler: str, *options: str) -> Result:
     command = ["grade", str(folder / "class"), "--scheduler", scheduler, *options]
     return CliRunner().invoke(app, command, catch_exceptions=False)
 
@@ -68,16 +68,16 @@ def files_in(folder: Path) -> list[Submission]:
     ]
 
 
-def timeless(reports: Iterator[Report]) -> dict[str, dict]:
-    """The reports by file, but for the seconds."""
+def reports_without_seconds(reports: Iterator[Report]) -> dict[str, dict]:
+    """The reports by file, with all seconds set to 0."""
     data = {report.file: report.as_data() for report in reports}
     for result in chain.from_iterable(report["exercises"] for report in data.values()):
         result["seconds"] = 0
     return data
 
 
-def killed(process: subprocess.Popen) -> None:
-    """Lose a worker with all that it has started, as when its machine goes down."""
+def kill_process(process: subprocess.Popen) -> None:
+    """Kill a worker with all processes that it has started, as when its machine goes down."""
     with contextlib.suppress(psutil.Error):
         for child in psutil.Process(process.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
@@ -86,19 +86,19 @@ def killed(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def judges(pid: int) -> bool:
+def has_busy_judge(pid: int) -> bool:
     """Whether a process has a judge at work."""
     with contextlib.suppress(psutil.Error):
-        for below in psutil.Process(pid).children():
-            if "judge.grading.judge_process" in below.cmdline():
-                return bool(below.children())
+        for child in psutil.Process(pid).children():
+            if "judge.grading.judge_process" in child.cmdline():
+                return bool(child.children())
     return False
 
 
 @contextlib.contextmanager
 def workers(number: int, log: Path, *options: str) -> Iterator[tuple[str, list[subprocess.Popen]]]:
-    """A scheduler's address, and that many workers, which are processes."""
-    settings = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    """The address of a scheduler, and as many worker processes as asked for."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     with (
         LocalCluster(
             n_workers=0, processes=False, dashboard_address=":0", protocol="tcp"
@@ -109,16 +109,16 @@ def workers(number: int, log: Path, *options: str) -> Iterator[tuple[str, list[s
             sys.executable, "-m", "distributed.cli.dask_worker", local_cluster.scheduler.address,
             "--no-nanny", "--nthreads", "1", "--no-dashboard", *options,
         ]  # fmt: skip
-        started = [
-            subprocess.Popen(command, env=settings, cwd=log.parent, stdout=output, stderr=output)
+        processes = [
+            subprocess.Popen(command, env=environment, cwd=log.parent, stdout=output, stderr=output)
             for _ in range(number)
         ]
         try:
             local_cluster.wait_for_workers(number)
-            yield local_cluster.scheduler.address, started
+            yield local_cluster.scheduler.address, processes
         finally:
-            for process in started:
-                killed(process)
+            for process in processes:
+                kill_process(process)
 
 
 @pytest.mark.parametrize(
@@ -132,31 +132,39 @@ def test_killed_workers_lose_nothing_and_reports_are_those_of_one_machine(
     for student_folder in (jane, rick):
         student_folder.mkdir(parents=True)
     for i in range(kills):
-        write_notebook(jane, notebook_with({name: SOLVED[name] for name in solved}), f"{i}.ipynb")
-    path = write_notebook(tmp_path, notebook_with({"prefix_mask": classes.WRONG}))
+        write_notebook(jane, make_notebook({name: SOLVED[name] for name in solved}), f"{i}.ipynb")
+    path = write_notebook(tmp_path, make_notebook({"prefix_mask": classes.WRONG}))
     with zipfile.ZipFile(rick / "work.zip", "w") as archive:
         archive.write(path, "mine/submission.ipynb")
         archive.writestr("broken.ipynb", "{")
         archive.writestr("empty.ipynb", "")
     files, messages = files_in(tmp_path), []
 
-    def kill_some():
+    def kill_workers():
         for _ in range(kills):
-            while not (busy := [process for process in started if judges(process.pid)]):
+            while not (
+                busy_processes := [
+                    process for process in worker_processes if has_busy_judge(process.pid)
+                ]
+            ):
                 time.sleep(0.05)
-            killed(busy[0])
+            kill_process(busy_processes[0])
 
     # a cluster refuses the option: where it is needed, its workers find no sandbox to be safest
-    without = ["--preload", "tests.grading.unsandboxed"] if grading else []
-    with workers(3, tmp_path / "log", *without) as (address, started):
-        killer = threading.Thread(target=kill_some)
+    preload_options = ["--preload", "tests.grading.unsandboxed"] if grading else []
+    with workers(3, tmp_path / "log", *preload_options) as (address, worker_processes):
+        killer = threading.Thread(target=kill_workers)
         killer.start()
-        on_cluster = timeless(cluster.grade_all(files, address, SETTINGS, messages.append))
+        cluster_reports = reports_without_seconds(
+            cluster.grade_all(files, address, SETTINGS, messages.append)
+        )
         killer.join()
-    assert sum(int(line.removesuffix(LOST)) for line in messages) == kills
-    assert not NAMED.search((tmp_path / "log").read_text())
-    assert on_cluster == timeless(run.grade_all(files, partial(grade_here, **SETTINGS), 1, print))
-    assert len(on_cluster) == kills + 3
+    assert sum(int(line.removesuffix(LOST_MESSAGE)) for line in messages) == kills
+    assert not NAME_PATTERN.search((tmp_path / "log").read_text())
+    assert cluster_reports == reports_without_seconds(
+        run.grade_all(files, partial(grade_here, **SETTINGS), 1, print)
+    )
+    assert len(cluster_reports) == kills + 3
 
 
 def grade_here(file: Submission, stop: threading.Event, **settings) -> Report:
@@ -164,66 +172,68 @@ def grade_here(file: Submission, stop: threading.Event, **settings) -> Report:
 
 
 def test_nobody_s_name_reaches_a_worker(scheduler, folder, monkeypatch, capfd):
-    sent, submit = [], Client.submit
+    pickles, submit = [], Client.submit
 
-    def submitted(client: Client, *arguments, **how) -> Future:
-        future = submit(client, *arguments, **how)
-        sent.append(cloudpickle.dumps((arguments, how, future.key)).decode("latin-1"))
+    def record_submission(client: Client, *arguments, **options) -> Future:
+        future = submit(client, *arguments, **options)
+        pickles.append(cloudpickle.dumps((arguments, options, future.key)).decode("latin-1"))
         return future
 
-    monkeypatch.setattr(Client, "submit", submitted)
-    done = graded(folder, scheduler.address, "--out", str(folder / "grades"))
-    assert done.exit_code == 1 and len(sent) == 3, done.output
+    monkeypatch.setattr(Client, "submit", record_submission)
+    result = run_grade(folder, scheduler.address, "--out", str(folder / "grades"))
+    assert result.exit_code == 1 and len(pickles) == 3, result.output
     assert "Jane Doe" in (folder / "grades/gradebook.csv").read_text()
     logs = repr(scheduler.transition_log), repr(scheduler.get_events())
-    assert not any(map(NAMED.search, (*sent, *logs, done.output, *capfd.readouterr())))
+    assert not any(map(NAME_PATTERN.search, (*pickles, *logs, result.output, *capfd.readouterr())))
 
 
 def test_a_class_is_gone_on_with_on_a_cluster_and_without(scheduler, folder):
     out = str(folder / "grades")
     (folder / "scheduler.json").write_text(f'{{"address": "{scheduler.address}"}}')
-    graded(folder, str(folder / "scheduler.json"), "--out", out)
-    book = (folder / "grades/gradebook.csv").read_text()
-    done = CliRunner().invoke(app, ["grade", str(folder / "class"), "--out", out])
-    assert "3 of them graded before" in done.output
-    assert (folder / "grades/gradebook.csv").read_text() == book
+    run_grade(folder, str(folder / "scheduler.json"), "--out", out)
+    gradebook = (folder / "grades/gradebook.csv").read_text()
+    result = CliRunner().invoke(app, ["grade", str(folder / "class"), "--out", out])
+    assert "3 of them graded before" in result.output
+    assert (folder / "grades/gradebook.csv").read_text() == gradebook
 
 
 def test_a_worker_without_a_sandbox_gets_no_file(scheduler, folder, monkeypatch):
     proofs = chain([("", "it needs root")], repeat(("own user", "")))
     monkeypatch.setattr(sandbox, "strongest", lambda: next(proofs))
-    busy, send = set(), cluster.Workers.send
+    addresses, send = set(), cluster.Workers.send
 
-    def sent(self, address: str, file: Submission) -> Report | None:
-        busy.add(address)
+    def record_send(self, address: str, file: Submission) -> Report | None:
+        addresses.add(address)
         return send(self, address, file)
 
-    monkeypatch.setattr(cluster.Workers, "send", sent)
-    done = graded(folder, scheduler.address)
-    assert "1 of 3 workers are refused: no sandbox is safe there: it needs root" in done.stderr
-    assert done.exit_code == 1 and len(busy) == 2
+    monkeypatch.setattr(cluster.Workers, "send", record_send)
+    result = run_grade(folder, scheduler.address)
+    assert "1 of 3 workers are refused: no sandbox is safe there: it needs root" in result.stderr
+    assert result.exit_code == 1 and len(addresses) == 2
     monkeypatch.setattr(sandbox, "strongest", lambda: ("", "it needs root"))
-    done = graded(folder, scheduler.address)
-    assert done.exit_code == 2 and "0 of 3 files are graded" in done.stderr
-    assert "3 of 3 workers are refused: no sandbox is safe there: it needs root" in done.stderr
+    result = run_grade(folder, scheduler.address)
+    assert result.exit_code == 2 and "0 of 3 files are graded" in result.stderr
+    assert "3 of 3 workers are refused: no sandbox is safe there: it needs root" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("theirs", "said"),
+    ("worker_versions", "message"),
     [
         ({"attncourse": "9.9.9"}, "attncourse is 9.9.9 there and 0.1.0 here"),
         ({"the exercises' hash": "abc"}, "the exercises' hash is abc there and def here"),
     ],
 )
-def test_a_worker_with_another_course_gets_no_file(theirs, said, scheduler, folder, monkeypatch):
-    def versions(told: str) -> dict[str, str]:
+def test_a_worker_with_another_course_gets_no_file(
+    worker_versions, message, scheduler, folder, monkeypatch
+):
+    def versions(course_address: str) -> dict[str, str]:
         own_versions = {"attncourse": "0.1.0", "the exercises' hash": "def"}
         on_worker = threading.current_thread() is not threading.main_thread()
-        return own_versions | theirs if on_worker else own_versions
+        return own_versions | worker_versions if on_worker else own_versions
 
     monkeypatch.setattr(cluster, "versions", versions)
-    done = graded(folder, scheduler.address)
-    assert done.exit_code == 2 and f"3 of 3 workers are refused: {said}" in done.stderr
+    result = run_grade(folder, scheduler.address)
+    assert result.exit_code == 2 and f"3 of 3 workers are refused: {message}" in result.stderr
 
 
 def test_a_worker_that_grades_another_course_says_so(monkeypatch):
@@ -233,37 +243,37 @@ def test_a_worker_that_grades_another_course_says_so(monkeypatch):
 
 
 def test_who_stops_ends_those_at_work(scheduler, folder, monkeypatch):
-    started, stopped = threading.Semaphore(0), threading.Semaphore(0)
+    start_signal, stop_signal = threading.Semaphore(0), threading.Semaphore(0)
 
-    def endless(report, grafted, timeout, memory, stop):
+    def judge_endlessly(report, grafted, timeout, memory, stop):
         if classes.MARK in str(report.exercises):
-            return classes.judged(report, grafted, timeout, memory, stop)
-        started.release()
+            return classes.judge_by_mark(report, grafted, timeout, memory, stop)
+        start_signal.release()
         while not stop.is_set():
             time.sleep(0.01)
-        stopped.release()
+        stop_signal.release()
         raise StoppedError
 
-    monkeypatch.setattr("judge.grading.grade.judged", endless)
+    monkeypatch.setattr("judge.grading.grade.judged", judge_endlessly)
     reports = cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print)
     next(reports)
-    assert started.acquire(timeout=600)
+    assert start_signal.acquire(timeout=600)
     reports.close()
-    assert stopped.acquire(timeout=600)
+    assert stop_signal.acquire(timeout=600)
 
 
 def test_what_a_busy_worker_did_not_grade_is_graded_once_more(scheduler, folder, monkeypatch):
-    times = count()
+    calls = count()
 
-    def busy(report, *arguments):
-        return classes.judged(report, *arguments) if next(times) >= 3 else report
+    def judge_after_third(report, *arguments):
+        return classes.judge_by_mark(report, *arguments) if next(calls) >= 3 else report
 
-    monkeypatch.setattr("judge.grading.grade.judged", busy)
+    monkeypatch.setattr("judge.grading.grade.judged", judge_after_third)
     reports = list(cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print))
-    assert len(reports) == 3 and all(report.graded for report in reports) and next(times) == 6
+    assert len(reports) == 3 and all(report.graded for report in reports) and next(calls) == 6
 
 
-class Perishing:
+class LosingClient:
     """A client of a cluster whose workers are lost as soon as they have something to do."""
 
     def __init__(self):
@@ -273,19 +283,19 @@ class Perishing:
     def nthreads(self) -> dict[str, int]:
         return {name: n for name, n in self.workers.items() if name not in self.sent}
 
-    def run(self, proof, told, workers, on_error):
+    def run(self, proof, course_address, workers, on_error):
         return {
-            worker: cluster.versions(told) | {"sandbox": "bubblewrap", "why": ""}
+            worker: cluster.versions(course_address) | {"sandbox": "bubblewrap", "why": ""}
             for worker in workers
         }
 
     def submit(self, task, *arguments, workers, pure):
         self.sent += workers
-        return Lost()
+        return LostFuture()
 
 
-class Lost:
-    """What a worker was to give back."""
+class LostFuture:
+    """The future of a task whose worker is lost: it is never done."""
 
     def done(self) -> bool:
         return False
@@ -301,7 +311,7 @@ def test_a_file_that_ends_its_workers_does_not_end_the_class(folder, monkeypatch
     monkeypatch.setattr(cluster, "LOOK", 0.01)
     monkeypatch.setattr(cluster, "WITHOUT", 0.1)
     files, messages = files_in(folder)[:1], []
-    workers = cluster.Workers(Perishing(), SETTINGS, messages.append)
+    workers = cluster.Workers(LosingClient(), SETTINGS, messages.append)
     (report,) = workers.graded(files)
     assert report.problem == "3 workers were lost while they graded it" and not report.graded
     assert report.file == files[0].name and len(messages) == 3
@@ -311,18 +321,18 @@ def test_a_file_that_ends_its_workers_does_not_end_the_class(folder, monkeypatch
 
 
 def test_alone_a_file_has_its_worker_for_itself():
-    workers = cluster.Workers(Perishing(), SETTINGS, print)
+    workers = cluster.Workers(LosingClient(), SETTINGS, print)
     workers.look()
     assert len([*workers.free(alone=False)]) == 20 and len([*workers.free(alone=True)]) == 5
 
 
 def test_a_scheduler_without_the_course_is_said(scheduler, folder, monkeypatch):
-    def lacking(*arguments):
+    def raise_missing(*arguments):
         raise ModuleNotFoundError("No module named 'attncourse'")
 
-    monkeypatch.setattr(Client, "run_on_scheduler", lacking)
-    done = graded(folder, scheduler.address)
-    assert done.exit_code == 2 and "lacks the course: No module named" in done.stderr
+    monkeypatch.setattr(Client, "run_on_scheduler", raise_missing)
+    result = run_grade(folder, scheduler.address)
+    assert result.exit_code == 2 and "lacks the course: No module named" in result.stderr
 
 
 def test_a_scheduler_that_is_not_there_or_lost_is_said(folder, monkeypatch):
@@ -335,22 +345,22 @@ def test_a_scheduler_that_is_not_there_or_lost_is_said(folder, monkeypatch):
         next(reports)
     with pytest.raises(run.CannotGradeError, match="the cluster's scheduler is lost"):
         list(reports)
-    done = graded(folder, address)
-    assert done.exit_code == 2 and f"no scheduler answers at {address}" in done.stderr
+    result = run_grade(folder, address)
+    assert result.exit_code == 2 and f"no scheduler answers at {address}" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [(["--no-sandbox"], "use the cluster"), (["--jobs", "2"], "as many files as it has threads")],
 )
-def test_what_makes_no_sense_on_a_cluster_is_refused(options, said, folder):
-    done = graded(folder, "tcp://127.0.0.1:1", *options)
-    assert done.exit_code == 2 and said in done.stderr
+def test_what_makes_no_sense_on_a_cluster_is_refused(options, message, folder):
+    result = run_grade(folder, "tcp://127.0.0.1:1", *options)
+    assert result.exit_code == 2 and message in result.stderr
 
 
 def test_without_dask_it_is_said_what_to_install(folder, monkeypatch):
     monkeypatch.delitem(sys.modules, "judge.grading.cluster")
     monkeypatch.delattr("judge.grading.cluster")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    done = graded(folder, "tcp://127.0.0.1:1")
-    assert done.exit_code == 2 and 'pip install ".[grade,cluster]"' in done.stderr
+    result = run_grade(folder, "tcp://127.0.0.1:1")
+    assert result.exit_code == 2 and 'pip install ".[grade,cluster]"' in result.stderr

@@ -9,14 +9,14 @@ from judge.grading.cell_notes import STOPPED
 from judge.grading.grade import grade
 from judge.grading.pristine import answer_cells, exercise_files
 from judge.reach import tree
-from tests.grading.forms import BY_HELPER, IMPORT, NAME, position, with_cells
+from tests.grading.forms import BY_HELPER, IMPORT, NAME, cell_index, with_cells
 from tests.grading.submissions import SECONDS, SOLVED, statuses, write_notebook
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.sandbox
 
 MASK = SOLVED["prefix_mask"]
-MINE = MASK.partition("\n")[2].replace("def prefix_mask", "def mine")
+RENAMED_ANSWER = MASK.partition("\n")[2].replace("def prefix_mask", "def mine")
 LOOP = """# exercise: prefix_mask
 def prefix_mask(n, prefix, device=None):
     mask = torch.zeros(n, n, dtype=torch.bool, device=device)
@@ -24,7 +24,7 @@ def prefix_mask(n, prefix, device=None):
         mask[i, : max(prefix, i + 1)] = True
     return mask
 """
-SHARED = "known = {'soft': lambda s: torch.softmax(s, dim=-1)}"
+SHARED_TABLE = "known = {'soft': lambda s: torch.softmax(s, dim=-1)}"
 
 
 def result_of(tmp_path, notebook, name="prefix_mask", **settings):
@@ -34,12 +34,12 @@ def result_of(tmp_path, notebook, name="prefix_mask", **settings):
     return next(result for result in report.exercises if result.name == name), report
 
 
-def checked_by(*cells):
+def with_check_cells(*cells):
     """A notebook in which these cells check the answer, which is called `mine`."""
     notebook = with_cells(IMPORT)
-    notebook.cells[position(notebook, "answer-prefix_mask")].source = MINE
-    place = position(notebook, "check-prefix_mask")
-    notebook.cells[place : place + 1] = map(new_code_cell, cells)
+    notebook.cells[cell_index(notebook, "answer-prefix_mask")].source = RENAMED_ANSWER
+    index = cell_index(notebook, "check-prefix_mask")
+    notebook.cells[index : index + 1] = map(new_code_cell, cells)
     return notebook
 
 
@@ -60,19 +60,21 @@ def checked_by(*cells):
     ],
 )
 def test_an_answer_of_another_name_is_found_however_it_is_checked(tmp_path, cells):
-    result, _ = result_of(tmp_path, checked_by(*cells))
+    result, _ = result_of(tmp_path, with_check_cells(*cells))
     assert result.status == "passed", result
 
 
 def test_a_cell_that_computes_with_more_threads_costs_no_answer(tmp_path):
     threads = "torch.set_num_threads(2)\nx = torch.ones(600, 600)\n(x @ x).softmax(-1).sum()"
     answer = BY_HELPER.replace("soft(s)", "known['soft'](s)")
-    notebook = with_cells("known = {}", f"known.update({SHARED[8:]})\n{threads}", answer=answer)
+    notebook = with_cells(
+        "known = {}", f"known.update({SHARED_TABLE[8:]})\n{threads}", answer=answer
+    )
     result, _ = result_of(tmp_path, notebook, NAME)
     assert result.status == "passed" and not result.unproven, result
 
 
-HIDING = {
+HIDING_CELLS = {
     "settrace patched": "import sys\nsys.settrace = lambda trace: None",
     "settrace patched by mock": "from unittest import mock\nmock.patch('sys.settrace').start()",
     "settrace patched in copies": (
@@ -88,18 +90,18 @@ HIDING = {
 }
 
 
-@pytest.mark.parametrize("way", HIDING)
-def test_a_loop_that_a_free_cell_hides_is_not_proven(tmp_path, way):
+@pytest.mark.parametrize("case", HIDING_CELLS)
+def test_a_loop_that_a_free_cell_hides_is_not_proven(tmp_path, case):
     loop = LOOP
-    if "over" in HIDING[way]:
+    if "over" in HIDING_CELLS[case]:
         loop = LOOP.replace("    for i", "    over(None)\n    for i")
-    notebook = with_cells(HIDING[way])
-    notebook.cells[position(notebook, "answer-prefix_mask")].source = loop
+    notebook = with_cells(HIDING_CELLS[case])
+    notebook.cells[cell_index(notebook, "answer-prefix_mask")].source = loop
     result, _ = result_of(tmp_path, notebook)
     assert result.status == "too slow" or result.unproven, result
 
 
-HOLDING = {
+HOLDING_CELLS = {
     "a lock that a fork waits for": (
         "import logging, threading, time\ndef hold():\n    logging._lock.acquire()\n"
         "    time.sleep(1e6)\nthreading.Thread(target=hold, daemon=True).start()"
@@ -115,20 +117,20 @@ HOLDING = {
 }
 
 
-@pytest.mark.parametrize("way", HOLDING)
-def test_no_cell_holds_up_the_class_for_longer_than_the_answers_may(tmp_path, way):
-    notebook = with_cells(HOLDING[way], IMPORT)
-    notebook.cells[position(notebook, "answer-prefix_mask")].source = MASK
+@pytest.mark.parametrize("case", HOLDING_CELLS)
+def test_no_cell_holds_up_the_class_for_longer_than_the_answers_may(tmp_path, case):
+    notebook = with_cells(HOLDING_CELLS[case], IMPORT)
+    notebook.cells[cell_index(notebook, "answer-prefix_mask")].source = MASK
     _, report = result_of(tmp_path, notebook, timeout=2)
-    attempted = {
-        name: statuse for name, statuse in statuses(report).items() if statuse != "not attempted"
+    attempted_statuses = {
+        name: status for name, status in statuses(report).items() if status != "not attempted"
     }
-    assert attempted == {NAME: "passed", "prefix_mask": "passed"}, report
+    assert attempted_statuses == {NAME: "passed", "prefix_mask": "passed"}, report
     # what holds up a copy of the kernel is met once, what holds up one answer costs only that
-    assert report.notes == [STOPPED] * (way != "a table of checks without end")
+    assert report.notes == [STOPPED] * (case != "a table of checks without end")
 
 
-STORES = """# exercise: test_rnn
+STORING_TEST = """# exercise: test_rnn
 import marshal
 def test_rnn(rnn):
     code = marshal.dumps(rnn.__code__)
@@ -140,16 +142,18 @@ def test_rnn(rnn):
 def test_what_a_test_is_sent_reaches_no_other_answer_through_shared_memory(tmp_path):
     notebook = nbformat.read(exercise_files()["recurrence"], as_version=4)
     answers = answer_cells(notebook)
-    right = answer_cells(solved_notebook("recurrence"))["reverse_within"].source
-    answers["test_rnn"].source = STORES
-    looking = "    assert not any(box[:99])\n    t, lengths = "
-    answers["reverse_within"].source = right.replace("    t, lengths = ", looking)
-    place = 1 + next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import"))
+    right_source = answer_cells(solved_notebook("recurrence"))["reverse_within"].source
+    answers["test_rnn"].source = STORING_TEST
+    checking_code = "    assert not any(box[:99])\n    t, lengths = "
+    answers["reverse_within"].source = right_source.replace("    t, lengths = ", checking_code)
+    first_index = 1 + next(
+        i for i, cell in enumerate(notebook.cells) if cell.source.startswith("import")
+    )
     # the test comes first
-    at = position(notebook, "answer-test_rnn")
-    test = notebook.cells[at : at + 2]
-    del notebook.cells[at : at + 2]
-    notebook.cells[place:place] = [
+    test_index = cell_index(notebook, "answer-test_rnn")
+    test = notebook.cells[test_index : test_index + 2]
+    del notebook.cells[test_index : test_index + 2]
+    notebook.cells[first_index:first_index] = [
         new_code_cell("import mmap\nbox = mmap.mmap(-1, 1 << 20)"),
         *test,
     ]
@@ -161,11 +165,11 @@ def test_what_a_test_is_sent_reaches_no_other_answer_through_shared_memory(tmp_p
 def test_a_cell_of_many_magics_is_read_a_few_times(monkeypatch):
     calls, transform = [], TransformerManager.do_one_token_transform
 
-    def counted(self, lines):
+    def record_call(self, lines):
         calls.append(lines)
         return transform(self, lines)
 
-    monkeypatch.setattr(TransformerManager, "do_one_token_transform", counted)
+    monkeypatch.setattr(TransformerManager, "do_one_token_transform", record_call)
     # IPython reads it 500 times, which takes minutes in a cell of 200,000 characters
     for line in ("%pwd", "here = !pwd", "here?"):
         assert tree(f"{line}\n" * 490 + "x = 1\n" * 1000)

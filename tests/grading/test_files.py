@@ -15,54 +15,54 @@ from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.graft import graft
 from tests import ROOT
-from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, write_notebook
+from tests.grading.submissions import NAMES, SOLVED, make_notebook, statuses, write_notebook
 
 HALF = '"# exercise: prefix_mask\\n# \\ud83d half an emoji\\n"'
 
 
-def as_json(notebook) -> dict:
+def notebook_data(notebook) -> dict:
     return json.loads(nbformat.writes(notebook))
 
 
-def surrogate() -> bytes:
-    data = as_json(notebook_with(SOLVED))
+def notebook_with_surrogate() -> bytes:
+    data = notebook_data(make_notebook(SOLVED))
     cell = next(c for c in data["cells"] if c["id"] == "answer-prefix_mask")
     cell["source"].insert(1, "# MARK\n")
     return json.dumps(data).replace("MARK", "\\ud83d").encode()
 
 
-def without_cell_type() -> bytes:
-    data = as_json(notebook_with(SOLVED))
+def notebook_without_cell_type() -> bytes:
+    data = notebook_data(make_notebook(SOLVED))
     for cell in data["cells"]:
         if cell["id"] == "answer-prefix_mask":
             del cell["cell_type"]
     return json.dumps(data).encode()
 
 
-def other_cells_are_nothing() -> bytes:
-    data = as_json(notebook_with(SOLVED))
+def notebook_with_bad_cells() -> bytes:
+    data = notebook_data(make_notebook(SOLVED))
     data["cells"] += [None, [], "cell", {}, {"source": 3}, {"source": ["a", 1]}]
     return json.dumps(data).encode()
 
 
-def only_json() -> bytes:
+def bare_notebook() -> bytes:
     cells = [{"cell_type": "code", "source": text} for text in SOLVED.values()]
     return json.dumps({"cells": cells}).encode()
 
 
-ODD = {
-    "a lone surrogate": (surrogate, "half a character"),
-    "a cell without a cell_type": (without_cell_type, "does not say of what kind"),
-    "cells that are none": (other_cells_are_nothing, ""),
-    "neither version nor metadata": (only_json, ""),
-    "UTF-16": (lambda: nbformat.writes(notebook_with(SOLVED)).encode("utf-16"), ""),
-    "Latin-1": (lambda: surrogate().replace(b"\\ud83d", b"\xe4"), ""),
+ODD_NOTEBOOKS = {
+    "a lone surrogate": (notebook_with_surrogate, "half a character"),
+    "a cell without a cell_type": (notebook_without_cell_type, "does not say of what kind"),
+    "cells that are none": (notebook_with_bad_cells, ""),
+    "neither version nor metadata": (bare_notebook, ""),
+    "UTF-16": (lambda: nbformat.writes(make_notebook(SOLVED)).encode("utf-16"), ""),
+    "Latin-1": (lambda: notebook_with_surrogate().replace(b"\\ud83d", b"\xe4"), ""),
 }
 
 
-@pytest.mark.parametrize("what", ODD)
-def test_an_odd_notebook_is_graded_as_far_as_it_goes(what, tmp_path, all_pass):
-    data, note = ODD[what]
+@pytest.mark.parametrize("case", ODD_NOTEBOOKS)
+def test_an_odd_notebook_is_graded_as_far_as_it_goes(case, tmp_path, all_pass):
+    data, note = ODD_NOTEBOOKS[case]
     path = tmp_path / "odd.ipynb"
     path.write_bytes(data())
     report = grade(path, seed=1)
@@ -75,8 +75,8 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
     folder = tmp_path / "class"
     (folder / ".git").mkdir(parents=True)
     (folder / ".git/HEAD").write_text("ref")
-    write_notebook(folder, notebook_with(SOLVED), "good.ipynb")
-    write_notebook(folder, notebook_with(SOLVED), "UPPER.IPYNB")
+    write_notebook(folder, make_notebook(SOLVED), "good.ipynb")
+    write_notebook(folder, make_notebook(SOLVED), "UPPER.IPYNB")
     (folder / "broken.ipynb").write_text("{")
     (folder / "notes.md").write_text("# Notes")
     (folder / "answers.py").write_text("# exercise: prefix_mask\ndef prefix_mask(): ...")
@@ -84,11 +84,11 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
     (folder / "link.ipynb").symlink_to(folder / "good.ipynb")
     os.mkfifo(folder / "pipe.ipynb")
     out = tmp_path / "out.json"
-    done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
-    assert done.exit_code == 2, done.output
+    result = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
+    assert result.exit_code == 2, result.output
     rows = {report["file"]: report for report in json.loads(out.read_text())}
     assert set(rows) == {path.name for path in folder.iterdir() if path.name != ".git"}
-    for name, says in {
+    for name, message in {
         "broken.ipynb": "not complete JSON",
         "notes.md": "a Markdown text: only notebooks are graded",
         "answers.py": "a Python file with answers in it",
@@ -96,29 +96,29 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
         "link.ipynb": "a link or a device",
         "pipe.ipynb": "a link or a device",
     }.items():
-        assert says in rows[name]["problem"], rows[name]
-        assert name in done.output
+        assert message in rows[name]["problem"], rows[name]
+        assert name in result.output
     for name in ("good.ipynb", "UPPER.IPYNB"):
         assert rows[name]["points"] == rows[name]["max_points"] > 0
 
 
 def test_weights_lie_beside_a_notebook_whatever_was_added_to_its_name(tmp_path):
     for name in ("a.ipynb", "b.ipynb.json", "c.IPYNB (1)", "d"):
-        (tmp_path / name).write_bytes(only_json())
+        (tmp_path / name).write_bytes(bare_notebook())
         (tmp_path / f"{name[0]}.safetensors").write_text(name)
     by_name = {submission.name: submission for submission in submissions.handed_in([tmp_path])}
-    graded = [
+    graded_submissions = [
         submission
         for submission in by_name.values()
         if isinstance(submission, submissions.Submission)
     ]
-    assert [submission.handed_in()[1].decode() for submission in graded] == [
-        submission.name for submission in graded
+    assert [submission.handed_in()[1].decode() for submission in graded_submissions] == [
+        submission.name for submission in graded_submissions
     ]
-    assert len(graded) == 4
+    assert len(graded_submissions) == 4
 
 
-NONE = {
+NO_NOTEBOOKS = {
     "an essay.txt": b"# My answer\nIt has cells.",
     "data.json": b'{"cells": [1, 2], "type": "grid"}',
     "page.html": b'<pre>{"cells": [{"cell_type": "code"}]}</pre>',
@@ -126,31 +126,31 @@ NONE = {
 }
 
 
-@pytest.mark.parametrize("name", NONE)
+@pytest.mark.parametrize("name", NO_NOTEBOOKS)
 def test_what_holds_no_notebook_stays_what_it_is(name, tmp_path):
-    (tmp_path / name).write_bytes(NONE[name])
+    (tmp_path / name).write_bytes(NO_NOTEBOOKS[name])
     (submission,) = submissions.handed_in([tmp_path])
     assert isinstance(submission, submissions.LeftOut) and not submission.fault
 
 
-@pytest.mark.parametrize("what", ODD)
-def test_a_notebook_of_any_encoding_is_known_by_what_it_holds(what, tmp_path):
-    (tmp_path / "odd.txt").write_bytes(ODD[what][0]())
+@pytest.mark.parametrize("case", ODD_NOTEBOOKS)
+def test_a_notebook_of_any_encoding_is_known_by_what_it_holds(case, tmp_path):
+    (tmp_path / "odd.txt").write_bytes(ODD_NOTEBOOKS[case][0]())
     (submission,) = submissions.handed_in([tmp_path])
     assert isinstance(submission, submissions.Submission)
 
 
 def test_a_note_beside_solved_notebooks_is_no_fault(tmp_path, all_pass):
-    write_notebook(tmp_path, notebook_with(SOLVED))
+    write_notebook(tmp_path, make_notebook(SOLVED))
     (tmp_path / "README.md").write_text("# Mine")
-    done = CliRunner().invoke(app, ["grade", str(tmp_path)])
-    assert done.exit_code == 0 and "README.md: a Markdown text" in done.output
+    result = CliRunner().invoke(app, ["grade", str(tmp_path)])
+    assert result.exit_code == 0 and "README.md: a Markdown text" in result.output
 
 
 def test_a_zip_of_notebooks_is_opened_and_nothing_is_written_where_it_says(tmp_path, all_pass):
     folder = tmp_path / "class"
     folder.mkdir()
-    notebook = nbformat.writes(notebook_with(SOLVED))
+    notebook = nbformat.writes(make_notebook(SOLVED))
     with zipfile.ZipFile(folder / "mine.zip", "w") as archive:
         for name in (
             "a/one.ipynb",
@@ -163,21 +163,21 @@ def test_a_zip_of_notebooks_is_opened_and_nothing_is_written_where_it_says(tmp_p
         archive.writestr("inner.zip", b"PK")
     with zipfile.ZipFile(folder / "named wrongly.ipynb", "w") as archive:
         archive.writestr("two.ipynb", notebook)
-    before = sorted(tmp_path.rglob("*"))
-    done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(tmp_path / "o.json")])
+    paths_before = sorted(tmp_path.rglob("*"))
+    result = CliRunner().invoke(app, ["grade", str(folder), "--json", str(tmp_path / "o.json")])
     rows = {report["file"]: report for report in json.loads((tmp_path / "o.json").read_text())}
-    graded = {name for name, row in rows.items() if row.get("points")}
-    assert graded == {
+    graded_names = {name for name, row in rows.items() if row.get("points")}
+    assert graded_names == {
         "mine.zip/a/one.ipynb",
         "mine.zip/../../escaped.ipynb",
         "mine.zip//absolute.ipynb",
         "named wrongly.ipynb/two.ipynb",
-    }, done.output
+    }, result.output
     assert "a zip within a zip" in rows["mine.zip/inner.zip"]["problem"]
-    assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "o.json"])
+    assert sorted(tmp_path.rglob("*")) == sorted([*paths_before, tmp_path / "o.json"])
 
 
-def zip_with(folder, *members: tuple[str, bytes]):
+def write_hostile_zip(folder, *members: tuple[str, bytes]):
     with zipfile.ZipFile(folder / "hostile.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members:
             archive.writestr(name, data)
@@ -193,21 +193,23 @@ def test_a_hostile_zip_costs_itself_only(tmp_path, all_pass, monkeypatch):
             else grade(submission, seed=1).problem
         )
 
-    bomb = zip_with(tmp_path, ("bomb.ipynb", b" " * 30_000_000))
+    bomb = write_hostile_zip(tmp_path, ("bomb.ipynb", b" " * 30_000_000))
     assert bomb.stat().st_size < 50_000
     assert "more than 20,000,000 bytes" in problem_of(bomb)
-    # one that says it is small
+    # a zip that says that its file is small
     data = bytearray(bomb.read_bytes())
     size = (30_000_000).to_bytes(4, "little")
     bomb.write_bytes(bytes(data).replace(size, (100).to_bytes(4, "little")))
     assert "zip" in problem_of(bomb) or "bytes" in problem_of(bomb) or "empty" in problem_of(bomb)
     bomb.write_bytes(bytes(data[:5000]))
     assert "broken zip" in problem_of(bomb)
-    assert "without a notebook" in problem_of(zip_with(tmp_path, ("a.md", b"#")))
+    assert "without a notebook" in problem_of(write_hostile_zip(tmp_path, ("a.md", b"#")))
     monkeypatch.setattr(submissions, "MAX_ZIP_FILES", 2)
-    assert "3 files" in problem_of(zip_with(tmp_path, *((f"{i}.ipynb", b"{}") for i in range(3))))
+    assert "3 files" in problem_of(
+        write_hostile_zip(tmp_path, *((f"{i}.ipynb", b"{}") for i in range(3)))
+    )
     monkeypatch.setattr(submissions, "MAX_ZIP_BYTES", 5)
-    assert "unpacks to more" in problem_of(zip_with(tmp_path, ("a.ipynb", b"{     }")))
+    assert "unpacks to more" in problem_of(write_hostile_zip(tmp_path, ("a.ipynb", b"{     }")))
 
 
 def test_a_name_that_is_not_utf8_is_spelt_out_on_a_strict_terminal(tmp_path):
@@ -215,26 +217,26 @@ def test_a_name_that_is_not_utf8_is_spelt_out_on_a_strict_terminal(tmp_path):
     (tmp_path / name).write_text("{")
     (tmp_path / "two.ipynb").write_text("{")
     for encoding in ("utf-8:strict", "ascii:strict"):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", "from attncourse.__main__ import main; main()", "grade",
              str(tmp_path), "--json", str(tmp_path / "out.json"), "--no-sandbox"],
             env=os.environ | {"PYTHONIOENCODING": encoding}, capture_output=True, cwd=ROOT,
         )  # fmt: skip
-        assert done.returncode == 2 and b"Traceback" not in done.stderr, done.stderr
-        assert b"m\\xfcller.ipynb" in done.stdout and b"two.ipynb" in done.stdout
+        assert process.returncode == 2 and b"Traceback" not in process.stderr, process.stderr
+        assert b"m\\xfcller.ipynb" in process.stdout and b"two.ipynb" in process.stdout
     names = [report["file"] for report in json.loads((tmp_path / "out.json").read_text())]
     assert "m\\xfcller.ipynb" in names
 
 
 def test_a_fault_of_ours_costs_one_file(tmp_path, monkeypatch, all_pass):
-    def breaks(data):
+    def failing_graft(data):
         if b"mine" in data:
             raise RecursionError("too deep")
         return graft(data)
 
-    monkeypatch.setattr("judge.grading.grade.graft", breaks)
-    write_notebook(tmp_path, notebook_with(SOLVED | {"prefix_mask": "# mine"}), "a.ipynb")
-    write_notebook(tmp_path, notebook_with(SOLVED), "b.ipynb")
-    done = CliRunner().invoke(app, ["grade", str(tmp_path)])
-    assert done.exit_code == 2 and "RecursionError: “too deep”" in done.output
-    assert "b.ipynb" in done.output and done.output.count("passed") >= len(NAMES)
+    monkeypatch.setattr("judge.grading.grade.graft", failing_graft)
+    write_notebook(tmp_path, make_notebook(SOLVED | {"prefix_mask": "# mine"}), "a.ipynb")
+    write_notebook(tmp_path, make_notebook(SOLVED), "b.ipynb")
+    result = CliRunner().invoke(app, ["grade", str(tmp_path)])
+    assert result.exit_code == 2 and "RecursionError: “too deep”" in result.output
+    assert "b.ipynb" in result.output and result.output.count("passed") >= len(NAMES)

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.submissions import Submission
-from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with
+from tests.grading.submissions import NAMES, SECONDS, SOLVED, make_notebook
 
-WHOLE = json.loads(nbformat.writes(notebook_with(SOLVED)))
+SOLVED_DATA = json.loads(nbformat.writes(make_notebook(SOLVED)))
 ODD_TEXT = st.text(
     st.one_of(st.characters(), st.sampled_from("\ud83d\0\u00a0\u200b\r\n\t#:\"'\\%!(")), max_size=60
 )
@@ -35,111 +35,129 @@ ANYTHING = st.recursive(
 )
 
 
-def places(value, path=()):
-    """Every place in JSON data."""
+def paths_in(value, path=()):
+    """Every path in JSON data."""
     yield path
-    parts = value.items() if isinstance(value, dict) else ()
-    parts = enumerate(value) if isinstance(value, list) else parts
-    for key, inner in parts:
-        yield from places(inner, (*path, key))
+    items = value.items() if isinstance(value, dict) else ()
+    items = enumerate(value) if isinstance(value, list) else items
+    for key, inner in items:
+        yield from paths_in(inner, (*path, key))
 
 
 @st.composite
-def mutated(draw) -> bytes:
+def mutated_notebooks(draw) -> bytes:
     """The bytes of a solved notebook after some changes to its JSON, and perhaps to its bytes."""
-    content = json.loads(json.dumps(WHOLE))
+    content = json.loads(json.dumps(SOLVED_DATA))
     for _ in range(draw(st.integers(1, 4))):
-        *above, last = draw(st.sampled_from([p for p in places(content) if p] or [("cells",)]))
-        inner = content
-        for key in above:
-            inner = inner[key]
+        *parents, last_key = draw(
+            st.sampled_from([p for p in paths_in(content) if p] or [("cells",)])
+        )
+        container = content
+        for key in parents:
+            container = container[key]
         match draw(st.sampled_from(["put", "put", "drop", "double", "join"])):
             case "put":
-                inner[last] = draw(ANYTHING)
+                container[last_key] = draw(ANYTHING)
             case "drop":
-                inner.pop(last, None) if isinstance(inner, dict) else inner.pop(last)
-            case "double" if isinstance(inner, list):
-                inner.insert(last, inner[last])
-            case "join" if isinstance(inner.get("source") if isinstance(inner, dict) else 0, list):
-                inner["source"] = [*inner["source"], "\n", draw(SCRAPS)]
+                container.pop(last_key, None) if isinstance(container, dict) else container.pop(
+                    last_key
+                )
+            case "double" if isinstance(container, list):
+                container.insert(last_key, container[last_key])
+            case "join" if isinstance(
+                container.get("source") if isinstance(container, dict) else 0, list
+            ):
+                container["source"] = [*container["source"], "\n", draw(SCRAPS)]
     data = json.dumps(content).encode(*draw(st.sampled_from([("utf-8",), ("utf-16",)])))
-    cut = draw(st.integers(0, 400))
-    if cut < 8:
-        at = draw(st.integers(0, len(data)))
-        data = data[:at] if cut < 4 else data[:at] + draw(st.binary(max_size=9)) + data[at + 3 :]
+    byte_change = draw(st.integers(0, 400))
+    if byte_change < 8:
+        index = draw(st.integers(0, len(data)))
+        data = (
+            data[:index]
+            if byte_change < 4
+            else data[:index] + draw(st.binary(max_size=9)) + data[index + 3 :]
+        )
     return data
 
 
 def try_out(data: bytes, folder: Path) -> None:
-    """Grade what was mutated beside a good notebook, and look at all that is written."""
+    """Grade a mutated notebook beside a good one, and test all reports."""
     (folder / "mutated.ipynb").write_bytes(data)
     report = grade(Submission("mutated.ipynb", folder / "mutated.ipynb"), seed=1)
     assert "the grader failed" not in report.problem, report.problem
     assert bool(report.problem) != bool(report.exercises)
     out = folder.parent / "out.json"
-    done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
-    assert done.exit_code in (0, 1, 2) and "Traceback" not in done.output, done.output
+    result = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
+    assert result.exit_code in (0, 1, 2) and "Traceback" not in result.output, result.output
     rows = {report["file"]: report for report in json.loads(out.read_text("utf-8"))}
     assert rows["good.ipynb"]["points"] == rows["good.ipynb"]["max_points"] > 0
-    odd = rows["mutated.ipynb"]
-    assert odd["problem"] or all(exercise["status"] for exercise in odd["exercises"])
+    mutated_row = rows["mutated.ipynb"]
+    assert mutated_row["problem"] or all(
+        exercise["status"] for exercise in mutated_row["exercises"]
+    )
 
 
 @pytest.fixture
 def folder(tmp_path, grading) -> Path:
-    folder = tmp_path / "class"
-    folder.mkdir()
-    (folder / "good.ipynb").write_text(nbformat.writes(notebook_with(SOLVED)), "utf-8")
-    return folder
+    class_folder = tmp_path / "class"
+    class_folder.mkdir()
+    (class_folder / "good.ipynb").write_text(nbformat.writes(make_notebook(SOLVED)), "utf-8")
+    return class_folder
 
 
-def fuzzed(count: int):
-    """The test body, for that many mutated notebooks."""
-    free = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=count, deadline=None, suppress_health_check=free, database=None)
+def fuzz_settings(count: int):
+    """The settings of a test with that many mutated notebooks."""
+    suppressed_checks = [
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+    ]
+    return settings(
+        max_examples=count, deadline=None, suppress_health_check=suppressed_checks, database=None
+    )
 
 
 @pytest.mark.parametrize(
     "count", [50, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "many"]
 )
 def test_a_mutated_notebook_gets_a_status_and_stops_no_other(count, folder, all_pass):
-    fuzzed(count)(given(mutated())(lambda data: try_out(data, folder)))()
+    fuzz_settings(count)(given(mutated_notebooks())(lambda data: try_out(data, folder)))()
 
 
 @pytest.mark.slow
 def test_mutated_notebooks_are_graded_end_to_end(folder):
-    @fuzzed(6)
-    @given(mutated())
-    def graded(data):
+    @fuzz_settings(6)
+    @given(mutated_notebooks())
+    def grade_mutated(data):
         (folder / "mutated.ipynb").write_bytes(data)
         report = grade(folder / "mutated.ipynb", seed=1, timeout=SECONDS)
         assert "the grader failed" not in report.problem, report.problem
         assert all(result.status != "not graded" for result in report.exercises)
 
-    graded()
+    grade_mutated()
 
 
 @pytest.mark.parametrize(
     "count", [50, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "many"]
 )
 def test_a_mutated_zip_stops_no_other(count, folder, all_pass):
-    whole = folder.parent / "whole.zip"
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("inside.ipynb", nbformat.writes(notebook_with({})))
+    zip_path = folder.parent / "whole.zip"
+    with zipfile.ZipFile(zip_path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inside.ipynb", nbformat.writes(make_notebook({})))
         archive.writestr("ümlaut/other.ipynb", b"{")
-    data = whole.read_bytes()
+    data = zip_path.read_bytes()
 
-    @fuzzed(count)
+    @fuzz_settings(count)
     @given(st.lists(st.tuples(st.integers(0, len(data) - 1), st.integers(0, 255)), max_size=12))
-    def opened(changes):
-        changed = bytearray(data)
-        for at, byte in changes:
+    def open_changed(changes):
+        changed_data = bytearray(data)
+        for position, byte in changes:
             # the tables of a zip are at its end
-            changed[-1 - at % 400 if at % 2 else at] = byte
-        (folder / "changed.zip").write_bytes(changed)
-        done = CliRunner().invoke(app, ["grade", str(folder)])
+            changed_data[-1 - position % 400 if position % 2 else position] = byte
+        (folder / "changed.zip").write_bytes(changed_data)
+        result = CliRunner().invoke(app, ["grade", str(folder)])
         # it may now be a zip of fewer files
-        assert done.exit_code in (0, 1, 2) and "Traceback" not in done.output, done.output
-        assert "good.ipynb" in done.output and "changed.zip" in done.output
+        assert result.exit_code in (0, 1, 2) and "Traceback" not in result.output, result.output
+        assert "good.ipynb" in result.output and "changed.zip" in result.output
 
-    opened()
+    open_changed()

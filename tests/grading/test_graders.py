@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from tests import ROOT
-from tests.graders import UNSAID
+from tests.graders import NO_SANDBOX_NAMED
 
 TESTS = """
 import subprocess, sys
 import pytest
 from judge.grading import sandbox
-{first}
+{setup}
 
 def refused(folder, *options):
     (folder / "one.ipynb").write_text("a mistake")
@@ -40,26 +40,28 @@ def test_is_about_it():
 """
 
 
-@pytest.mark.parametrize("first", ["", "sandbox.fault_of = lambda tier: 'it is a test'"])
-def test_who_starts_a_grader_and_does_not_say_in_which_sandbox_fails(first, tmp_path, grading):
-    (tmp_path / "test_it.py").write_text(TESTS.format(first=first))
+@pytest.mark.parametrize("setup", ["", "sandbox.fault_of = lambda tier: 'it is a test'"])
+def test_who_starts_a_grader_and_does_not_say_in_which_sandbox_fails(setup, tmp_path, grading):
+    (tmp_path / "test_it.py").write_text(TESTS.format(setup=setup))
     plugins = ["-p", "tests.needs", "-p", "tests.graders", "-p", "no:cacheprovider"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "-rA", "-c", str(ROOT / "pyproject.toml")],
-        # where it is set, pytest repeats each message at the end
+        # where CI is set, pytest repeats each message at the end
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT), "CI": ""},
         capture_output=True,
         text=True,
     )
-    ended = re.findall(r"^(FAILED|PASSED) .*::test_(\w+)", done.stdout, re.MULTILINE)
+    outcomes = re.findall(r"^(FAILED|PASSED) .*::test_(\w+)", process.stdout, re.MULTILINE)
     passed, failed = {"says_so_here", "says_so_below"}, {"silent_here", "silent_below"}
-    skipped = first or grading
+    skipped = setup or grading
     if not skipped:
         passed.add("is_about_it")
-    for how, names in (("PASSED", passed), ("FAILED", failed)):
-        assert {name for outcome, name in ended if outcome == how} == names, done.stdout
-    assert done.stdout.count(UNSAID) == 2
+    for expected_outcome, names in (("PASSED", passed), ("FAILED", failed)):
+        assert {name for outcome, name in outcomes if outcome == expected_outcome} == names, (
+            process.stdout
+        )
+    assert process.stdout.count(NO_SANDBOX_NAMED) == 2
     if skipped:
-        *_, summary, last = done.stdout.splitlines()
-        assert summary.startswith("    1  ") and "1 skipped" in last, done.stdout
+        *_, summary, last_line = process.stdout.splitlines()
+        assert summary.startswith("    1  ") and "1 skipped" in last_line, process.stdout

@@ -1,4 +1,4 @@
-"""Whose answer a cell is, and that each student's are set into a notebook of their own."""
+"""The exercise that a cell answers, and a notebook of its own for each student's answers."""
 
 import json
 
@@ -9,21 +9,25 @@ from judge.grading.graft import graft
 from judge.grading.pristine import answer_cells
 from judge.grading.repair import definitions, with_helpers
 from judge.grading.submitted_cells import read
-from tests.grading.submissions import NAMES, SLUG, notebook_with
+from tests.grading.submissions import NAMES, SLUG, make_notebook
 
-KNOWN = set(exercises(SLUG))
+EXERCISE_NAMES = set(exercises(SLUG))
 
 
-def bytes_of(answers: dict[str, str]) -> bytes:
-    return nbformat.writes(notebook_with(answers)).encode()
+def notebook_bytes(answers: dict[str, str]) -> bytes:
+    return nbformat.writes(make_notebook(answers)).encode()
 
 
 def test_what_one_student_wrote_is_not_in_the_next_one_s_notebook():
     first, second = NAMES[:2]
-    theirs = graft(bytes_of({first: f"# exercise: {first}\n{first} = 'the first student'"}))
-    others = graft(bytes_of({second: f"# exercise: {second}\n{second} = 'the second student'"}))
-    assert "the first student" in theirs.answers()[first]
-    assert "the first student" not in others.answers()[first]
+    first_graft = graft(
+        notebook_bytes({first: f"# exercise: {first}\n{first} = 'the first student'"})
+    )
+    second_graft = graft(
+        notebook_bytes({second: f"# exercise: {second}\n{second} = 'the second student'"})
+    )
+    assert "the first student" in first_graft.answers()[first]
+    assert "the first student" not in second_graft.answers()[first]
 
 
 def test_of_a_helper_that_is_there_twice_the_later_one_counts():
@@ -33,11 +37,11 @@ def test_of_a_helper_that_is_there_twice_the_later_one_counts():
 
 def test_what_the_notebook_has_recorded_of_a_cell_counts_before_its_first_line():
     first, second = NAMES[:2]
-    notebook = notebook_with({first: f"# exercise: {second}\n{first} = 1"})
+    notebook = make_notebook({first: f"# exercise: {second}\n{first} = 1"})
     (cell,) = [
         cell for cell in read(nbformat.writes(notebook).encode()) if f"{first} = 1" in cell.source
     ]
-    assert cell.answers(KNOWN) == first
+    assert cell.answers(EXERCISE_NAMES) == first
     bare = {"cells": [{"cell_type": "code", "source": cell.source, "metadata": {}}]}
-    assert read(json.dumps(bare).encode())[0].answers(KNOWN) == second
+    assert read(json.dumps(bare).encode())[0].answers(EXERCISE_NAMES) == second
     assert answer_cells(notebook)[first].source == cell.source

@@ -11,7 +11,7 @@ from tests.grading.submissions import (
     NAMES,
     SECONDS,
     SOLVED,
-    notebook_with,
+    make_notebook,
     statuses,
     write_notebook,
 )
@@ -19,8 +19,8 @@ from tests.grading.submissions import (
 FIRST, SECOND = "prefix_mask", "decoder_mask"
 
 
-def grafted(notebook) -> tuple[dict[str, str], dict[str, str]]:
-    """The answers that would be judged, and the notes."""
+def grafted_answers(notebook) -> tuple[dict[str, str], dict[str, str]]:
+    """The answers that would be judged, and their notes, by name."""
     result = graft(nbformat.writes(notebook).encode())
     return {name: result.answers()[name] for name in result.found}, result.notes
 
@@ -29,15 +29,15 @@ def body(source: str) -> str:
     return source.partition("\n")[2]
 
 
-def as_handed_in(*sources: str):
-    """A notebook of these cells, without metadata or ids that say what they are."""
+def bare_notebook(*sources: str):
+    """A notebook of these cells, without metadata and ids."""
     return nbformat.v4.new_notebook(cells=[new_code_cell(source) for source in sources])
 
 
 def test_several_answers_in_one_cell_all_count():
-    others = {name: "" for name in NAMES}
-    notebook = notebook_with(others | {FIRST: f"{SOLVED[FIRST]}\n\n{SOLVED[SECOND]}"})
-    answers, notes = grafted(notebook)
+    empty_answers = {name: "" for name in NAMES}
+    notebook = make_notebook(empty_answers | {FIRST: f"{SOLVED[FIRST]}\n\n{SOLVED[SECOND]}"})
+    answers, notes = grafted_answers(notebook)
     assert answers[FIRST].strip() == SOLVED[FIRST].strip()
     assert answers[SECOND].strip() == SOLVED[SECOND].strip()
     assert "2 answers" in notes[FIRST] and "2 answers" in notes[SECOND]
@@ -45,35 +45,35 @@ def test_several_answers_in_one_cell_all_count():
 
 def test_a_second_answer_without_its_first_line_is_found_by_its_name():
     stubs = {FIRST: f"{SOLVED[FIRST]}\n\n{body(SOLVED[SECOND])}"}
-    answers, notes = grafted(notebook_with(stubs))
+    answers, notes = grafted_answers(make_notebook(stubs))
     assert body(SOLVED[SECOND]) in answers[SECOND]
     assert "found by its name" in notes[SECOND] and FIRST not in notes
 
 
 def test_lost_first_lines_are_made_good_by_the_functions_names():
-    answers, notes = grafted(as_handed_in(*map(body, SOLVED.values())))
+    answers, notes = grafted_answers(bare_notebook(*map(body, SOLVED.values())))
     assert answers == {name: body(source) for name, source in SOLVED.items()}
     assert all("found by its name" in notes[name] for name in NAMES)
 
 
 def test_a_sketch_elsewhere_does_not_replace_an_answer():
-    notebook = notebook_with(SOLVED)
+    notebook = make_notebook(SOLVED)
     notebook.cells.append(new_code_cell(f"def {FIRST}(n, prefix): return 'a sketch'"))
-    answers, notes = grafted(notebook)
+    answers, notes = grafted_answers(notebook)
     assert answers == SOLVED and not notes
 
 
 def test_an_answer_typed_into_a_copied_cell_counts_for_both():
-    notebook = notebook_with({FIRST: SOLVED[FIRST]})
+    notebook = make_notebook({FIRST: SOLVED[FIRST]})
     answer_cell = next(c for c in notebook.cells if c.id == f"answer-{FIRST}")
     notebook.cells.append(new_code_cell(SOLVED[SECOND], metadata=answer_cell.metadata))
-    answers, _ = grafted(notebook)
+    answers, _ = grafted_answers(notebook)
     assert answers[FIRST] == SOLVED[FIRST] and answers[SECOND] == SOLVED[SECOND]
 
 
 def test_a_helper_in_a_cell_of_its_own_comes_along():
     answer = f"# exercise: {FIRST}\ndef {FIRST}(n, prefix):\n    return later(n) | early(n, prefix)"
-    notebook = notebook_with({FIRST: answer})
+    notebook = make_notebook({FIRST: answer})
     for source in (
         "import math as m\nprint('a trial')\nunused = 1",
         "@torch.no_grad()\ndef later(n):\n    return m.inf * torch.arange(n)",
@@ -82,7 +82,7 @@ def test_a_helper_in_a_cell_of_its_own_comes_along():
         "%timeit later(3)\n!ls",
     ):
         notebook.cells.append(new_code_cell(source))
-    answers, notes = grafted(notebook)
+    answers, notes = grafted_answers(notebook)
     assert answers[FIRST] == (
         "import math as m\n@torch.no_grad()\ndef later(n):\n    return m.inf * torch.arange(n)\n"
         f"early = lambda n, prefix: later(n)\n{answer}"
@@ -91,20 +91,23 @@ def test_a_helper_in_a_cell_of_its_own_comes_along():
 
 
 def test_what_an_answer_or_the_course_makes_is_taken_from_no_other_cell():
-    notebook = notebook_with(SOLVED)
+    notebook = make_notebook(SOLVED)
     notebook.cells.append(new_code_cell("import torch\nn = k = q = scores = weights = 3"))
-    answers, notes = grafted(notebook)
+    answers, notes = grafted_answers(notebook)
     assert answers == SOLVED and not notes
 
 
 def test_bent_work_passes_in_a_kernel(tmp_path, grading):
-    bent, colab = "softmax_with_sink", "from google.colab import drive\ndrive.mount('/content')\n"
-    helped = SOLVED[FIRST].replace("    j = torch.arange", "    j = numbered")
-    assert helped != SOLVED[FIRST]
-    notebook = notebook_with(
+    bent_name, colab = (
+        "softmax_with_sink",
+        "from google.colab import drive\ndrive.mount('/content')\n",
+    )
+    helped_answer = SOLVED[FIRST].replace("    j = torch.arange", "    j = numbered")
+    assert helped_answer != SOLVED[FIRST]
+    notebook = make_notebook(
         {
-            FIRST: helped,
-            bent: SOLVED[bent].replace("    ", "\u00a0   "),
+            FIRST: helped_answer,
+            bent_name: SOLVED[bent_name].replace("    ", "\u00a0   "),
             SECOND: "",
             "attention_pool": f"{colab}{SOLVED['attention_pool']}\n\n{SOLVED[SECOND]}",
         }
@@ -114,11 +117,11 @@ def test_bent_work_passes_in_a_kernel(tmp_path, grading):
     )
     report = grade(write_notebook(tmp_path, notebook), seed=1, timeout=SECONDS)
     passed = {name for name, status in statuses(report).items() if status == "passed"}
-    assert passed == {FIRST, SECOND, bent, "attention_pool"}, report.exercises
+    assert passed == {FIRST, SECOND, bent_name, "attention_pool"}, report.exercises
     assert all(result.note for result in report.exercises if result.status == "passed")
 
 
-REPAIRED = {
+REPAIRS = {
     "no-break spaces": ("def f(x):\n\u00a0\u00a0 return\u202fx", "def f(x):\n   return x"),
     "a zero-width space": ("def f(x):\n    return\u200b x", "def f(x):\n    return x"),
     "google.colab": (
@@ -129,9 +132,9 @@ REPAIRED = {
 }
 
 
-@pytest.mark.parametrize("what", REPAIRED)
-def test_what_an_editor_did_is_repaired_with_a_note(what):
-    source, expected = REPAIRED[what]
+@pytest.mark.parametrize("case", REPAIRS)
+def test_what_an_editor_did_is_repaired_with_a_note(case):
+    source, expected = REPAIRS[case]
     (note,) = repaired(source)[1]
     assert repaired(source)[0] == expected and repaired(expected) == (expected, [])
     assert note
@@ -141,10 +144,18 @@ def test_a_no_break_space_within_a_text_stays():
     assert repaired("x = '\u00a0'") == ("x = '\u00a0'", [])
 
 
-DEEP = ("(" * 90_000, "-" * 90_000 + "1", "[" * 3000 + "]" * 3000, "x" + ".x" * 40_000, "a\0b")
+DEEP_SOURCES = (
+    "(" * 90_000,
+    "-" * 90_000 + "1",
+    "[" * 3000 + "]" * 3000,
+    "x" + ".x" * 40_000,
+    "a\0b",
+)
 
 
-@pytest.mark.parametrize("source", [*DEEP, "1+" * (LONGEST // 2) + "1", "lambda: " * 9000 + "1"])
+@pytest.mark.parametrize(
+    "source", [*DEEP_SOURCES, "1+" * (LONGEST // 2) + "1", "lambda: " * 9000 + "1"]
+)
 def test_no_text_of_a_cell_is_too_much(source):
     assert repaired(source) == (source, []) and names_read(source) == set()
     definitions([source])

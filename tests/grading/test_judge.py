@@ -1,4 +1,4 @@
-"""One judge serves many notebooks, and none is started for what was not touched."""
+"""One judge serves many notebooks, and none is started for unchanged answers."""
 
 import socket
 import subprocess
@@ -18,33 +18,33 @@ from judge.grading.kernel import GradingKernel, LostKernelError
 from judge.grading.notebook import GradedNotebook
 from judge.grading.pristine import exercise_files
 from judge.grading.server import ServerError
-from tests.grading.submissions import SOLVED, notebook_with, statuses, write_notebook
+from tests.grading.submissions import SOLVED, make_notebook, statuses, write_notebook
 
 pytestmark = pytest.mark.usefixtures("grading")
-ONE = "prefix_mask"
-LEAVES_A_NAME = f"{SOLVED[ONE]}\nimport torch\ntorch.left_by_another = 1"
-LOOKS = "# exercise: decoder_mask\nimport torch\nprint(torch.left_by_another)"
+EXERCISE = "prefix_mask"
+LEAVING_ANSWER = f"{SOLVED[EXERCISE]}\nimport torch\ntorch.left_by_another = 1"
+LOOKING_ANSWER = "# exercise: decoder_mask\nimport torch\nprint(torch.left_by_another)"
 
 
-class Started(Exception):
+class JudgeStarted(Exception):
     """A judge was asked for."""
 
 
 @pytest.fixture
 def no_judge(monkeypatch):
     def refuse():
-        raise Started
+        raise JudgeStarted
 
     monkeypatch.setattr("judge.grading.grade.one_judge", refuse)
 
 
 @pytest.mark.usefixtures("no_judge")
 def test_what_was_not_touched_is_judged_without_a_kernel(tmp_path):
-    answers = {ONE: f"# exercise: {ONE}\n# my answer\n\n"}
-    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7)
+    answers = {EXERCISE: f"# exercise: {EXERCISE}\n# my answer\n\n"}
+    report = grade(write_notebook(tmp_path, make_notebook(answers)), seed=7)
     assert not report.problem and set(statuses(report).values()) == {"not attempted"}
     hints = {result.name: result.hint for result in report.exercises}
-    assert hints.pop(ONE) == "its cell is empty" and set(hints.values()) == {AS_GIVEN}
+    assert hints.pop(EXERCISE) == "its cell is empty" and set(hints.values()) == {AS_GIVEN}
     # only one of the two says for which machine it was built
     assert report.torch.partition("+")[0] == torch.__version__.partition("+")[0]
 
@@ -52,8 +52,8 @@ def test_what_was_not_touched_is_judged_without_a_kernel(tmp_path):
 @pytest.mark.usefixtures("no_judge")
 def test_a_changed_answer_is_one_to_judge(tmp_path):
     answers = {"cached_attention": SOLVED["cached_attention"]}
-    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7)
-    assert Started.__name__ in report.problem
+    report = grade(write_notebook(tmp_path, make_notebook(answers)), seed=7)
+    assert JudgeStarted.__name__ in report.problem
 
 
 @pytest.mark.usefixtures("no_judge")
@@ -62,84 +62,84 @@ def test_a_capstone_s_given_code_with_weights_is_an_answer(tmp_path):
     path.write_bytes(exercise_files()["tasks"].read_bytes())
     assert set(statuses(grade(path, seed=7)).values()) == {"not attempted"}
     path.with_suffix(".safetensors").write_bytes(b"trained for longer")
-    assert Started.__name__ in grade(path, seed=7).problem
+    assert JudgeStarted.__name__ in grade(path, seed=7).problem
 
 
 class Flood:
     """A kernel that sends the same bytes without end, and a wait that is soon over."""
 
-    def __init__(self, sent: bytes):
-        self.recv = lambda most: sent
+    def __init__(self, data: bytes):
+        self.recv = lambda size: data
 
     def go_on(self, budget):
         raise LostKernelError("too slow", "it sends and sends")
 
 
-@pytest.mark.parametrize(("sent", "error"), [(b"1", LostKernelError), (b"-1\n", ValueError)])
-def test_an_answer_that_comes_in_drops_is_not_waited_for_without_end(sent, error):
-    flood = Flood(sent)
+@pytest.mark.parametrize(("data", "error"), [(b"1", LostKernelError), (b"-1\n", ValueError)])
+def test_an_answer_that_comes_in_drops_is_not_waited_for_without_end(data, error):
+    flood = Flood(data)
     with pytest.raises(error) as raised:
         GradingKernel.answer(flood, flood, None)
     assert getattr(raised.value, "status", "too slow") == "too slow"
 
 
 def test_the_rest_of_an_announced_answer_is_not_waited_for_without_end():
-    parts = [b"100\n", b"half of it"]
+    chunks = [b"100\n", b"half of it"]
 
-    def recv(most):
-        if not parts:
+    def recv(size):
+        if not chunks:
             pytest.fail("it waits, and asks nobody whether it may")
-        return parts.pop(0)
+        return chunks.pop(0)
 
     flood = Flood(b"")
     flood.recv = recv
     with pytest.raises(LostKernelError):
         GradingKernel.answer(flood, flood, None)
-    assert parts == [b"half of it"]
+    assert chunks == [b"half of it"]
 
 
 @pytest.fixture
 def judge(tmp_path):
-    """The one judge that waits for work, and has done some."""
+    """The process of the one idle judge, which has judged an answer before."""
     while idle:
         idle.pop().end()
-    grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    grade(write_notebook(tmp_path, make_notebook({EXERCISE: SOLVED[EXERCISE]})), seed=7)
     return idle[0].process
 
 
 def test_one_judge_and_what_starts_its_kernels_serve_many_notebooks(judge, tmp_path):
     servers = []
-    for answers in ({ONE: LEAVES_A_NAME}, {"decoder_mask": LOOKS}):
-        report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7)
+    for answers in ({EXERCISE: LEAVING_ANSWER}, {"decoder_mask": LOOKING_ANSWER}):
+        report = grade(write_notebook(tmp_path, make_notebook(answers)), seed=7)
         assert [judge_process.process for judge_process in idle] == [judge]
         servers.append([child.pid for child in psutil.Process(judge.pid).children()])
-    looked = next(result for result in report.exercises if result.name == "decoder_mask")
-    assert looked.status == "error" and "left_by_another" in looked.hint
+    looking_result = next(result for result in report.exercises if result.name == "decoder_mask")
+    assert looking_result.status == "error" and "left_by_another" in looking_result.hint
     # where a sandbox is a user, each notebook has its own
     assert all(servers) == (sandbox.strongest()[0] != sandbox.OWN_USER)
     assert servers[0] == servers[1]
 
 
 def test_an_answer_that_is_run_twice_has_no_longer_for_it(tmp_path):
-    works = "import time\nwhile time.process_time() < begun + 2:\n    pass"
+    work_code = "import time\nwhile time.process_time() < begun + 2:\n    pass"
     answer = (
-        f"# exercise: decoder_mask\nimport time\nbegun = time.process_time()\n{works}\n"
+        f"# exercise: decoder_mask\nimport time\nbegun = time.process_time()\n{work_code}\n"
         "def decoder_mask(*args):\n    return of_another_answer\n"
     )
-    makes = f"{SOLVED[ONE]}\nof_another_answer = None"
-    notebook = notebook_with({ONE: makes, "decoder_mask": answer})
+    naming_answer = f"{SOLVED[EXERCISE]}\nof_another_answer = None"
+    notebook = make_notebook({EXERCISE: naming_answer, "decoder_mask": answer})
     report = grade(write_notebook(tmp_path, notebook), seed=7, timeout=3)
-    judged = {result.name: result for result in report.exercises}
-    assert judged[ONE].status == "passed"
-    assert judged["decoder_mask"].status == "too slow", judged["decoder_mask"]
-    assert "worked for 3 seconds" in judged["decoder_mask"].hint
+    results = {result.name: result for result in report.exercises}
+    assert results[EXERCISE].status == "passed"
+    assert results["decoder_mask"].status == "too slow", results["decoder_mask"]
+    assert "worked for 3 seconds" in results["decoder_mask"].hint
 
 
 def test_a_judge_that_has_ended_is_replaced(judge, tmp_path):
     judge.kill()
     judge.wait()
-    report = grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
-    assert statuses(report)[ONE] == "passed" and idle[0].process.pid != judge.pid
+    report = grade(write_notebook(tmp_path, make_notebook({EXERCISE: SOLVED[EXERCISE]})), seed=7)
+    assert statuses(report)[EXERCISE] == "passed" and idle[0].process.pid != judge.pid
 
 
 ENDS_ITS_JUDGE = (
@@ -149,12 +149,12 @@ ENDS_ITS_JUDGE = (
 
 @pytest.mark.skipif(not COPIES, reason="a process is not copied here")
 def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(tmp_path):
-    answers = SOLVED | {ONE: f"{SOLVED[ONE]}\n{ENDS_ITS_JUDGE}"}
-    report = grade(write_notebook(tmp_path, notebook_with(answers)), seed=7, sandboxed=False)
+    answers = SOLVED | {EXERCISE: f"{SOLVED[EXERCISE]}\n{ENDS_ITS_JUDGE}"}
+    report = grade(write_notebook(tmp_path, make_notebook(answers)), seed=7, sandboxed=False)
     results = {result.name: result for result in report.exercises}
-    broken = results.pop(ONE)
-    assert broken.status == "error", broken
-    assert "breaks the grader, also when it is judged once more" in broken.hint
+    broken_result = results.pop(EXERCISE)
+    assert broken_result.status == "error", broken_result
+    assert "breaks the grader, also when it is judged once more" in broken_result.hint
     assert {result.status for result in results.values()} == {"passed"}
     # what is graded is kept, and is not graded again
     assert report.graded and not report.problem
@@ -164,24 +164,24 @@ def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(
     ("fault", "status"), [(KeyError("F8"), "error"), (ServerError("no torch"), "not graded")]
 )
 def test_the_second_fault_is_the_answer_s_and_a_kernel_that_does_not_start_is_not(fault, status):
-    def broken(name):
+    def raise_fault(name):
         raise fault
 
     notebook = object.__new__(GradedNotebook)
     notebook.worked = {}
-    judged = notebook.judged_or_fault(ONE, broken)
+    judged = notebook.judged_or_fault(EXERCISE, raise_fault)
     assert judged.verdict.status == status
 
 
 @pytest.mark.skipif(not COPIES, reason="a process is not copied here")
 def test_judges_are_copies_of_one_process(judge):
-    another = Judge()
+    second_judge = Judge()
     try:
-        assert {judge.ppid(), another.process.ppid()} == {templates[0].process.pid}
-        assert judge.pid != another.process.pid
+        assert {judge.ppid(), second_judge.process.ppid()} == {templates[0].process.pid}
+        assert judge.pid != second_judge.process.pid
     finally:
-        another.end()
-    assert judge.is_running() and not another.process.is_running()
+        second_judge.end()
+    assert judge.is_running() and not second_judge.process.is_running()
 
 
 def test_judges_that_cannot_begin_are_said_to(monkeypatch, tmp_path):
@@ -189,19 +189,19 @@ def test_judges_that_cannot_begin_are_said_to(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "nbformat").mkdir()
     (tmp_path / "nbformat/__init__.py").write_text("raise ImportError('half installed')")
-    report = grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    report = grade(write_notebook(tmp_path, make_notebook({EXERCISE: SOLVED[EXERCISE]})), seed=7)
     assert "no judge could be started: ImportError: half installed" in report.problem
     monkeypatch.undo()
-    report = grade(write_notebook(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
-    assert statuses(report)[ONE] == "passed"
+    report = grade(write_notebook(tmp_path, make_notebook({EXERCISE: SOLVED[EXERCISE]})), seed=7)
+    assert statuses(report)[EXERCISE] == "passed"
 
 
 def test_a_judge_that_is_to_stop_is_ended(judge, tmp_path):
     stop = Event()
     stop.set()
-    endless = f"# exercise: {ONE}\nwhile True:\n    pass"
+    endless = f"# exercise: {EXERCISE}\nwhile True:\n    pass"
     with pytest.raises(StoppedError):
-        grade(write_notebook(tmp_path, notebook_with({ONE: endless})), seed=7, stop=stop)
+        grade(write_notebook(tmp_path, make_notebook({EXERCISE: endless})), seed=7, stop=stop)
     assert not judge.is_running() and not idle
 
 
@@ -209,11 +209,11 @@ def test_what_was_printed_over_one_notebook_is_not_the_reason_for_the_next():
     """It answers at once, and nothing of it was printed this time."""
     judge = Judge.__new__(Judge)
     judge.process = psutil.Process()
-    judge.socket, its = socket.socketpair()
-    with judge.socket, its, tempfile.TemporaryFile("w+") as judge.said:
+    judge.socket, other_end = socket.socketpair()
+    with judge.socket, other_end, tempfile.TemporaryFile("w+") as judge.said:
         judge.said.write("MemoryError, over the notebook before")
         judge.said.flush()
-        its.sendall(b"\n")
+        other_end.sendall(b"\n")
         assert judge.asked({}, most=1e9, stop=Event()) == ""
 
 
@@ -233,11 +233,15 @@ def test_what_is_limited_may_not_lift_its_limit():
         "limit({'RLIMIT_NOFILE': 64})\n"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "(64, 64)\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "(64, 64)\n"
 
 
 def test_the_command_begins_without_torch():
     code = "import sys, judge.grading.cli; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "False\n"

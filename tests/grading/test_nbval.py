@@ -22,29 +22,29 @@ from tests import WEIGHTS
 from tools.notebooks import solved_notebook
 
 
-class Said(NamedTuple):
-    """What nbval says of a cell."""
+class CellOutcome(NamedTuple):
+    """nbval's result for a cell."""
 
     passed: bool
-    shown: str
+    message: str
 
 
 def nbval_results(
-    folder: Path, how: str, parts: dict[Any, list[NotebookNode]]
-) -> dict[Any, list[Said]]:
-    """What nbval says of the code cells of each part.
+    folder: Path, option: str, cells_by_part: dict[Any, list[NotebookNode]]
+) -> dict[Any, list[CellOutcome]]:
+    """nbval's results for the code cells of each part.
 
-    All are in one notebook, since a kernel costs more to start than to use, and each part finds
-    it as new.
+    All are in one notebook, since a kernel costs more to start than to use, and is reset before
+    each part.
     """
     notebook = nbformat.v4.new_notebook()
-    for cells in parts.values():
+    for cells in cells_by_part.values():
         notebook.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells]
     for number, cell in enumerate(notebook.cells):
         cell.id = f"{number}"
     nbformat.write(notebook, folder / "notebook.ipynb")
     # a busy machine takes its time to start a kernel
-    command = ["pytest", how, "--nbval-kernel-startup-timeout=600"]
+    command = ["pytest", option, "--nbval-kernel-startup-timeout=600"]
     report = ["--junitxml=out.xml", "-p", "no:cacheprovider", "-q"]
     subprocess.run(
         [sys.executable, "-m", *command, *report, "notebook.ipynb"],
@@ -55,11 +55,14 @@ def nbval_results(
     cases = ElementTree.parse(folder / "out.xml").iter("testcase")
     results = iter(
         [
-            Said(failure is None, failure.text if failure is not None else "")
+            CellOutcome(failure is None, failure.text if failure is not None else "")
             for failure in map(fault, cases)
         ]
     )
-    return {part: [next(results) for _ in ["%reset", *cells]][1:] for part, cells in parts.items()}
+    return {
+        part: [next(results) for _ in ["%reset", *cells]][1:]
+        for part, cells in cells_by_part.items()
+    }
 
 
 def fault(case: ElementTree.Element) -> ElementTree.Element | None:
@@ -75,36 +78,36 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 @pytest.fixture(scope="module")
-def lax(tmp_path_factory) -> dict[Any, list[Said]]:
-    """What `--nbval-lax` says of every exercise notebook, solved and not, and of what is left."""
+def lax(tmp_path_factory) -> dict[Any, list[CellOutcome]]:
+    """The results of `--nbval-lax` for every exercise notebook and for saved outputs."""
     folder = tmp_path_factory.mktemp("lax")
     for weights in WEIGHTS.glob("*/*.safetensors"):
         shutil.copy(weights, folder)
-    parts = {}
+    cells_by_part = {}
     for slug in exercise_files():
-        parts[slug, "stub"] = code_cells(read_notebook(slug))
-        parts[slug, "solved"] = code_cells(solved_notebook(slug))
-    return nbval_results(folder, "--nbval-lax", parts | left_by_an_earlier_run())
+        cells_by_part[slug, "stub"] = code_cells(read_notebook(slug))
+        cells_by_part[slug, "solved"] = code_cells(solved_notebook(slug))
+    return nbval_results(folder, "--nbval-lax", cells_by_part | earlier_run_cells())
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory) -> dict[Any, list[Said]]:
-    """What `--nbval`, which compares outputs, says of what is left."""
-    return nbval_results(tmp_path_factory.mktemp("strict"), "--nbval", left_by_an_earlier_run())
+def strict(tmp_path_factory) -> dict[Any, list[CellOutcome]]:
+    """The results of `--nbval`, which compares outputs, for saved outputs."""
+    return nbval_results(tmp_path_factory.mktemp("strict"), "--nbval", earlier_run_cells())
 
 
 @pytest.mark.parametrize("slug", exercise_files())
 def test_each_check_fails_on_the_stub_and_passes_on_the_solution(slug, lax):
     checks = ["check" in cell.metadata.get("tags", []) for cell in code_cells(read_notebook(slug))]
-    assert any(checks) and passed(lax[slug, "stub"]) == [not check for check in checks]
-    assert passed(lax[slug, "solved"]) == [True] * len(checks)
+    assert any(checks) and pass_flags(lax[slug, "stub"]) == [not check for check in checks]
+    assert pass_flags(lax[slug, "solved"]) == [True] * len(checks)
 
 
-def passed(cells: list[Said]) -> list[bool]:
+def pass_flags(cells: list[CellOutcome]) -> list[bool]:
     return [cell.passed for cell in cells]
 
 
-SAVED = {
+SAVED_OUTPUTS = {
     "never run": "",
     "run when it was right": "{}: ok\n",
     "run when it was wrong": "{}: wrong: the shape is right, the numbers are not\n",
@@ -112,18 +115,18 @@ SAVED = {
     "given out with ok": "{}: ok\n",
 }
 ANSWERS = {"stub": False, "wrong": False, "solved": True}
-FEW = ("prefix_mask", "decoder_mask")
+TWO_EXERCISES = ("prefix_mask", "decoder_mask")
 
 
-def few_cells(answer: str) -> list[NotebookNode]:
-    """The code cells of two exercises, answered in that way, and what stands before them."""
+def cells_of_two(answer: str) -> list[NotebookNode]:
+    """The code cells of two exercises, answered in that way, and the cells above all exercises."""
     notebook = (
         solved_notebook("dot_product") if answer == "solved" else read_notebook("dot_product")
     )
     cells = [
         cell
         for cell in code_cells(notebook)
-        if cell.id.endswith(FEW) or not cell.metadata.get("tags")
+        if cell.id.endswith(TWO_EXERCISES) or not cell.metadata.get("tags")
     ]
     for cell in cells:
         if answer == "wrong" and cell.id.startswith("answer-"):
@@ -135,12 +138,12 @@ def exercise_in(cell: NotebookNode) -> str:
     return cell.id.partition("-")[2]
 
 
-def left_by_an_earlier_run() -> dict[Any, list[NotebookNode]]:
-    """The two exercises, answered in each way, with each thing that may be left in the notebook."""
-    parts = {}
-    for state, text in SAVED.items():
+def earlier_run_cells() -> dict[Any, list[NotebookNode]]:
+    """The cells of two exercises, answered in each way, with each kind of saved output."""
+    cells_by_part = {}
+    for state, text in SAVED_OUTPUTS.items():
         for answer in ANSWERS:
-            parts[state, answer] = cells = few_cells(answer)
+            cells_by_part[state, answer] = cells = cells_of_two(answer)
             for cell in cells:
                 if cell.id.startswith("check-") and text:
                     printed = text.format(exercise_in(cell))
@@ -148,23 +151,25 @@ def left_by_an_earlier_run() -> dict[Any, list[NotebookNode]]:
                     cell.execution_count = 1
                 if cell.id.startswith("check-") and state == "given out with ok":
                     cell.metadata.tags = ["check", "nbval-check-output"]
-    return parts
+    return cells_by_part
 
 
-@pytest.mark.parametrize("how", ["lax", "strict"])
-def test_what_an_earlier_run_has_left_in_the_notebook_does_not_count(how, request):
-    cells = request.getfixturevalue(how)
-    for state, answer in product(SAVED, ANSWERS):
+@pytest.mark.parametrize("mode", ["lax", "strict"])
+def test_what_an_earlier_run_has_left_in_the_notebook_does_not_count(mode, request):
+    cells = request.getfixturevalue(mode)
+    for state, answer in product(SAVED_OUTPUTS, ANSWERS):
         expected = [
-            ANSWERS[answer] or not cell.id.startswith("check-") for cell in few_cells(answer)
+            ANSWERS[answer] or not cell.id.startswith("check-") for cell in cells_of_two(answer)
         ]
-        assert passed(cells[state, answer]) == expected, (state, answer)
+        assert pass_flags(cells[state, answer]) == expected, (state, answer)
 
 
 def test_the_line_that_nbval_shows_is_that_of_the_check(lax):
     # a report in XML spells the colours of a terminal out
-    shown = "\n".join(
-        re.sub(r"(\x1b|#x1B)\[[0-9;]*m", "", cell.shown) for cell in lax["never run", "stub"]
+    message_text = "\n".join(
+        re.sub(r"(\x1b|#x1B)\[[0-9;]*m", "", cell.message) for cell in lax["never run", "stub"]
     )
-    messages = re.findall(r"Traceback:\s*(.*?)\s*$", shown, re.MULTILINE)
-    assert messages == [f"{name}: not attempted: write `{name}` in its answer cell" for name in FEW]
+    messages = re.findall(r"Traceback:\s*(.*?)\s*$", message_text, re.MULTILINE)
+    assert messages == [
+        f"{name}: not attempted: write `{name}` in its answer cell" for name in TWO_EXERCISES
+    ]

@@ -6,7 +6,7 @@ from judge.grading.overrides import read_overrides
 from judge.grading.tables import TableError
 
 HEADER = "student,exercise,points,comment\n"
-READ = {
+READABLE_TABLES = {
     "a comma": (HEADER + "Jane,prefix_mask,7.5,by hand\n", 7.5),
     "a decimal comma in quotes": (HEADER + 'Jane,prefix_mask,"7,5",by hand\n', 7.5),
     "a semicolon": ("Student;Exercise;Points;Comment\r\nJane;prefix_mask;7,5;by hand\r\n", 7.5),
@@ -16,9 +16,9 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("form", READ)
+@pytest.mark.parametrize("form", READABLE_TABLES)
 def test_points_by_hand_are_read_as_a_spreadsheet_writes_them(form, tmp_path):
-    text, points = READ[form]
+    text, points = READABLE_TABLES[form]
     (tmp_path / "overrides.csv").write_text(text, "utf-8-sig")
     (override,) = read_overrides(tmp_path / "overrides.csv")
     comment = "" if form == "no comment" else "by hand"
@@ -30,7 +30,7 @@ def test_points_by_hand_are_read_as_a_spreadsheet_writes_them(form, tmp_path):
     )
 
 
-REFUSED = {
+REFUSED_POINTS = {
     "-5": "points are 0 or more, as 8 or 8.5, and not '-5'",
     "nan": "and not 'nan'",
     "inf": "and not 'inf'",
@@ -43,11 +43,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("points", REFUSED)
+@pytest.mark.parametrize("points", REFUSED_POINTS)
 def test_points_that_are_none_are_refused_with_their_line(points, tmp_path):
     path = tmp_path / "overrides.csv"
     path.write_text(f"{HEADER}rick,prefix_mask,1,fine\njane,prefix_mask,{points},why\n")
-    with pytest.raises(TableError, match=r"^overrides\.csv, line 3: .*" + REFUSED[points]):
+    with pytest.raises(TableError, match=r"^overrides\.csv, line 3: .*" + REFUSED_POINTS[points]):
         read_overrides(path)
 
 
@@ -60,16 +60,16 @@ def test_overrides_with_other_columns_or_none_are_named(tmp_path):
             read_overrides(path)
 
 
-UNREAD = {
+UNREADABLE_ROWS = {
     "a quote that is not closed": ('jane,prefix_mask,8,"why\nrick,x,8,\n', "line 2: .*its quotes"),
     "another encoding": ("jane,prefix_mask,8,why\nzoë,prefix_mask,8,\n", "line 3: .*UTF-8"),
 }
 
 
-@pytest.mark.parametrize("what", UNREAD)
-def test_a_table_that_cannot_be_read_is_named_with_its_line(what, tmp_path):
-    rows, why = UNREAD[what]
+@pytest.mark.parametrize("case", UNREADABLE_ROWS)
+def test_a_table_that_cannot_be_read_is_named_with_its_line(case, tmp_path):
+    rows, reason = UNREADABLE_ROWS[case]
     path = tmp_path / "overrides.csv"
     path.write_text(HEADER + rows, "latin-1")
-    with pytest.raises(TableError, match=rf"^overrides\.csv, {why}"):
+    with pytest.raises(TableError, match=rf"^overrides\.csv, {reason}"):
         read_overrides(path)

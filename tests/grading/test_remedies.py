@@ -7,7 +7,7 @@ from judge.grading.remedies import REMEDIES, remedy
 from tests import ROOT
 
 NAMESPACES = "allowed, or in a container be root"
-# what is said on machines as instructors have them, and what has to be named then
+# messages on machines as instructors have them, each with words of its remedy
 RECORDED = {
     "Ubuntu 24.04": ("bwrap: setting up uid map: Permission denied", "AppArmor profile"),
     "Ubuntu 24.04, another policy": (
@@ -64,8 +64,8 @@ def test_the_page_for_instructors_has_each_message_with_its_remedy():
 def test_each_tier_that_is_refused_has_a_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr(sandbox, "fault_of", lambda tier: "bwrap is not installed")
-    tier, why = sandbox.tried_in_turn()
-    first, second = why.splitlines()
+    tier, reasons = sandbox.tried_in_turn()
+    first, second = reasons.splitlines()
     assert not tier and first.startswith("bubblewrap: bwrap is not installed; install bubblewrap:")
     assert second.startswith("own user: ")
 

@@ -17,17 +17,17 @@ from judge.grading.report import TOO_BUSY
 from tests import ROOT
 from tests.conftest import SEED
 from tests.grading import classes
-from tests.grading.submissions import SOLVED, notebook_with, write_notebook
+from tests.grading.submissions import SOLVED, make_notebook, write_notebook
 
 
 @pytest.fixture
-def judged(monkeypatch, grading) -> list[str]:
+def judged_files(monkeypatch, grading) -> list[str]:
     """The files that are judged, in order."""
     files = []
 
     def judge(report, *args):
         files.append(report.file)
-        return classes.judged(report, *args)
+        return classes.judge_by_mark(report, *args)
 
     monkeypatch.setattr("judge.grading.grade.judged", judge)
     return files
@@ -37,7 +37,7 @@ def judged(monkeypatch, grading) -> list[str]:
 def folder(tmp_path) -> Path:
     (tmp_path / "class").mkdir()
     for name in "abc":
-        write_notebook(tmp_path / "class", notebook_with(SOLVED), f"{name}.ipynb")
+        write_notebook(tmp_path / "class", make_notebook(SOLVED), f"{name}.ipynb")
     return tmp_path
 
 
@@ -46,21 +46,21 @@ def grade(folder: Path, *options: str) -> str:
     return CliRunner().invoke(app, command, catch_exceptions=False).output
 
 
-def test_a_second_run_grades_nothing_and_writes_the_same(folder, judged):
+def test_a_second_run_grades_nothing_and_writes_the_same(folder, judged_files):
     grade(folder)
-    book = (folder / "out/gradebook.csv").read_text()
-    assert sorted(judged) == ["a.ipynb", "b.ipynb", "c.ipynb"]
+    gradebook = (folder / "out/gradebook.csv").read_text()
+    assert sorted(judged_files) == ["a.ipynb", "b.ipynb", "c.ipynb"]
     assert "3 of them graded before" in grade(folder)
-    assert len(judged) == 3 and (folder / "out/gradebook.csv").read_text() == book
+    assert len(judged_files) == 3 and (folder / "out/gradebook.csv").read_text() == gradebook
 
 
-def changed_file(folder, monkeypatch):
+def change_file(folder, monkeypatch):
     write_notebook(
-        folder / "class", notebook_with(SOLVED | {"prefix_mask": classes.WRONG}), "b.ipynb"
+        folder / "class", make_notebook(SOLVED | {"prefix_mask": classes.WRONG}), "b.ipynb"
     )
 
 
-def changed_pristine(folder, monkeypatch):
+def change_pristine(folder, monkeypatch):
     for path in (folder / "out/reports").glob("*.json"):
         data = json.loads(path.read_text())
         if data["file"] == "b.ipynb":
@@ -73,74 +73,78 @@ def cut_report(folder, monkeypatch):
             path.write_text(path.read_text()[:500])
 
 
-def not_graded(folder, monkeypatch):
+def mark_not_graded(folder, monkeypatch):
     for path in (folder / "out/reports").glob("*.json"):
         if "b.ipynb" in path.read_text():
             path.write_text(path.read_text().replace('"passed"', '"not graded"', 1))
 
 
-def new_file(folder, monkeypatch):
+def rename_file(folder, monkeypatch):
     (folder / "class/b.ipynb").rename(folder / "class/d.ipynb")
 
 
-CHANGES = (changed_file, changed_pristine, cut_report, not_graded, new_file)
+CHANGES = (change_file, change_pristine, cut_report, mark_not_graded, rename_file)
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_what_has_changed_is_graded_again_and_nothing_else(change, folder, judged, monkeypatch):
+def test_what_has_changed_is_graded_again_and_nothing_else(
+    change, folder, judged_files, monkeypatch
+):
     grade(folder)
-    judged.clear()
+    judged_files.clear()
     change(folder, monkeypatch)
     grade(folder)
-    assert judged == ["d.ipynb" if change is new_file else "b.ipynb"]
+    assert judged_files == ["d.ipynb" if change is rename_file else "b.ipynb"]
 
 
-def test_what_the_machine_was_too_busy_for_twice_is_graded_again_only_when_asked(folder, judged):
+def test_what_the_machine_was_too_busy_for_twice_is_graded_again_only_when_asked(
+    folder, judged_files
+):
     grade(folder)
-    judged.clear()
+    judged_files.clear()
     for path in (folder / "out/reports").glob("*.json"):
         data = json.loads(path.read_text())
         if data["file"] == "b.ipynb":
             data["exercises"][0] |= {"status": "not graded", "hint": TOO_BUSY}
             path.write_text(json.dumps(data))
-    assert "3 of them graded before" in grade(folder) and not judged
+    assert "3 of them graded before" in grade(folder) and not judged_files
     grade(folder, "--regrade", "b.ipynb")
-    assert judged == ["b.ipynb"]
+    assert judged_files == ["b.ipynb"]
 
 
-def test_another_seed_grades_all_again_and_is_kept(folder, judged):
+def test_another_seed_grades_all_again_and_is_kept(folder, judged_files):
     grade(folder)
     seed = json.loads((folder / "out/seed.json").read_text())["seed"]
     grade(folder, "--seed", str(seed))
-    assert len(judged) == 3
+    assert len(judged_files) == 3
     grade(folder, "--seed", str(seed + 1))
-    assert len(judged) == 6
+    assert len(judged_files) == 6
     grade(folder)
-    assert len(judged) == 6 and resume.seed_of(folder / "out", None) == seed + 1
+    assert len(judged_files) == 6 and resume.seed_of(folder / "out", None) == seed + 1
 
 
-def changed_reference(package, monkeypatch):
+def change_reference(package, monkeypatch):
     with (package / "course/dot_product/exercises/prefix_mask.py").open("a") as file:
         file.write("# repaired\n")
 
 
-def changed_torch(package, monkeypatch):
+def change_torch(package, monkeypatch):
     monkeypatch.setattr(resume, "version", lambda name: "9.9.9")
 
 
 @pytest.mark.parametrize(
-    "change", [changed_reference, changed_torch], ids=lambda change: change.__name__
+    "change", [change_reference, change_torch], ids=lambda change: change.__name__
 )
-def test_another_judge_grades_all_again(change, folder, judged, monkeypatch):
+def test_another_judge_grades_all_again(change, folder, judged_files, monkeypatch):
     package = folder / "attncourse"
     shutil.copytree(PACKAGE / "course", package / "course")
     monkeypatch.setattr(resume, "packages", lambda: [package])
     grade(folder)
     assert "3 of them graded before" in grade(folder)
-    judged.clear()
+    judged_files.clear()
     change(package, monkeypatch)
     grade(folder)
-    assert sorted(judged) == ["a.ipynb", "b.ipynb", "c.ipynb"]
+    assert sorted(judged_files) == ["a.ipynb", "b.ipynb", "c.ipynb"]
 
 
 def test_the_same_modules_have_one_digest_wherever_they_lie(tmp_path):
@@ -151,27 +155,27 @@ def test_the_same_modules_have_one_digest_wherever_they_lie(tmp_path):
     # as Python and an editor leave it
     (folders[0] / "checks/__pycache__").mkdir()
     (folders[0] / "checks/__pycache__/one.pyc").write_text("2")
-    here, there = ([folder] for folder in folders)
-    assert resume.sources_digest(here) == resume.sources_digest(there)
+    first_copy, second_copy = ([folder] for folder in folders)
+    assert resume.sources_digest(first_copy) == resume.sources_digest(second_copy)
     (folders[0] / "checks/one.py").rename(folders[0] / "one.py")
-    assert resume.sources_digest(here) != resume.sources_digest(there)
+    assert resume.sources_digest(first_copy) != resume.sources_digest(second_copy)
 
 
-def test_some_are_graded_again_when_asked(folder, judged):
+def test_some_are_graded_again_when_asked(folder, judged_files):
     (folder / "class/Jane Doe_1_assignsubmission_file_").mkdir()
     write_notebook(
-        folder / "class/Jane Doe_1_assignsubmission_file_", notebook_with(SOLVED), "x.ipynb"
+        folder / "class/Jane Doe_1_assignsubmission_file_", make_notebook(SOLVED), "x.ipynb"
     )
     grade(folder)
-    judged.clear()
+    judged_files.clear()
     grade(folder, "--regrade", "b.ipynb", "--regrade", "Jane*")
-    assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "b.ipynb"]
-    judged.clear()
-    # whose they are counts as well as how they are called, and what is nowhere is said
+    assert sorted(judged_files) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "b.ipynb"]
+    judged_files.clear()
+    # a student's key selects as well as a file's name, and a pattern without a match is reported
     output = grade(
         folder, "--regrade", "a", "--regrade", "1", "--regrade", "b?", "--regrade", "x[y]"
     )
-    assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "a.ipynb"]
+    assert sorted(judged_files) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "a.ipynb"]
     assert [line for line in output.splitlines() if "--regrade" in line] == [
         "--regrade b?: no notebook and nobody is called that",
         "--regrade x[y]: no notebook and nobody is called that",
@@ -184,15 +188,15 @@ def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path, g
     files = [f"{i}.ipynb" for i in range(16)]
     for name in files:
         nbformat.write(
-            notebook_with({} if name == "3.ipynb" else SOLVED), tmp_path / "class" / name
+            make_notebook({} if name == "3.ipynb" else SOLVED), tmp_path / "class" / name
         )
-    done = subprocess.run(
+    process = subprocess.run(
         [
             sys.executable, "-m", "tests.grading.killed", str(tmp_path), str(kills), SEED, *grading,
         ],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    runs = [json.loads(line) for line in process.stdout.splitlines()]
     assert len(runs) == kills
     for run in runs:
         # one of the files was not touched
@@ -208,12 +212,12 @@ def test_a_class_of_sixty_killed_five_times_has_the_grades_of_one_run(tmp_path, 
     classes.make_sixty(tmp_path)
     command = [sys.executable, "-m", "tests.grading.killed", str(tmp_path), "5", "table"]
     options = ["--roster", str(tmp_path / "roster.csv"), *grading]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, *options], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    *kills, end = [json.loads(line) for line in done.stdout.splitlines()]
+    *kills, last_run = [json.loads(line) for line in process.stdout.splitlines()]
     assert all(kill["killed"] for kill in kills) and len({kill["kept"] for kill in kills}) == 5
     # one file is broken, and so the exit code is 2
-    assert end["codes"] == [2, 2] and end["same"]
+    assert last_run["codes"] == [2, 2] and last_run["same"]
     # nothing is graded twice, but for what was at work when it was killed
-    assert len(end["judged"]) - len(set(end["judged"])) <= 2 * len(kills)
+    assert len(last_run["judged"]) - len(set(last_run["judged"])) <= 2 * len(kills)

@@ -1,4 +1,4 @@
-"""The seal: on each machine the right tier is proved, and inside it nothing is won or kept."""
+"""The sandbox: each machine gets the right tier, and no attempt from inside it succeeds."""
 
 import ctypes
 import json
@@ -17,14 +17,14 @@ from judge.grading import confine, sandbox
 from judge.grading.sandbox import Sandbox, hidden
 from tests import ROOT
 from tests.grading import inside, machines
-from tests.grading.machines import TIERS, python
+from tests.grading.machines import TIERS, run_python
 
 SLOW = {"root in a container", "a user"}
 
 
-def needed(machine: str) -> str:
-    if why := machines.problem(machine):
-        pytest.skip(why)
+def require_machine(machine: str) -> str:
+    if reason := machines.missing_reason(machine):
+        pytest.skip(reason)
     return machine
 
 
@@ -42,28 +42,31 @@ def test_memory_and_number_of_processes_are_those_of_all_together(monkeypatch):
 
 def test_what_all_sockets_hold_that_can_be_open_is_less_than_the_memory_of_an_answer():
     # as Linux has it, each holds what it is set to, twice
-    most = 2 * 212_992
-    assert sandbox.PROCESSES * sandbox.OPEN_FILES * most < 4 << 30
+    max_bytes = 2 * 212_992
+    assert sandbox.PROCESSES * sandbox.OPEN_FILES * max_bytes < 4 << 30
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):
     code = "from judge.grading import sandbox; print(sandbox.strongest())"
-    done = python(needed(machine), "-c", code)
-    assert done.stdout.startswith(f"('{TIERS[machine]}', "), (done.stdout, done.stderr)
+    process = run_python(require_machine(machine), "-c", code)
+    assert process.stdout.startswith(f"('{TIERS[machine]}', "), (process.stdout, process.stderr)
 
 
 @pytest.mark.sandbox
 def test_where_no_tier_is_proved_nothing_is_graded_unless_that_is_asked_for(tmp_path):
-    machine = needed("a user without namespaces")
+    machine = require_machine("a user without namespaces")
     (tmp_path / "one.ipynb").write_text("{")
     tmp_path.chmod(0o755)
     grade = ("-m", "attncourse", "grade", str(tmp_path / "one.ipynb"))
-    refused, allowed = python(machine, *grade), python(machine, *grade, "--no-sandbox")
-    assert refused.returncode == 2 and "no sandbox is safe here" in refused.stderr
-    assert "bubblewrap:" in refused.stderr and "own user: it needs root" in refused.stderr
-    assert "not complete JSON" in allowed.stdout, allowed
+    refused_run, allowed_run = (
+        run_python(machine, *grade),
+        run_python(machine, *grade, "--no-sandbox"),
+    )
+    assert refused_run.returncode == 2 and "no sandbox is safe here" in refused_run.stderr
+    assert "bubblewrap:" in refused_run.stderr and "own user: it needs root" in refused_run.stderr
+    assert "not complete JSON" in allowed_run.stdout, allowed_run
 
 
 @pytest.mark.sandbox
@@ -79,21 +82,21 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
         "    targets = sandbox.outside(stack) | inside\n"
         "    subprocess.run([sys.executable, '-I', proof.__file__, json.dumps(targets)])\n"
     )
-    who = "root" if not machines.problem("root") else "a user"
+    machine = "root" if not machines.missing_reason("root") else "a user"
     tmp_path.chmod(0o777)
-    done = python(needed(who), "-c", code, str(tmp_path))
-    could = " ".join(json.loads(done.stdout))
-    everyones = (
+    process = run_python(require_machine(machine), "-c", code, str(tmp_path))
+    findings = " ".join(json.loads(process.stdout))
+    common_deeds = (
         "a world", "trace", "end another", "environment", "a socket", "abstract", "datagram",
         "shared memory", "network", "a file",
     )  # fmt: skip
-    roots = ("privileges", "mount", "the process that starts it") if who == "root" else ()
-    files = ("cannot read /no/such", f"read {PACKAGE / 'course'}", "write to /tmp")
-    for deed in (*everyones, *roots, *files):
-        assert deed in could, (deed, could)
+    root_deeds = ("privileges", "mount", "the process that starts it") if machine == "root" else ()
+    file_deeds = ("cannot read /no/such", f"read {PACKAGE / 'course'}", "write to /tmp")
+    for deed in (*common_deeds, *root_deeds, *file_deeds):
+        assert deed in findings, (deed, findings)
 
 
-WEAKER = {
+WEAKNESSES = {
     "it sees a folder": ("--ro-bind", "{folder}/.."),
     "it may write to a folder": ("--bind", "{folder}"),
     "it sees what is hidden": ("--ro-bind", str(PACKAGE)),
@@ -101,28 +104,30 @@ WEAKER = {
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("how", WEAKER)
-def test_a_weaker_sandbox_is_not_proved(how, monkeypatch):
+@pytest.mark.parametrize("weakness", WEAKNESSES)
+def test_a_weaker_sandbox_is_not_proved(weakness, monkeypatch):
     if sandbox.strongest()[0] != sandbox.BUBBLEWRAP:
-        pytest.skip(machines.problem("a user") or "bubblewrap is not proved here")
-    option, path = WEAKER[how]
-    targets, command, folders = sandbox.outside, sandbox.bubblewrap, []
+        pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
+    option, path = WEAKNESSES[weakness]
+    original_targets, original_command, folders = sandbox.outside, sandbox.bubblewrap, []
 
     def outside(stack):
-        found_targets = targets(stack)
-        folders.append(found_targets["folders"][0])
-        return found_targets
+        targets = original_targets(stack)
+        folders.append(targets["folders"][0])
+        return targets
 
-    def weaker(root, chapter):
-        bound = os.path.normpath(path.format(folder=folders[0]))
-        whole = command(root, chapter)
-        parents = [str(one) for one in reversed(Path(bound).parents)][1:]
-        opened = [part for parent in parents for part in ("--perms", "755", "--dir", parent)]
+    def weaker_command(root, chapter):
+        bind_path = os.path.normpath(path.format(folder=folders[0]))
+        full_command = original_command(root, chapter)
+        parents = [str(parent) for parent in reversed(Path(bind_path).parents)][1:]
+        dir_options = [
+            argument for parent in parents for argument in ("--perms", "755", "--dir", parent)
+        ]
         # before the last, which closes the root
-        return [*whole[:-4], *opened, option, bound, bound, *whole[-4:]]
+        return [*full_command[:-4], *dir_options, option, bind_path, bind_path, *full_command[-4:]]
 
     monkeypatch.setattr(sandbox, "outside", outside)
-    monkeypatch.setattr(sandbox, "bubblewrap", weaker)
+    monkeypatch.setattr(sandbox, "bubblewrap", weaker_command)
     # which would hold it all the same
     monkeypatch.setattr(Sandbox, "landlock", lambda self: None)
     assert "it can" in sandbox.fault_of(sandbox.BUBBLEWRAP)
@@ -133,10 +138,10 @@ UNCOVERED = """
 import sys
 from judge.grading import sandbox
 covered = sandbox.bubblewrap
-def uncovered(*given):
-    whole = covered(*given)
-    at = whole.index("/proc/1") - 1
-    return whole[:at] + whole[at + 4 :]
+def uncovered(*arguments):
+    command = covered(*arguments)
+    index = command.index("/proc/1") - 1
+    return command[:index] + command[index + 4 :]
 if "cover" in sys.argv:
     sandbox.bubblewrap = uncovered
 if "Landlock" in sys.argv:
@@ -147,14 +152,14 @@ print(sandbox.fault_of(sandbox.BUBBLEWRAP))
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
-    ("without", "could"),
+    ("disabled", "message"),
     [("cover", ""), ("Landlock", ""), ("cover Landlock", "it can enter process 1")],
 )
-def test_process_1_is_closed_twice_and_the_proof_tries_it(without, could):
-    if not could and without == "cover" and not has_landlock():
+def test_process_1_is_closed_twice_and_the_proof_tries_it(disabled, message):
+    if not message and disabled == "cover" and not has_landlock():
         pytest.skip("there is no Landlock here")
-    done = python(needed("a user"), "-c", UNCOVERED, *without.split())
-    assert done.stdout.strip() == could, done
+    process = run_python(require_machine("a user"), "-c", UNCOVERED, *disabled.split())
+    assert process.stdout.strip() == message, process
 
 
 def has_landlock() -> bool:
@@ -164,7 +169,7 @@ def has_landlock() -> bool:
 @pytest.mark.sandbox
 def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(tmp_path):
     if sandbox.strongest()[0] != sandbox.BUBBLEWRAP:
-        pytest.skip(machines.problem("a user") or "bubblewrap is not proved here")
+        pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
     script_file = tmp_path / "bwrap"
     code = (
         "from judge.grading import sandbox\n"
@@ -176,14 +181,14 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
         script_file.write_text(f"#!/bin/sh\n{script}\n")
         script_file.chmod(0o755)
         path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | {"PATH": path}, cwd=ROOT,
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        return done.stdout.splitlines()
+        return process.stdout.splitlines()
 
-    fails = 'echo "bwrap: Unknown option --perms" >&2; exit 1'
-    assert lines_with(fails) == ["bwrap: Unknown option --perms", str(script_file)]
+    failing_script = 'echo "bwrap: Unknown option --perms" >&2; exit 1'
+    assert lines_with(failing_script) == ["bwrap: Unknown option --perms", str(script_file)]
     assert lines_with(f'exec {sandbox.BWRAP} "$@"') == ["", str(script_file)]
 
 
@@ -197,29 +202,29 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
     ],
 )
 def test_no_attempt_from_inside_succeeds(machine):
-    done = python(needed(machine), inside.__file__)
-    results = json.loads(done.stdout)
+    process = run_python(require_machine(machine), inside.__file__)
+    results = json.loads(process.stdout)
     assert results["tier"] == TIERS[machine] and not results["works"], results["works"]
-    assert [name for name, how in results["failed"].items() if not how] == []
+    assert [name for name, failure in results["failed"].items() if not failure] == []
 
 
 def install(folder: Path) -> None:
-    """Put what the wheel has there."""
+    """Copy the packages of the wheel into a folder."""
     for package in sandbox.packages():
         shutil.copytree(package, folder / package.name)
 
 
-INSTALLED = """
+READ_SCRIPT = """
 import subprocess, sys
 from judge.course import course
 from judge.grading import sandbox
-one = sandbox.Sandbox(sandbox.strongest()[0], "dot_product")
-print(course().folder, one.tier)
+box = sandbox.Sandbox(sandbox.strongest()[0], "dot_product")
+print(course().folder, box.tier)
 for path in sys.argv[1:]:
     path = path.format(course().folder)
-    shown = subprocess.run(one.command("/bin/cat", path), capture_output=True, env={})
-    print(path, bool(shown.stdout))
-one.close()
+    process = subprocess.run(box.command("/bin/cat", path), capture_output=True, env={})
+    print(path, bool(process.stdout))
+box.close()
 """
 
 
@@ -228,76 +233,83 @@ one.close()
 def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine, tmp_path):
     packages = tmp_path / "site-packages"
     install(packages)
-    machines.opened_to_others(tmp_path)
-    closed = ["{}/course/capstone.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
-    done = python(needed(machine), "-c", INSTALLED, "{}/cost.py", *closed, path=packages)
-    first, readable, *unreadable = done.stdout.splitlines()
-    assert first == f"{packages / 'attncourse'} {TIERS[machine]}"
-    assert readable.endswith("True") and len(unreadable) == len(closed), done
+    machines.open_to_others(tmp_path)
+    closed_paths = ["{}/course/capstone.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
+    process = run_python(
+        require_machine(machine), "-c", READ_SCRIPT, "{}/cost.py", *closed_paths, path=packages
+    )
+    first_line, readable, *unreadable = process.stdout.splitlines()
+    assert first_line == f"{packages / 'attncourse'} {TIERS[machine]}"
+    assert readable.endswith("True") and len(unreadable) == len(closed_paths), process
     assert all(line.endswith("False") for line in unreadable), unreadable
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("machine", [tier for tier in TIERS if TIERS[tier]])
 def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path):
-    places = [tmp_path / "checkout", tmp_path / "site-packages", tmp_path / "another checkout"]
-    for place in places:
+    copies = [tmp_path / "checkout", tmp_path / "site-packages", tmp_path / "another checkout"]
+    for copy in copies:
         # as little as is read of a copy
-        shutil.copytree(PACKAGE / "course", place / "attncourse/course")
-        (place / "library.py").write_text("here = True")
-    machines.opened_to_others(tmp_path)
-    closed = [str(place / "attncourse/course/capstone.py") for place in places]
-    closed += [str(place / "library.py") for place in places if place.name != "site-packages"]
-    path = Path(os.pathsep.join(map(str, [ROOT, *places])))
-    done = python(
-        needed(machine), "-c", INSTALLED, str(places[1] / "library.py"), *closed, path=path
+        shutil.copytree(PACKAGE / "course", copy / "attncourse/course")
+        (copy / "library.py").write_text("here = True")
+    machines.open_to_others(tmp_path)
+    closed_paths = [str(copy / "attncourse/course/capstone.py") for copy in copies]
+    closed_paths += [str(copy / "library.py") for copy in copies if copy.name != "site-packages"]
+    path = Path(os.pathsep.join(map(str, [ROOT, *copies])))
+    process = run_python(
+        require_machine(machine),
+        "-c",
+        READ_SCRIPT,
+        str(copies[1] / "library.py"),
+        *closed_paths,
+        path=path,
     )
-    first, readable, *unreadable = done.stdout.splitlines()
-    assert first == f"{PACKAGE} {TIERS[machine]}"
-    assert readable.endswith("True") and len(unreadable) == len(closed), done
+    first_line, readable, *unreadable = process.stdout.splitlines()
+    assert first_line == f"{PACKAGE} {TIERS[machine]}"
+    assert readable.endswith("True") and len(unreadable) == len(closed_paths), process
     assert all(line.endswith("False") for line in unreadable), unreadable
 
 
 @pytest.mark.sandbox
 def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
-    machine = needed("root in a container")
+    machine = require_machine("root in a container")
     packages = tmp_path / "lib/site-packages"
     install(packages)
     # as a virtual environment has it
     (tmp_path / "lib64").symlink_to("lib")
-    machines.opened_to_others(tmp_path)
+    machines.open_to_others(tmp_path)
     path = Path(os.pathsep.join([str(packages), str(tmp_path)]))
-    closed = [str(tmp_path / "lib64/site-packages/attncourse/course/capstone.py")]
-    done = python(machine, "-c", INSTALLED, "{}/cost.py", *closed, path=path)
-    first, readable, unreadable = done.stdout.splitlines()
-    assert first == f"{packages / 'attncourse'} {sandbox.OWN_USER}", done
-    assert readable.endswith("True") and unreadable.endswith("False"), done
+    closed_paths = [str(tmp_path / "lib64/site-packages/attncourse/course/capstone.py")]
+    process = run_python(machine, "-c", READ_SCRIPT, "{}/cost.py", *closed_paths, path=path)
+    first_line, readable, unreadable = process.stdout.splitlines()
+    assert first_line == f"{packages / 'attncourse'} {sandbox.OWN_USER}", process
+    assert readable.endswith("True") and unreadable.endswith("False"), process
 
 
 @pytest.mark.sandbox
 def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
-    here = tmp_path / "here"
-    install(here)
+    package_folder = tmp_path / "here"
+    install(package_folder)
     (tmp_path / "there").mkdir()
     (tmp_path / "there/library.py").write_text("")
     code = (
         "import subprocess, sys\n"
         "from judge.grading import sandbox\n"
-        "one = sandbox.Sandbox(sandbox.strongest()[0], 'dot_product')\n"
+        "box = sandbox.Sandbox(sandbox.strongest()[0], 'dot_product')\n"
         "code = 'import attncourse, library; print(attncourse.__version__)'\n"
-        "inside = one.command(sys.executable, '-c', code)\n"
-        "subprocess.run(inside, env=one.environment, check=True)\n"
-        "one.close()"
+        "command = box.command(sys.executable, '-c', code)\n"
+        "subprocess.run(command, env=box.environment, check=True)\n"
+        "box.close()"
     )
-    machines.opened_to_others(tmp_path)
-    done = subprocess.run(
+    machines.open_to_others(tmp_path)
+    process = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": "here:there"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
     )
-    assert done.stdout == f"{attncourse.__version__}\n", done
+    assert process.stdout == f"{attncourse.__version__}\n", process
 
 
 def test_no_module_in_the_home_of_a_learner_runs_when_python_begins(tmp_path):
@@ -308,33 +320,33 @@ def test_no_module_in_the_home_of_a_learner_runs_when_python_begins(tmp_path):
     (modules / "usercustomize.py").write_text("print('it ran')")
     try:
         # in a virtual environment Python itself looks there for nothing
-        outside = [sys._base_executable, "-c", "print('it began')"]
+        command = [sys._base_executable, "-c", "print('it began')"]
         for variables, printed in (
             ({}, "it ran\nit began\n"),
             (open_sandbox.environment, "it began\n"),
         ):
             home = {"HOME": str(tmp_path)}
-            assert subprocess.check_output(outside, env=variables | home, text=True) == printed
+            assert subprocess.check_output(command, env=variables | home, text=True) == printed
     finally:
         open_sandbox.close()
 
 
 def test_system_calls_are_refused_on_both_kinds_of_machine():
-    (_, here), (_, there) = confine.MACHINES.values()
-    assert here.keys() == there.keys()
-    assert not set(here.values()) & set(confine.SAME.values())
+    (_, first_calls), (_, second_calls) = confine.MACHINES.values()
+    assert first_calls.keys() == second_calls.keys()
+    assert not set(first_calls.values()) & set(confine.SAME.values())
 
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_every_module_of_the_chapter_is_hidden(chapter):
-    closed = {Path(module) for module in hidden(chapter)}
+    hidden_paths = {Path(module) for module in hidden(chapter)}
     modules = [PACKAGE / f"{chapter}.py", PACKAGE / "kernels" / f"{chapter}.py"]
     modules = [
         module for module in [*modules, *(PACKAGE / chapter).glob("*.py")] if module.is_file()
     ]
     assert modules
     for path in modules:
-        assert {path, *path.parents} & closed, path
+        assert {path, *path.parents} & hidden_paths, path
 
 
 @pytest.mark.sandbox

@@ -1,4 +1,4 @@
-"""What is handed in costs the grader no more than its size, and its size has bounds."""
+"""The cost of grading a submission grows only with its size, and its size has bounds."""
 
 import json
 import zipfile
@@ -19,54 +19,59 @@ from judge.grading.submitted_cells import MAX_OBJECTS
 from judge.reach import Reached
 from judge.scan import around, forbidden_in
 from judge.verdict import Verdict
-from tests.counting import calls
-from tests.grading.classes import zipped
-from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, write_notebook
+from tests.counting import count_calls
+from tests.grading.classes import write_zip
+from tests.grading.submissions import NAMES, SOLVED, make_notebook, statuses, write_notebook
 
 pytestmark = pytest.mark.usefixtures("grading")
 FORBIDDEN = ("torch.nn.functional.softmax",)
 
 
-def row(size: int, text: str, between: str = "\n") -> str:
+def numbered_text(size: int, text: str, between: str = "\n") -> str:
     return between.join(text.format(n=n, before=n - 1) for n in range(1, size))
 
 
-def helped(cell: str, size: int) -> None:
-    """Have an answer use all names that another cell makes."""
-    with_helpers(f"x = [{row(size, 'a{n}', ', ')}]", definitions([cell]), set())
+def use_all_names(cell: str, size: int) -> None:
+    """Make an answer that uses all names that another cell makes."""
+    with_helpers(f"x = [{numbered_text(size, 'a{n}', ', ')}]", definitions([cell]), set())
 
 
-def hides(text: str) -> str:
+def hiding_name(text: str) -> str:
     return around(Reached([text], "f"))
 
 
-# what reads a text of that many names
+# functions that read a text of that many names
 READERS = {
     "a chain of names": lambda size: forbidden_in(
-        Reached([f"{row(size, 'a{n} = a{before}')}\ndef f(x): return a{size - 1}"], "f"), FORBIDDEN
+        Reached([f"{numbered_text(size, 'a{n} = a{before}')}\ndef f(x): return a{size - 1}"], "f"),
+        FORBIDDEN,
     ),
-    "a chain of names, the last one first": lambda size: hides(
-        "\n".join(reversed(f"import a0\n{row(size, 'a{n} = a{before}')}".split("\n")))
+    "a chain of names, the last one first": lambda size: hiding_name(
+        "\n".join(reversed(f"import a0\n{numbered_text(size, 'a{n} = a{before}')}".split("\n")))
     ),
-    "one assignment of many names to many": lambda size: hides(
-        f"import a1\n{row(size, 'b{n}', ' = ')} = [{row(size, 'a{n}', ', ')}]"
+    "one assignment of many names to many": lambda size: hiding_name(
+        f"import a1\n{numbered_text(size, 'b{n}', ' = ')} = [{numbered_text(size, 'a{n}', ', ')}]"
     ),
-    "a call of a call of a call": lambda size: hides(f"x = f{'()' * size}"),
-    "a change of a change of a change": lambda size: hides(
+    "a call of a call of a call": lambda size: hiding_name(f"x = f{'()' * size}"),
+    "a change of a change of a change": lambda size: hiding_name(
         f"a = 1\n{'setattr(a, ' * (size // 4)}1{')' * (size // 4)}"
     ),
-    "a tuple of names": lambda size: helped(f"{row(size, 'a{n}', ', ')} = range({size})", size),
-    "a line of assignments": lambda size: helped(row(size, "a{n} = 0", "; "), size),
-    "a chain of helpers": lambda size: helped(row(size, "a{n} = a{before}"), size),
+    "a tuple of names": lambda size: use_all_names(
+        f"{numbered_text(size, 'a{n}', ', ')} = range({size})", size
+    ),
+    "a line of assignments": lambda size: use_all_names(
+        numbered_text(size, "a{n} = 0", "; "), size
+    ),
+    "a chain of helpers": lambda size: use_all_names(numbered_text(size, "a{n} = a{before}"), size),
 }
 
 
 @pytest.mark.parametrize("text", READERS)
 def test_a_text_of_twice_the_size_takes_twice_the_work(text):
-    read = READERS[text]
-    # what is loaded or made once
-    read(10)
-    work = [calls(lambda size=size: read(size)) for size in (150, 300)]
+    reader = READERS[text]
+    # the first call loads and builds what all calls share
+    reader(10)
+    work = [count_calls(lambda size=size: reader(size)) for size in (150, 300)]
     assert work[1] < 2.5 * work[0], work
 
 
@@ -75,38 +80,38 @@ def test_a_file_of_blank_lines_is_read_once(tmp_path):
     for ending in ("txt", "py", "md"):
         (tmp_path / f"lines.{ending}").write_bytes(b"\n" * 3_000_000 + b" \t" * 1_000_000 + b"x")
     with at_most(60):
-        received = list(handed_in([tmp_path]))
-    assert len(received) == 3 and not any(
-        isinstance(submission, Submission) or submission.fault for submission in received
+        entries = list(handed_in([tmp_path]))
+    assert len(entries) == 3 and not any(
+        isinstance(submission, Submission) or submission.fault for submission in entries
     )
 
 
 def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
-    notebook = nbformat.writes(notebook_with({})).encode()
+    notebook = nbformat.writes(make_notebook({})).encode()
     files = {f"{n}/work.ipynb": notebook for n in range(5)}
     files |= {f"{n}/note.txt": b"a note" for n in range(50)}
     path = tmp_path / "many.zip"
-    zipped(path, files | {"1/work.safetensors": b"weights"})
-    opened = []
+    write_zip(path, files | {"1/work.safetensors": b"weights"})
+    opened_zips = []
 
-    class Opened(zipfile.ZipFile):
+    class CountedZip(zipfile.ZipFile):
         def __init__(self, *args, **kwargs):
-            opened.append(args)
+            opened_zips.append(args)
             super().__init__(*args, **kwargs)
 
-    monkeypatch.setattr(submissions.zipfile, "ZipFile", Opened)
+    monkeypatch.setattr(submissions.zipfile, "ZipFile", CountedZip)
     notebooks = [
         submission for submission in handed_in([path]) if isinstance(submission, Submission)
     ]
-    assert len(notebooks) == 5 and len(opened) == 1
+    assert len(notebooks) == 5 and len(opened_zips) == 1
     # where there are weights, they are a second file
     assert [notebook.handed_in()[1] for notebook in notebooks] == [b"", b"weights", b"", b"", b""]
-    assert len(opened) == 1 + 5 + 1
+    assert len(opened_zips) == 1 + 5 + 1
 
 
 def test_a_name_in_a_zip_has_the_length_of_a_name(tmp_path):
     path = tmp_path / "long.zip"
-    zipped(path, {f"a{'.zip' * 4000}!.ipynb": b"{}"})
+    write_zip(path, {f"a{'.zip' * 4000}!.ipynb": b"{}"})
     (submission,) = handed_in([path])
     assert (
         isinstance(submission, LeftOut)
@@ -121,25 +126,25 @@ def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
 ):
     graded_names = []
 
-    def graded(file, **settings):
+    def record_grade(file, **settings):
         graded_names.append(file.name)
         return Report(file.name, "dot_product", exercises=[Result(NAMES[0], "One", 3, "passed")])
 
-    monkeypatch.setattr("judge.grading.cli.grade", graded)
+    monkeypatch.setattr("judge.grading.cli.grade", record_grade)
     monkeypatch.setattr(submissions, "MAX_NOTEBOOKS", 3)
     folder = tmp_path / "class"
     (folder / "zoe").mkdir(parents=True)
-    zipped(folder / "adam.zip", {f"{n}.ipynb": b"{}" for n in range(5)})
+    write_zip(folder / "adam.zip", {f"{n}.ipynb": b"{}" for n in range(5)})
     for n in (1, 2):
-        write_notebook(folder / "zoe", notebook_with({}), f"{n}.ipynb")
-    out = ["--out", str(tmp_path / "grades")] * of_a_class
-    done = CliRunner().invoke(
-        app, ["grade", str(folder), "--json", str(tmp_path / "out.json"), *out]
+        write_notebook(folder / "zoe", make_notebook({}), f"{n}.ipynb")
+    out_options = ["--out", str(tmp_path / "grades")] * of_a_class
+    result = CliRunner().invoke(
+        app, ["grade", str(folder), "--json", str(tmp_path / "out.json"), *out_options]
     )
-    turns = ["adam.zip/0", "zoe/1", "adam.zip/1", "zoe/2", "adam.zip/2"]
-    assert graded_names == [f"{name}.ipynb" for name in turns], done.output
+    order = ["adam.zip/0", "zoe/1", "adam.zip/1", "zoe/2", "adam.zip/2"]
+    assert graded_names == [f"{name}.ipynb" for name in order], result.output
     rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
-    assert done.exit_code == 2 and len(rows) == 7
+    assert result.exit_code == 2 and len(rows) == 7
     for name in ("adam.zip/3.ipynb", "adam.zip/4.ipynb"):
         assert "the first 3 notebooks of a student" in rows[name]["problem"]
 
@@ -154,32 +159,32 @@ def test_a_notebook_of_countless_objects_is_not_read(tmp_path, monkeypatch):
 
 def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass):
     name = NAMES[0]
-    long = SOLVED | {name: f"{SOLVED[name]}\n# {'x' * LONGEST}"}
-    report = grade(write_notebook(tmp_path, notebook_with(long)), seed=1)
+    long_answers = SOLVED | {name: f"{SOLVED[name]}\n# {'x' * LONGEST}"}
+    report = grade(write_notebook(tmp_path, make_notebook(long_answers)), seed=1)
     assert statuses(report) == dict.fromkeys(NAMES, "passed") | {name: "error"}
-    (one,) = (result for result in report.exercises if result.name == name)
-    assert "characters, more than 100,000" in one.hint and report.graded
+    (long_result,) = (result for result in report.exercises if result.name == name)
+    assert "characters, more than 100,000" in long_result.hint and report.graded
     assert len(report.as_text()) < LONGEST
 
 
 def test_what_takes_the_judge_itself_too_long_to_judge_costs_itself_only(monkeypatch):
     graded_notebook = object.__new__(GradedNotebook)
     graded_notebook.results = {name: Result(name, name, 1) for name in ("busy", "quick")}
-    graded_notebook.judged, graded_notebook.spent, graded_notebook.worked, anew = {}, {}, {}, []
+    graded_notebook.judged, graded_notebook.spent, graded_notebook.worked, restarts = {}, {}, {}, []
 
-    def judging(name):
+    def judge_endlessly(name):
         while name == "busy":
             pass
         return Judged(Verdict("wrong", ""))
 
     monkeypatch.setattr(notebook, "JUDGING", 0.2)
-    monkeypatch.setattr(graded_notebook, "begin_anew", lambda: anew.append(True))
+    monkeypatch.setattr(graded_notebook, "begin_anew", lambda: restarts.append(True))
     monkeypatch.setattr(graded_notebook, "write", lambda name, verdict: None)
     for name in graded_notebook.results:
-        graded_notebook.judge(name, judging)
+        graded_notebook.judge(name, judge_endlessly)
     (busy,), (quick,) = graded_notebook.judged["busy"], graded_notebook.judged["quick"]
     assert busy.verdict.status == "error" and "more than 0.2 processor" in busy.verdict.hint
-    assert quick.verdict.status == "wrong" and len(anew) == 1
+    assert quick.verdict.status == "wrong" and len(restarts) == 1
 
 
 def test_nothing_stops_the_end_of_what_works_for_too_long():

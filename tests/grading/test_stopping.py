@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests import ROOT
-from tests.grading.submissions import notebook_with, write_notebook
+from tests.grading.submissions import make_notebook, write_notebook
 
 ENDLESS = "# exercise: prefix_mask\nimport time\ntime.sleep(10_000)"
 # seconds that only what never ends takes, however busy the machine is
@@ -20,8 +20,8 @@ FOREVER = 600
 MAIN = "from attncourse.__main__ import main; main()"
 
 
-def working(pid: int) -> int:
-    """How many judges below a process have started what runs an answer."""
+def count_working_judges(pid: int) -> int:
+    """The number of judges below a process that have started a kernel."""
     parents = {}
     with contextlib.suppress(psutil.Error):
         for child in psutil.Process(pid).children(recursive=True):
@@ -30,28 +30,30 @@ def working(pid: int) -> int:
     return len({*parents.values()} - parents.keys())
 
 
-def outlive(below: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that do not end."""
-    until = time.monotonic() + FOREVER
-    while (left := [*filter(runs, below)]) and time.monotonic() < until:
+def survivors(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """The processes that do not end."""
+    deadline = time.monotonic() + FOREVER
+    while (alive := [*filter(is_running, processes)]) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return left
+    return alive
 
 
-def runs(process: psutil.Process) -> bool:
-    """Whether it has not ended; after that it is still listed where nobody asks how it ended."""
+def is_running(process: psutil.Process) -> bool:
+    """Whether a process has not ended; a zombie has, and is still listed."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_path, grading):
+@pytest.mark.parametrize("stop_signal", [signal.SIGINT, signal.SIGTERM])
+def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(
+    stop_signal, tmp_path, grading
+):
     folder, out = tmp_path / "class", tmp_path / "out.json"
     folder.mkdir()
     (folder / "0.ipynb").write_text("{")
     for i in range(1, 5):
-        write_notebook(folder, notebook_with({"prefix_mask": ENDLESS}), f"{i}.ipynb")
+        write_notebook(folder, make_notebook({"prefix_mask": ENDLESS}), f"{i}.ipynb")
     with subprocess.Popen(
         [
             sys.executable, "-c", MAIN, "grade", str(folder), "--json", str(out), "--jobs", "2",
@@ -60,11 +62,11 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
         cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True,
     ) as process:  # fmt: skip
         # both jobs are at work, in kernels of their own
-        while not out.exists() or working(process.pid) < 2:
+        while not out.exists() or count_working_judges(process.pid) < 2:
             assert process.poll() is None
             time.sleep(0.1)
-        below = psutil.Process(process.pid).children(recursive=True)
-        os.killpg(process.pid, how)
+        processes = psutil.Process(process.pid).children(recursive=True)
+        os.killpg(process.pid, stop_signal)
         try:
             # no notebook comes to an end by itself: those at work are ended, and no other is begun
             errors = process.communicate(timeout=FOREVER)[1]
@@ -72,11 +74,11 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
             process.kill()
     assert process.returncode == 130 and b"stopped: 1 of 5" in errors, errors
     assert [report["file"] for report in json.loads(out.read_text())] == ["0.ipynb"]
-    assert outlive(below) == []
+    assert survivors(processes) == []
 
 
 def test_nothing_outlives_a_command_that_is_killed(tmp_path, grading):
-    write_notebook(tmp_path, notebook_with({"prefix_mask": ENDLESS}), "1.ipynb")
+    write_notebook(tmp_path, make_notebook({"prefix_mask": ENDLESS}), "1.ipynb")
     with subprocess.Popen(
         [
             sys.executable, "-c", MAIN, "grade", str(tmp_path), "--json",
@@ -84,9 +86,9 @@ def test_nothing_outlives_a_command_that_is_killed(tmp_path, grading):
         ],
         cwd=ROOT, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        while not working(process.pid):
+        while not count_working_judges(process.pid):
             assert process.poll() is None
             time.sleep(0.1)
-        below = psutil.Process(process.pid).children(recursive=True)
+        processes = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-    assert outlive(below) == []
+    assert survivors(processes) == []

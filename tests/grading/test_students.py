@@ -1,4 +1,4 @@
-"""Whose a file is: by the names that platforms give, and by a roster."""
+"""The owner of a file, by the names that platforms give and by a roster."""
 
 import unicodedata
 from pathlib import Path
@@ -94,17 +94,17 @@ FOLDERS = {
 }
 
 
-CLASSES = ("submissions.zip/", "c-12.zip/", "submitted/", "linear-submissions/", "linear/")
-ALONE = {file for _, file in FOLDERS if file.startswith(CLASSES)}
+CLASS_PREFIXES = ("submissions.zip/", "c-12.zip/", "submitted/", "linear-submissions/", "linear/")
+SINGLE_SUBMISSIONS = {file for _, file in FOLDERS if file.startswith(CLASS_PREFIXES)}
 
 
 @pytest.mark.parametrize(("folder", "file"), FOLDERS)
 def test_the_first_part_that_names_somebody_says_whose_a_file_is(folder, file):
     # beside what another has handed in, but for what lies alone
-    files = [file] if file in ALONE else [file, "other/x.ipynb"]
+    files = [file] if file in SINGLE_SUBMISSIONS else [file, "other/x.ipynb"]
     key, name, platform = FOLDERS[folder, file]
-    over = class_folders(files, Path(folder), None)
-    assert student_of(file, Path(folder), over) == Student(key, name, platform)
+    class_paths = class_folders(files, Path(folder), None)
+    assert student_of(file, Path(folder), class_paths) == Student(key, name, platform)
 
 
 def test_a_download_beside_others_or_of_a_known_student_is_one_student_s():
@@ -114,8 +114,8 @@ def test_a_download_beside_others_or_of_a_known_student_is_one_student_s():
     assert not class_folders([file, "bob/x.ipynb"], Path("class"), None)
     assert not class_folders([file, "mallory.zip/x.ipynb"], Path("class"), None)
     # a zip for each assignment
-    two = [file, "mallory (1).zip/bob_77_9999_y.ipynb"]
-    assert class_folders(two, Path("class"), None) == {"mallory.zip", "mallory (1).zip"}
+    files = [file, "mallory (1).zip/bob_77_9999_y.ipynb"]
+    assert class_folders(files, Path("class"), None) == {"mallory.zip", "mallory (1).zip"}
 
 
 def test_one_person_is_one_student_and_no_two_have_one_key():
@@ -163,11 +163,11 @@ def test_a_name_means_those_with_that_key_then_that_name_then_that_cell():
             Student("8", "jane", row={"email": "j@x.edu"}),
         ]
     )
-    called = {
+    keys_by_name = {
         name: [student.key for student in people.called(name)]
         for name in ("12", " JANE", "J@x.edu")
     }
-    assert called == {"12": ["12"], " JANE": ["7", "8"], "J@x.edu": ["8"]}
+    assert keys_by_name == {"12": ["12"], " JANE": ["7", "8"], "J@x.edu": ["8"]}
     assert people.called("") == [] == people.called("nobody")
 
 
@@ -218,25 +218,27 @@ def test_two_that_may_be_meant_are_nobody():
     assert Roster(twins).student(Student("3", "Jane Doe")).row == {}
 
 
-def met(files: list[str], roster: list[dict[str, str]] | None = None) -> Classroom:
-    """A class of which these files have come."""
-    room = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
-    list(room.identify(files))
-    return room
+def classroom_of(files: list[str], roster: list[dict[str, str]] | None = None) -> Classroom:
+    """The class that has handed in these files."""
+    classroom = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
+    list(classroom.identify(files))
+    return classroom
 
 
-def lines(files: list[str], roster: list[dict[str, str]] | None = None) -> str:
-    """What is printed of a class of which these files have come."""
-    room = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
-    return "\n".join(room.identify(files))
+def printed_lines(files: list[str], roster: list[dict[str, str]] | None = None) -> str:
+    """The lines printed of the class that has handed in these files."""
+    classroom = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
+    return "\n".join(classroom.identify(files))
 
 
-def rows_of(room: Classroom) -> list[tuple[str, bool]]:
-    """The keys of all who have a row for what they handed in, and whether the roster has them."""
-    return [(student.key, bool(student.row)) for student in dict.fromkeys(room.owners.values())]
+def rows_of(classroom: Classroom) -> list[tuple[str, bool]]:
+    """The keys of all students who handed in a file, and whether the roster has them."""
+    return [
+        (student.key, bool(student.row)) for student in dict.fromkeys(classroom.owners.values())
+    ]
 
 
-TWO = {
+SIMILAR_NAMES = {
     "an ß": (["weiß/a.ipynb", "weiss/a.ipynb"], "weiß"),
     "an accent": (["José Li.ipynb", "Jose Li.ipynb"], "José Li"),
     "the order": (["Li Wang.ipynb", "Wang Li.ipynb"], "Li Wang"),
@@ -244,40 +246,40 @@ TWO = {
 }
 
 
-@pytest.mark.parametrize("what", TWO)
-def test_two_whose_names_differ_by_little_are_two(what):
-    files, name = TWO[what]
+@pytest.mark.parametrize("case", SIMILAR_NAMES)
+def test_two_whose_names_differ_by_little_are_two(case):
+    files, name = SIMILAR_NAMES[case]
     first, second = (file.partition("/")[0].removesuffix(".ipynb") for file in files)
-    assert rows_of(met(files)) == [(first, False), (second, False)]
-    in_roster = met(files, [{"name": first}, {"name": second}])
-    assert rows_of(in_roster) == [(first, True), (second, True)] and not in_roster.missing
-    swapped = met(files[::-1], [{"name": name}, {"name": "Nora None"}])
-    assert rows_of(swapped) == [(second, False), (first, True)]
-    assert [student.key for student in swapped.missing] == ["Nora None"]
+    assert rows_of(classroom_of(files)) == [(first, False), (second, False)]
+    roster_class = classroom_of(files, [{"name": first}, {"name": second}])
+    assert rows_of(roster_class) == [(first, True), (second, True)] and not roster_class.missing
+    swapped_class = classroom_of(files[::-1], [{"name": name}, {"name": "Nora None"}])
+    assert rows_of(swapped_class) == [(second, False), (first, True)]
+    assert [student.key for student in swapped_class.missing] == ["Nora None"]
     # whoever comes alone is known in the other's spelling, too
-    assert rows_of(met(files[1:], [{"name": name}])) == [(second, True)]
+    assert rows_of(classroom_of(files[1:], [{"name": name}])) == [(second, True)]
 
 
-NUMBERS = {
+ACCOUNTS = {
     "Canvas": ["doejane_1_99_a.ipynb", "doejane_2_98_a.ipynb"],
     "Moodle": [f"Jane Doe_{n}_assignsubmission_file_/a.ipynb" for n in (1, 2)],
     "GitHub": [f"x-submissions/x-{name}/a.ipynb" for name in ("jane-doe", "doejane")],
 }
 
 
-@pytest.mark.parametrize("platform", NUMBERS)
+@pytest.mark.parametrize("platform", ACCOUNTS)
 def test_two_accounts_of_a_platform_are_two_students_of_one_name(platform):
-    room = met(NUMBERS[platform], [{"name": "Jane Doe"}, {"name": "Nora None"}])
+    classroom = classroom_of(ACCOUNTS[platform], [{"name": "Jane Doe"}, {"name": "Nora None"}])
     keys = ["1", "2"] if platform != "GitHub" else ["jane-doe", "doejane"]
-    has_row = dict(rows_of(room))
+    has_row = dict(rows_of(classroom))
     assert [*has_row] == keys
     if platform == "GitHub":
         # the order of the words tells
         assert [*has_row.values()] == [True, False]
     else:
         assert not any(has_row.values())
-        jane = next(student for student in room.missing if student.key == "Jane Doe")
-        assert room.unsure() == {
+        jane = next(student for student in classroom.missing if student.key == "Jane Doe")
+        assert classroom.unsure() == {
             jane: "perhaps nothing was handed in: is it theirs, what 1 or 2 has?"
         }
 
@@ -285,67 +287,74 @@ def test_two_accounts_of_a_platform_are_two_students_of_one_name(platform):
 def test_moodle_s_numbers_of_two_assignments_are_of_one_student():
     files = [f"{chapter}/Jane Doe_{n}_assignsubmission_file_/a.ipynb" for chapter, n in
              (("linear", 1), ("dot_product", 2))]  # fmt: skip
-    assert rows_of(met(files, [{"name": "Jane Doe"}])) == [("1", True)]
+    assert rows_of(classroom_of(files, [{"name": "Jane Doe"}])) == [("1", True)]
 
 
 def test_a_letter_and_its_accent_in_two_are_the_letter_with_it():
     names = [unicodedata.normalize(form, "Zoë") for form in ("NFC", "NFD")]
     assert names[0] != names[1]
     files = [f"{name}/a.ipynb" for name in names]
-    assert rows_of(met(files)) == [("Zoë", False)]
+    assert rows_of(classroom_of(files)) == [("Zoë", False)]
     for name in names:
-        assert rows_of(met(files, [{"name": name}])) == [("Zoë", True)]
+        assert rows_of(classroom_of(files, [{"name": name}])) == [("Zoë", True)]
     (student,) = People([Student("Zoë")]).called(names[1])
     assert student.key == "Zoë"
 
 
 @pytest.mark.parametrize("name", ["eve-submissions", "linear", "submitted", "week3"])
 def test_beside_other_students_a_folder_is_a_student_s_whatever_it_is_called(name):
-    theirs = [f"{name}/{name.removesuffix('submissions')}alice/a.ipynb", f"{name}/alice/b.ipynb"]
-    room = met(["alice/a.ipynb", *theirs])
-    assert rows_of(room) == [("alice", False), (name, False)]
-    with_roster = met(["alice/a.ipynb", *theirs], [{"login": "alice"}, {"login": name}])
+    their_files = [
+        f"{name}/{name.removesuffix('submissions')}alice/a.ipynb",
+        f"{name}/alice/b.ipynb",
+    ]
+    classroom = classroom_of(["alice/a.ipynb", *their_files])
+    assert rows_of(classroom) == [("alice", False), (name, False)]
+    with_roster = classroom_of(
+        ["alice/a.ipynb", *their_files], [{"login": "alice"}, {"login": name}]
+    )
     assert rows_of(with_roster) == [("alice", True), (name, True)]
 
 
 def test_in_a_platform_s_folder_a_student_may_be_called_like_a_chapter():
-    assert rows_of(met(["submitted/linear/x/a.ipynb"])) == [("linear", False)]
-    room = met(["x-submissions/x-linear/bob/a.ipynb", "x-submissions/x-submitted/bob/a.ipynb"])
-    assert rows_of(room) == [("linear", False), ("submitted", False)]
+    assert rows_of(classroom_of(["submitted/linear/x/a.ipynb"])) == [("linear", False)]
+    classroom = classroom_of(
+        ["x-submissions/x-linear/bob/a.ipynb", "x-submissions/x-submitted/bob/a.ipynb"]
+    )
+    assert rows_of(classroom) == [("linear", False), ("submitted", False)]
 
 
 def test_a_student_of_the_roster_who_comes_alone_is_no_class():
     files, roster = ["bob/a.ipynb", "bob/b.ipynb"], [{"login": "bob"}, {"login": "nora"}]
-    assert "taken for one student's" in lines(files)
-    assert "taken for one student's" not in lines(files, roster)
+    assert "taken for one student's" in printed_lines(files)
+    assert "taken for one student's" not in printed_lines(files, roster)
 
 
 def test_a_platform_s_folder_beside_other_students_is_known_by_the_roster():
     roster = [{"login": name} for name in ("alice", "bob", "carol")]
     files = ["alice/a.ipynb", "submitted/bob/x/a.ipynb", "linear-submissions/linear-carol/a.ipynb"]
-    room = met(files, roster)
-    assert rows_of(room) == [("alice", True), ("bob", True), ("carol", True)]
-    assert not room.missing and "taken for one student's" not in lines(files, roster)
+    classroom = classroom_of(files, roster)
+    assert rows_of(classroom) == [("alice", True), ("bob", True), ("carol", True)]
+    assert not classroom.missing and "taken for one student's" not in printed_lines(files, roster)
 
 
-HIGHER = {
+NESTED_LAYOUTS = {
     "a week": "week3/{}/a.ipynb",
     "a zip": "all of them.zip/{}.ipynb",
     "two levels": "term/week3/{}/a.ipynb",
 }
 
 
-@pytest.mark.parametrize("what", HIGHER)
-def test_a_class_a_folder_higher_is_known_by_the_roster_and_else_it_is_said(what):
-    files = [HIGHER[what].format(name) for name in ("alice", "bob")]
+@pytest.mark.parametrize("case", NESTED_LAYOUTS)
+def test_a_class_a_folder_higher_is_known_by_the_roster_and_else_it_is_said(case):
+    files = [NESTED_LAYOUTS[case].format(name) for name in ("alice", "bob")]
     roster = [{"login": "alice"}, {"login": "bob"}, {"login": "nora"}]
-    room = met([*files, "README.md"], roster)
-    assert {("alice", True), ("bob", True)} <= {*rows_of(room)}
-    assert [student.key for student in room.missing] == ["nora"]
-    if what != "two levels":
-        assert "1 folders or zips are taken for one student's each" in lines(files)
+    classroom = classroom_of([*files, "README.md"], roster)
+    assert {("alice", True), ("bob", True)} <= {*rows_of(classroom)}
+    assert [student.key for student in classroom.missing] == ["nora"]
+    if case != "two levels":
+        assert "1 folders or zips are taken for one student's each" in printed_lines(files)
     # beside another student's, it is one's own
-    assert rows_of(met([*files, "mallory/x.ipynb"], roster))[0] == (
+    assert rows_of(classroom_of([*files, "mallory/x.ipynb"], roster))[0] == (
         files[0].partition("/")[0].removesuffix(".zip"),
         False,
     )
@@ -356,21 +365,23 @@ def test_gradescope_s_export_is_a_class_s():
     files = [f"{export}/submission_metadata.yml", f"{export}/submission_9/a.ipynb",
              f"{export}/submission_10/a.ipynb"]  # fmt: skip
     roster = [{"First Name": "Jane", "Last Name": "Doe", "SID": "10", "Submission ID": "9"}]
-    for place in ("", "submissions.zip/"):
-        paths = [f"{place}{file}" for file in files]
-        room = met(paths, roster)
-        assert ("9", True) in rows_of(room) and ("10", False) in rows_of(room)
-        assert room.owners[f"{place}{files[1]}"].name == "Jane Doe"
-        assert "by Gradescope's folders" in lines(paths, roster)
+    for prefix in ("", "submissions.zip/"):
+        paths = [f"{prefix}{file}" for file in files]
+        classroom = classroom_of(paths, roster)
+        assert ("9", True) in rows_of(classroom) and ("10", False) in rows_of(classroom)
+        assert classroom.owners[f"{prefix}{files[1]}"].name == "Jane Doe"
+        assert "by Gradescope's folders" in printed_lines(paths, roster)
 
 
 def test_of_whoever_may_have_handed_in_it_is_not_said_that_nothing_came():
     roster = [{"login": "bsmith", "name": "Bob Smith"}, {"login": "beth", "name": "bsmith"},
               {"login": "nora", "name": "Nora"}]  # fmt: skip
-    room = met(["bsmith.ipynb"], roster)
-    reasons = room.unsure()
-    assert [student.key for student in reasons] == ["bsmith (2)", "beth"] and len(room.missing) == 3
-    assert all("is it theirs, what bsmith has?" in why for why in reasons.values())
+    classroom = classroom_of(["bsmith.ipynb"], roster)
+    reasons = classroom.unsure()
+    assert [student.key for student in reasons] == ["bsmith (2)", "beth"] and len(
+        classroom.missing
+    ) == 3
+    assert all("is it theirs, what bsmith has?" in reason for reason in reasons.values())
 
 
 NAMES = ["li.wang", "li.wang.ipynb", "li.wang (1).ipynb", "li.wang.ipynb.json", "li.wang copy.zip"]
@@ -378,24 +389,24 @@ NAMES = ["li.wang", "li.wang.ipynb", "li.wang (1).ipynb", "li.wang.ipynb.json", 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_roster_knows_a_student_by_a_name_with_what_was_added(name):
-    room = met([name, "other.ipynb"], [{"login": "li.wang"}, {"login": "li"}])
-    assert room.owners[name].row == {"login": "li.wang"}
-    assert [student.key for student in room.missing] == ["li"]
+    classroom = classroom_of([name, "other.ipynb"], [{"login": "li.wang"}, {"login": "li"}])
+    assert classroom.owners[name].row == {"login": "li.wang"}
+    assert [student.key for student in classroom.missing] == ["li"]
 
 
 def test_a_file_without_an_ending_or_with_a_rare_one_is_nobody_else_s():
     files = ["li.wang", "li.ipynb", "wu.odt", "zhao.pdf", "zhao.safetensors"]
     keys = ["li.wang", "li", "wu.odt", "zhao"]
-    assert [key for key, _ in rows_of(met(files))] == keys
+    assert [key for key, _ in rows_of(classroom_of(files))] == keys
     roster = [{"login": name} for name in ("li.wang", "li", "wu", "zhao")]
-    assert all(in_roster for _, in_roster in rows_of(met(files, roster)))
+    assert all(in_roster for _, in_roster in rows_of(classroom_of(files, roster)))
     # who is not in the roster is not taken for one who is, and comes
-    assert rows_of(met(files[:2], roster[1:])) == [("li.wang", False), ("li", True)]
+    assert rows_of(classroom_of(files[:2], roster[1:])) == [("li.wang", False), ("li", True)]
 
 
 def test_a_second_download_without_a_roster_is_said():
-    assert "1 students are called like another" in lines(["lisi.ipynb", "lisi (1).ipynb"])
-    assert "called like another" not in lines(["lisi.ipynb", "zhao (1).ipynb"])
+    assert "1 students are called like another" in printed_lines(["lisi.ipynb", "lisi (1).ipynb"])
+    assert "called like another" not in printed_lines(["lisi.ipynb", "zhao (1).ipynb"])
 
 
 def test_a_word_of_the_roster_s_and_of_a_stranger_s_means_nobody():

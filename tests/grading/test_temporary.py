@@ -1,4 +1,4 @@
-"""What a killed run leaves in the temporary folder is removed by a later one, and nothing else."""
+"""Folders that a killed run leaves in the temporary folder are removed by a later run."""
 
 import os
 import signal
@@ -13,66 +13,72 @@ import pytest
 
 from judge.grading.temporary import PREFIX, Temporary, remove_left
 from tests import ROOT
-from tests.grading.submissions import SOLVED, notebook_with, write_notebook
+from tests.grading.submissions import SOLVED, make_notebook, write_notebook
 from tests.needs import lacks
 
-ONE = "prefix_mask"
+EXERCISE = "prefix_mask"
 MAIN = "from attncourse.__main__ import main; main()"
-ENDLESS = f"# exercise: {ONE}\nimport time\ntime.sleep(10_000)"
+ENDLESS = f"# exercise: {EXERCISE}\nimport time\ntime.sleep(10_000)"
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch) -> Path:
+def temporary_folder(tmp_path, monkeypatch) -> Path:
     """The temporary folder, for these tests alone."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
-def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_is_not(place):
+def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_is_not(
+    temporary_folder,
+):
     code = (
         "import tempfile, time\n"
         "from judge.grading.temporary import Temporary\n"
-        f"tempfile.tempdir = {str(place)!r}\n"
-        "print((one := Temporary()).path, flush=True)\n"
+        f"tempfile.tempdir = {str(temporary_folder)!r}\n"
+        "print((temporary := Temporary()).path, flush=True)\n"
         "time.sleep(600)"
     )
     with (
-        Temporary() as needed,
-        subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as other,
+        Temporary() as needed_folder,
+        subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as process,
     ):
-        theirs = Path(other.stdout.readline().decode().strip())
-        (theirs / "deep/deeper").mkdir(parents=True)
+        their_folder = Path(process.stdout.readline().decode().strip())
+        (their_folder / "deep/deeper").mkdir(parents=True)
         try:
             remove_left()
-            assert needed.is_dir() and theirs.is_dir()
+            assert needed_folder.is_dir() and their_folder.is_dir()
         finally:
-            other.kill()
-        other.wait()
+            process.kill()
+        process.wait()
         remove_left()
-        assert needed.is_dir() and not theirs.exists()
-    assert not needed.exists()
+        assert needed_folder.is_dir() and not their_folder.exists()
+    assert not needed_folder.exists()
 
 
-def test_what_only_looks_like_it_stays(place):
-    others = [place / f"{PREFIX}file", place / "judge-of-another", place / f"{PREFIX}link"]
-    others[0].write_text("not a folder")
-    others[1].mkdir()
-    others[2].symlink_to(others[1])
+def test_what_only_looks_like_it_stays(temporary_folder):
+    unrelated_paths = [
+        temporary_folder / f"{PREFIX}file",
+        temporary_folder / "judge-of-another",
+        temporary_folder / f"{PREFIX}link",
+    ]
+    unrelated_paths[0].write_text("not a folder")
+    unrelated_paths[1].mkdir()
+    unrelated_paths[2].symlink_to(unrelated_paths[1])
     if not os.getuid():
-        others.append(place / f"{PREFIX}of_another")
-        others[-1].mkdir()
-        os.chown(others[-1], 1000, 1000)
+        unrelated_paths.append(temporary_folder / f"{PREFIX}of_another")
+        unrelated_paths[-1].mkdir()
+        os.chown(unrelated_paths[-1], 1000, 1000)
     remove_left()
-    assert all(map(os.path.lexists, others))
+    assert all(map(os.path.lexists, unrelated_paths))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
     temporary = tmp_path / "made"
     temporary.mkdir()
-    for name, answer in (("endless", ENDLESS), ("solved", SOLVED[ONE])):
+    for name, answer in (("endless", ENDLESS), ("solved", SOLVED[EXERCISE])):
         (tmp_path / name).mkdir()
-        write_notebook(tmp_path / name, notebook_with({ONE: answer}))
+        write_notebook(tmp_path / name, make_notebook({EXERCISE: answer}))
 
     def start(name: str) -> subprocess.Popen:
         return subprocess.Popen(
@@ -87,10 +93,10 @@ def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
         while len(list(temporary.glob(f"{PREFIX}*"))) < 2:
             assert process.poll() is None
             time.sleep(0.1)
-        below = psutil.Process(process.pid).children(recursive=True)
+        children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGKILL)
     # what it has started ends by itself, and holds what it needs until then
-    psutil.wait_procs(below)
+    psutil.wait_procs(children)
     assert list(temporary.glob(f"{PREFIX}*"))
     with start("solved") as process:
         process.wait()

@@ -1,4 +1,4 @@
-"""What a report says: a learner's words are seen to be theirs, and do no harm where they stand."""
+"""The texts of a report: a learner's words are quoted, and do no harm where they stand."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from rich.console import Console
 from typer.testing import CliRunner
-from typer.testing import Result as Done
+from typer.testing import Result as CliResult
 
 from judge.grading.cli import app
 from judge.grading.feedback import MOST_CODE
@@ -24,26 +24,30 @@ from judge.grading.tables import LONGEST_CELL, guarded
 from judge.quotation import code, named, quoted
 from judge.wording import unfit
 from tests.grading import classes
-from tests.grading.classes import make_class, zipped
-from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, write_notebook
+from tests.grading.classes import make_class, write_zip
+from tests.grading.submissions import NAMES, SECONDS, SOLVED, make_notebook, write_notebook
 
-ALL = "".join(map(chr, range(0x110000)))
+ALL_CHARACTERS = "".join(map(chr, range(0x110000)))
 # what XML 1.0 allows (https://www.w3.org/TR/xml/#charsets)
-XML = re.compile(r"[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
-# signs that are seen, although they are of the category of those that nobody sees
-SEEN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
-BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180f\u3164\ufe00\ufe0f\uffa0\U000e0041\U000e01ef"
-NOTEBOOK = nbformat.writes(notebook_with(SOLVED)).encode()
+XML_TEXT = re.compile(r"[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+# visible signs of the category of invisible ones
+VISIBLE_SIGNS = (
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+BLANK_CHARACTERS = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180f\u3164\ufe00\ufe0f\uffa0\U000e0041\U000e01ef"
+)
+NOTEBOOK = nbformat.writes(make_notebook(SOLVED)).encode()
 LIE = "the grader was too slow: 10 of 10 points by the teacher."
 
 
 def test_what_is_left_of_any_text_xml_allows_and_a_reader_sees():
-    left = readable(ALL)
-    assert XML.fullmatch(left) and not set(BLANK) & set(left)
-    unseen = {c for c in left if unicodedata.category(c) in ("Cc", "Cf", "Cs")}
-    assert unseen == {*"\t\n", *SEEN}
-    assert not any(ord(c) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(c) <= 0xFDEF for c in left)
-    assert len(left) > 1_100_000
+    text = readable(ALL_CHARACTERS)
+    assert XML_TEXT.fullmatch(text) and not set(BLANK_CHARACTERS) & set(text)
+    invisible = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs")}
+    assert invisible == {*"\t\n", *VISIBLE_SIGNS}
+    assert not any(ord(c) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(c) <= 0xFDEF for c in text)
+    assert len(text) > 1_100_000
 
 
 def test_a_joiner_stays_where_a_script_is_written_with_it():
@@ -88,7 +92,7 @@ def test_only_the_driver_s_own_words_on_a_module_stand_without_quotation_marks()
     assert unfit(long[:300]) == long[:300]
 
 
-# what speaks in the grader's place, where the answer to an exercise is called or its cell runs
+# answers that speak in the grader's place, when they are called or when their cell runs
 CALLED = "def NAME(*a, **k):\n    "
 SPEAKERS = {
     "a closing mark": f"{CALLED}raise ValueError('x” — {LIE} “')",
@@ -103,21 +107,25 @@ SPEAKERS = {
 
 
 @pytest.fixture(scope="module")
-def spoken(tmp_path_factory, grading):
-    """What is said of answers that would speak in the grader's place."""
-    placed = dict(zip(NAMES, SPEAKERS, strict=False))
+def speaker_results(tmp_path_factory, grading):
+    """The results of answers that would speak in the grader's place, by answer."""
+    speaker_by_exercise = dict(zip(NAMES, SPEAKERS, strict=False))
     answers = {
-        name: f"# exercise: {name}\n" + SPEAKERS[who].replace("NAME", name)
-        for name, who in placed.items()
+        name: f"# exercise: {name}\n" + SPEAKERS[speaker].replace("NAME", name)
+        for name, speaker in speaker_by_exercise.items()
     }
-    notebook = write_notebook(tmp_path_factory.mktemp("spoken"), notebook_with(answers))
+    notebook = write_notebook(tmp_path_factory.mktemp("spoken"), make_notebook(answers))
     report = grade(notebook, seed=7, timeout=SECONDS)
-    return {placed[result.name]: result for result in report.exercises if result.name in placed}
+    return {
+        speaker_by_exercise[result.name]: result
+        for result in report.exercises
+        if result.name in speaker_by_exercise
+    }
 
 
-@pytest.mark.parametrize("who", SPEAKERS)
-def test_no_answer_speaks_in_the_grader_s_place(spoken, who):
-    result = spoken[who]
+@pytest.mark.parametrize("speaker", SPEAKERS)
+def test_no_answer_speaks_in_the_grader_s_place(speaker_results, speaker):
+    result = speaker_results[speaker]
     text = "\n".join((result.hint, result.evidence, *result.remarks))
     assert result.status in ("wrong", "error", "crashed"), result
     outside_quotes = re.sub("“[^”]*”", "", text)
@@ -126,16 +134,16 @@ def test_no_answer_speaks_in_the_grader_s_place(spoken, who):
         and "nothing:" not in outside_quotes
         and not set("“”") & set(outside_quotes)
     ), text
-    assert who == "a cell that prints" or "the grader was too slow" in text
+    assert speaker == "a cell that prints" or "the grader was too slow" in text
 
 
 def test_a_mistake_is_the_same_wherever_in_an_answer_it_happened():
-    for place in (" (line 3: “return n”)", " (line 12)"):
+    for location in (" (line 3: “return n”)", " (line 12)"):
         hint = "it raises ValueError: “x (line 3: y)”"
-        assert Grade(Result("x", "X", 1, "error", hint + place)).mistake == hint
+        assert Grade(Result("x", "X", 1, "error", hint + location)).mistake == hint
 
 
-def graded(folder: Path, *options: str) -> Done:
+def run_grade(folder: Path, *options: str) -> CliResult:
     command = ["grade", str(folder / "class"), *options]
     return CliRunner().invoke(app, command, catch_exceptions=False)
 
@@ -147,12 +155,15 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_no_name_of_a_file_has_a_line_of_its_own_in_the_terminal(tmp_path, all_pass):
     (tmp_path / "class").mkdir()
-    spoken = "60 notebooks, 60 of them graded before"
-    ends = {".ipynb": NOTEBOOK, "2.ipynb": b"{", ".txt": b"x"}
-    inside = {f"b\n{spoken}\r\x85\u2028{spoken}\x1b[2J{end}": data for end, data in ends.items()}
-    zipped(tmp_path / "class/eve.zip", inside)
-    output = graded(tmp_path).stdout
-    assert spoken in output and "\x1b[2J" not in output
+    fake_line = "60 notebooks, 60 of them graded before"
+    data_by_ending = {".ipynb": NOTEBOOK, "2.ipynb": b"{", ".txt": b"x"}
+    members = {
+        f"b\n{fake_line}\r\x85\u2028{fake_line}\x1b[2J{end}": data
+        for end, data in data_by_ending.items()
+    }
+    write_zip(tmp_path / "class/eve.zip", members)
+    output = run_grade(tmp_path).stdout
+    assert fake_line in output and "\x1b[2J" not in output
     assert not any(
         line.strip(" │┃").startswith("60") for line in re.split("[\r\n\x85\u2028]", output)
     )
@@ -162,96 +173,110 @@ def test_what_is_said_and_every_cell_has_an_end(tmp_path, all_pass):
     (tmp_path / "class").mkdir()
     names = [f"{'h' * 20}{i}" for i in range(1500)]
     answer = "# exercise: prefix_mask\ndef prefix_mask(n):\n    " + "\n    ".join(names)
-    notebook = notebook_with({"prefix_mask": answer})
+    notebook = make_notebook({"prefix_mask": answer})
     notebook.cells.insert(0, nbformat.v4.new_code_cell(" = 1\n".join([*names, "x"])))
     data, name = nbformat.writes(notebook).encode(), "n" * 4_000
-    zipped(tmp_path / "class/eve.zip", {f"{name}.ipynb": data, f"{name}.txt": b"x"})
-    graded(tmp_path, "--out", str(tmp_path / "grades"))
+    write_zip(tmp_path / "class/eve.zip", {f"{name}.ipynb": data, f"{name}.txt": b"x"})
+    run_grade(tmp_path, "--out", str(tmp_path / "grades"))
     for path in (tmp_path / "grades").glob("*.csv"):
         # a comment for Moodle has all hints
-        most = 2_000 if path.name.startswith("moodle") else 700
-        assert all(len(cell) <= most for row in rows(path) for cell in row.values()), path
+        max_length = 2_000 if path.name.startswith("moodle") else 700
+        assert all(len(cell) <= max_length for row in rows(path) for cell in row.values()), path
     (page,) = (tmp_path / "grades/feedback").iterdir()
     (report,) = (Report.read(path) for path in (tmp_path / "grades/reports").iterdir())
-    (one,) = (result for result in report.exercises if result.name == "prefix_mask")
-    assert one.note.startswith("taken from other cells") and len(one.note) <= LONGEST
-    assert MOST_CODE < len(one.answer)
-    assert f"it has {len(one.answer):,} characters" in page.read_text("utf-8")
+    (mask_result,) = (result for result in report.exercises if result.name == "prefix_mask")
+    assert (
+        mask_result.note.startswith("taken from other cells") and len(mask_result.note) <= LONGEST
+    )
+    assert MOST_CODE < len(mask_result.answer)
+    assert f"it has {len(mask_result.answer):,} characters" in page.read_text("utf-8")
     assert len(str(guarded("x" * 10**6))) == LONGEST_CELL
 
 
-WHY = "starts a thread or a process"
+UNPROVEN_REASON = "starts a thread or a process"
 
 
 @pytest.fixture
-def doubted(tmp_path, all_pass, monkeypatch) -> Path:
+def unproven_class(tmp_path, all_pass, monkeypatch) -> Path:
     """A class of three, in which an answer of Jane's and two of Rick's are not proven."""
 
-    def judged(report, *rest):
-        classes.judged(report, *rest)
+    def judge_with_doubt(report, *arguments):
+        classes.judge_by_mark(report, *arguments)
         for result in report.exercises:
             if "# a thread" in result.answer:
-                result.unproven = WHY
+                result.unproven = UNPROVEN_REASON
         return report
 
-    monkeypatch.setattr("judge.grading.grade.judged", judged)
+    monkeypatch.setattr("judge.grading.grade.judged", judge_with_doubt)
     make_class(tmp_path / "class")
-    for who, names in ((classes.JANE, NAMES[:1]), (classes.RICK, NAMES[:2])):
+    for student_folder, names in ((classes.JANE, NAMES[:1]), (classes.RICK, NAMES[:2])):
         answers = SOLVED | {name: f"{SOLVED[name]}\n# a thread" for name in names}
-        write_notebook(tmp_path / "class" / who, notebook_with(answers), "dot_product.ipynb")
+        write_notebook(
+            tmp_path / "class" / student_folder, make_notebook(answers), "dot_product.ipynb"
+        )
     return tmp_path
 
 
-def test_what_is_not_proven_stands_wherever_a_teacher_looks(doubted):
-    out, first = doubted / "grades", NAMES[0]
-    output = graded(doubted, "--out", str(out)).output
+def test_what_is_not_proven_stands_wherever_a_teacher_looks(unproven_class):
+    out, first_name = unproven_class / "grades", NAMES[0]
+    output = run_grade(unproven_class, "--out", str(out)).output
     assert "not proven: 3 of the answers that passed: see overview.html" in output
-    book = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
-    assert book == {
-        "4711": f"1 not proven: {first}",
-        "12": f"2 not proven: {first}, {NAMES[1]}",
+    gradebook = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
+    assert gradebook == {
+        "4711": f"1 not proven: {first_name}",
+        "12": f"2 not proven: {first_name}, {NAMES[1]}",
         "13": "",
     }
     matrix = {row["exercise"]: row for row in rows(out / "matrix.csv")}
-    assert [matrix[first][who] for who in ("4711", "12", "13")] == [
+    assert [matrix[first_name][student] for student in ("4711", "12", "13")] == [
         "passed, not proven", "passed, not proven", "passed",
     ]  # fmt: skip
     overview = BeautifulSoup((out / "overview.html").read_text("utf-8"), "html.parser")
-    assert len(overview.find_all("mark")) == 3 and overview.get_text().count(WHY) == 3
+    assert len(overview.find_all("mark")) == 3 and overview.get_text().count(UNPROVEN_REASON) == 3
     for link in overview.find_all("a"):
-        page, _, place = str(link["href"]).partition("#")
-        answer = BeautifulSoup((out / page).read_text("utf-8"), "html.parser").find(id=place)
+        page, _, anchor = str(link["href"]).partition("#")
+        answer = BeautifulSoup((out / page).read_text("utf-8"), "html.parser").find(id=anchor)
         assert answer and "passed, not proven" in answer.get_text()
     (rick,) = (row for row in rows(out / "moodle-dot_product.csv") if "2 not" in str(row.values()))
-    assert rick["Feedback comments"].count(WHY) == 2
+    assert rick["Feedback comments"].count(UNPROVEN_REASON) == 2
 
 
-def test_points_by_hand_settle_what_is_not_proven(doubted):
-    out = doubted / "grades"
+def test_points_by_hand_settle_what_is_not_proven(unproven_class):
+    out = unproven_class / "grades"
     out.mkdir()
     lines = [f"12,{name},5,seen" for name in NAMES[:2]]
     (out / "overrides.csv").write_text("\n".join(["student,exercise,points,comment", *lines]))
-    output = graded(doubted, "--out", str(out)).output
+    output = run_grade(unproven_class, "--out", str(out)).output
     assert "not proven: 1 of the answers" in output
-    book = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
-    assert book["12"] == "" and book["4711"] == f"1 not proven: {NAMES[0]}"
+    gradebook = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
+    assert gradebook["12"] == "" and gradebook["4711"] == f"1 not proven: {NAMES[0]}"
 
 
 def test_without_a_class_the_tables_and_gradescope_say_what_is_not_proven():
-    result = Result("x", "X", 1, "passed", unproven=WHY, note="a note")
+    result = Result("x", "X", 1, "passed", unproven=UNPROVEN_REASON, note="a note")
     report, console = Report("a.ipynb", "y", exercises=[result]), Console(record=True, width=150)
     show(report, console)
     summarize([report, report], console)
     output = console.export_text()
-    assert "passed, not proven" in output and f"since it {WHY}" in output and "a note" in output
+    assert (
+        "passed, not proven" in output
+        and f"since it {UNPROVEN_REASON}" in output
+        and "a note" in output
+    )
     assert output.count("1/1, 1 not proven") == 2
-    assert f"since it {WHY}" in gradescope([report])
+    assert f"since it {UNPROVEN_REASON}" in gradescope([report])
 
 
-def test_a_report_of_another_version_is_not_taken_up_again(doubted):
-    out = doubted / "grades"
-    graded(doubted, "--out", str(out))
+def test_a_report_of_another_version_is_not_taken_up_again(unproven_class):
+    out = unproven_class / "grades"
+    run_grade(unproven_class, "--out", str(out))
     for path in (out / "reports").iterdir():
         path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', f'"schema": {SCHEMA - 1}'))
-    assert "3 notebooks, 0 of them graded before" in graded(doubted, "--out", str(out)).output
-    assert "3 notebooks, 3 of them graded before" in graded(doubted, "--out", str(out)).output
+    assert (
+        "3 notebooks, 0 of them graded before"
+        in run_grade(unproven_class, "--out", str(out)).output
+    )
+    assert (
+        "3 notebooks, 3 of them graded before"
+        in run_grade(unproven_class, "--out", str(out)).output
+    )

@@ -102,7 +102,7 @@ def with_a_state(draw):
 
 @pytest.mark.parametrize(
     ("answer", "evidence"),
-    [(state_detached, "On a batch: state"), (input_detached, "On a batch: kept")],
+    [(state_detached, "On a batch: state"), (input_detached, "On a batch: state")],
 )
 def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
     task = exercise(with_a_state, append_and_sum)

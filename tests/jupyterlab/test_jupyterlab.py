@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Error
 
 from tests import ROOT, WEIGHTS
-from tests.browser import CHOOSES, WRITES, responds_to_key, responds_to_text
+from tests.browser import CONTROL_FIGURES, TEXT_FIGURES, responds_to_key, responds_to_text
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,7 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(slug, lab):
     ran = run_notebook(lab, read_notebook("chapters", slug))
-    chosen, sliders = (lab.page.locator(kind).all() for kind in (CHOOSES, WRITES))
+    chosen, sliders = (lab.page.locator(kind).all() for kind in (CONTROL_FIGURES, TEXT_FIGURES))
     html = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs(ran)]
     assert len(chosen + sliders) == sum("attncourse-figure" in text for text in html)
     assert all(map(responds_to_key, chosen)) and all(map(responds_to_text, sliders))

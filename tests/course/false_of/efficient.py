@@ -13,59 +13,59 @@ from attncourse.efficient import (
 )
 
 
-def without_the_factor(top, total, z, scores, v):
-    """What was summed before stays as it is when the maximum rises."""
+def update_without_factor(top, total, z, scores, v):
+    """The sum so far is not rescaled when the maximum rises."""
     highest, *_ = online_softmax_update(top, total, z, scores, v)
-    parts = (scores - highest).exp()
-    return highest, total + parts.sum(-1, keepdim=True), z + parts @ v
+    exponentials = (scores - highest).exp()
+    return highest, total + exponentials.sum(-1, keepdim=True), z + exponentials @ v
 
 
-def block_without_a_sum(q, k, v, mask=None, causal=False, block=128):
+def last_block_alone(q, k, v, mask=None, causal=False, block=128):
     """The softmax of the last block alone."""
     last = -((k.shape[-2] - 1) % block + 1)
-    rest = None if mask is None else mask[..., last:]
-    return attention(q, k[..., last:, :], v[..., last:, :], rest)
+    last_mask = None if mask is None else mask[..., last:]
+    return attention(q, k[..., last:, :], v[..., last:, :], last_mask)
 
 
-def interleaved(q, k, v):
+def interleaved_groups(q, k, v):
     """Head i uses group i % g."""
     repeat = (len(q) // len(k), 1, 1)
     return attention(q, k.repeat(repeat), v.repeat(repeat))
 
 
-def twice_as_wide(n, width, tokens, device=None):
+def double_width_mask(n, width, tokens, device=None):
     return longformer_mask(n, 2 * width + 1, tokens, device)
 
 
-def without_global(n, width, tokens, device=None):
+def mask_without_global(n, width, tokens, device=None):
     return longformer_mask(n, width, [], device)
 
 
-def without_signs(rows, d, g):
+def orthogonal_without_signs(rows, d, g):
     """Orthogonal, but not every rotation is as likely: the products are off by about 0.01."""
-    square, other = torch.randn(2, -(-rows // d), d, d, generator=g, device=g.device)
-    turned = torch.linalg.qr(square).Q
-    return (turned * other.norm(dim=-1, keepdim=True)).flatten(0, 1)[:rows]
+    square, gaussian = torch.randn(2, -(-rows // d), d, d, generator=g, device=g.device)
+    orthogonal = torch.linalg.qr(square).Q
+    return (orthogonal * gaussian.norm(dim=-1, keepdim=True)).flatten(0, 1)[:rows]
 
 
-def independent(rows, d, g):
+def independent_rows(rows, d, g):
     return torch.randn(rows, d, generator=g, device=g.device)
 
 
-def without_the_norm(x, w):
-    """The features lack what makes them right on average."""
+def features_without_norm(x, w):
+    """The features lack the factor that makes them right on average."""
     return x / x.shape[-1] ** 0.25 @ w.mT
 
 
-def newton(a, steps=6):
-    """Newton's own iteration, which only squares what is missing."""
+def newton_pinv(a, steps=6):
+    """Newton's own iteration, which only squares the residual I - A Z."""
     z = a.mT / (a.abs().sum(-2).amax() * a.abs().sum(-1).amax())
     for _ in range(steps):
         z = z @ (2 * torch.eye(len(a)).to(a) - a @ z)
     return z
 
 
-def unscaled(q, k, v):
+def unscaled_attention(q, k, v):
     return (q @ k.mT).softmax(dim=-1) @ v
 
 
@@ -73,28 +73,32 @@ EXACT = "attncourse.course.efficient.claims.exact."
 APPROXIMATE = "attncourse.course.efficient.claims.approximate."
 
 
-def even_weights(device=None, n=128):
+def uniform_weights(device=None, n=128):
     """Each query gives all tokens so far the same weight."""
     rows = torch.ones(16, n, n, device=device).tril()
     return rows / rows.sum(-1, keepdim=True)
 
 
 FALSE_OF = {
-    "trained_heads_are_sparse_and_not_of_low_rank": (APPROXIMATE + "trained_weights", even_weights),
-    "blocks_are_exact": (EXACT + "flash_attention", block_without_a_sum),
-    "blocks_come_in_any_order": (EXACT + "online_softmax_update", without_the_factor),
+    "trained_heads_are_sparse_and_not_of_low_rank": (
+        APPROXIMATE + "trained_weights", uniform_weights,
+    ),
+    "blocks_are_exact": (EXACT + "flash_attention", last_block_alone),
+    "blocks_come_in_any_order": (EXACT + "online_softmax_update", update_without_factor),
     "blocks_save_memory_not_operations": (
         EXACT + "flash_attention", lambda q, k, v, causal=False: attention(q, k, v),
     ),
     # repeated keys are read as often as keys of their own
-    "decoding_moves_a_byte_for_each_operation": (EXACT + "grouped_query_attention", interleaved),
-    "sharing_saves_bytes_not_operations": (EXACT + "grouped_query_attention", interleaved),
-    "a_latent_serves_all_heads": (EXACT + "grouped_query_attention", unscaled),
+    "decoding_moves_a_byte_for_each_operation": (
+        EXACT + "grouped_query_attention", interleaved_groups,
+    ),
+    "sharing_saves_bytes_not_operations": (EXACT + "grouped_query_attention", interleaved_groups),
+    "a_latent_serves_all_heads": (EXACT + "grouped_query_attention", unscaled_attention),
     "four_bits_want_a_scale_per_channel": (
         EXACT + "rounded", lambda x, bits, dim: rounded(x, bits, -1),
     ),
-    "pairs_grow_with_the_length": (APPROXIMATE + "longformer_mask", twice_as_wide),
-    "few_layers_reach_everything": (APPROXIMATE + "longformer_mask", without_global),
+    "pairs_grow_with_the_length": (APPROXIMATE + "longformer_mask", double_width_mask),
+    "few_layers_reach_everything": (APPROXIMATE + "longformer_mask", mask_without_global),
     "more_rounds_come_closer": (
         APPROXIMATE + "lsh_attention",
         lambda q, v, buckets, rounds, g: lsh_attention(q, v, buckets, 1, g),
@@ -110,11 +114,11 @@ FALSE_OF = {
         (APPROXIMATE + "linformer_attention", lambda q, k, v, e, f: attention(q, k, v)),
         (APPROXIMATE + "nystrom_attention", lambda q, k, v, r: attention(q, k, v)),
     ],
-    "each_step_cubes_what_is_missing": (APPROXIMATE + "iterative_pinv", newton),
+    "each_step_cubes_what_is_missing": (APPROXIMATE + "iterative_pinv", newton_pinv),
     "features_are_right_on_average": [
-        (APPROXIMATE + "orthogonal_random_matrix", without_signs),
-        (APPROXIMATE + "orthogonal_random_matrix", independent),
-        (APPROXIMATE + "log_positive_features", without_the_norm),
+        (APPROXIMATE + "orthogonal_random_matrix", orthogonal_without_signs),
+        (APPROXIMATE + "orthogonal_random_matrix", independent_rows),
+        (APPROXIMATE + "log_positive_features", features_without_norm),
     ],
     # nothing draws such features well: what makes the claim false is small scores
     "large_scores_need_more_features": (

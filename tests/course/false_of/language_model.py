@@ -10,17 +10,17 @@ LOADED, BITS, PAIRS = page.loaded, page.bits, page.windower().pairs
 
 
 class Ascii(BytePairs):
-    """Tokens of ASCII alone: what else there is gets lost."""
+    """A tokenizer that loses every character outside ASCII."""
 
     def encode(self, text: str) -> list[int]:
         return super().encode(text.encode("ascii", "replace").decode())
 
 
-def untrained(device: torch.device):
+def untrained_model(device: torch.device):
     return language_model(page.windower().vocabulary).to(device).eval()
 
 
-def undated(model, texts, windows, device):
+def bits_of_one_decade(model, texts, windows, device):
     """Every text as one of the same decade."""
     return BITS(model, [page.Address(1900, text.text) for text in texts], windows, device)
 
@@ -41,10 +41,10 @@ FALSE_OF = {
         "counted",
         lambda order, texts, windows: page.BackOff(1, windows.vocabulary),
     ),
-    "context_pays_less_and_less": ("ours", untrained),
-    "the_decade_is_worth_bits": [("ours", untrained), ("bits", undated)],
+    "context_pays_less_and_less": ("ours", untrained_model),
+    "the_decade_is_worth_bits": [("ours", untrained_model), ("bits", bits_of_one_decade)],
     "heads_look_one_back_and_at_the_decade": [
-        ("ours", untrained),
+        ("ours", untrained_model),
         ("without", lambda model, heads: without(model, [])),
     ],
     "copying_takes_two_blocks": ("loaded", lambda name, device: LOADED("copier_1", device)),

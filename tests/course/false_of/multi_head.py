@@ -88,31 +88,31 @@ class Bent(nn.Linear):
         return super().forward(x).tanh()
 
 
-def largest(weights, v):
-    """The largest weights alone, made to sum to one: their mean is another."""
-    kept = weights * (weights >= weights.topk(v.shape[-1] + 1).values[-1])
-    return kept / kept.sum()
+def renormalized_largest(weights, v):
+    """The largest weights alone, made to sum to one: their mean differs."""
+    largest_weights = weights * (weights >= weights.topk(v.shape[-1] + 1).values[-1])
+    return largest_weights / largest_weights.sum()
 
 
 HEADS = "attncourse.course.multi_head.claims.heads"
 LAYER = f"{HEADS}.MultiHeadAttention"
-WITHOUT, WEIGHTS = english.without, english.head_weights
+WITHOUT_HEADS, HEAD_WEIGHTS = english.without, english.head_weights
 
 
-def no_head(model, heads):
-    return WITHOUT(model, [])
+def remove_no_head(model, heads):
+    return WITHOUT_HEADS(model, [])
 
 
-def one_head_further(model, heads):
-    return WITHOUT(model, [(block, (head + 1) % 4) for block, head in heads])
+def remove_next_head(model, heads):
+    return WITHOUT_HEADS(model, [(block, (head + 1) % 4) for block, head in heads])
 
 
 # each claim with a wrong layer, or a wrong helper of the page, that it must notice
 FALSE_OF = {
-    "the_head_does_not_work_alone": ("attncourse.english.without", no_head),
+    "the_head_does_not_work_alone": ("attncourse.english.without", remove_no_head),
     "one_head_waits_for_a_word": [
-        ("attncourse.english.without", one_head_further),
-        ("attncourse.english.head_weights", lambda model, read: WEIGHTS(model, read).flip(2)),
+        ("attncourse.english.without", remove_next_head),
+        ("attncourse.english.head_weights", lambda model, read: HEAD_WEIGHTS(model, read).flip(2)),
     ],
     "one_head_cannot_subtract": (LAYER, Skipping),
     "equals_torch": [(LAYER, Viewed), (LAYER, Unmasked), (LAYER, Unbiased)],
@@ -128,7 +128,7 @@ FALSE_OF = {
     "every_head_reads_the_whole_token": (LAYER, Sliced),
     "heads_have_no_order": (LAYER, Viewed),
     "other_weights_give_the_same_output": [
-        (f"{HEADS}.fewer", largest),
+        (f"{HEADS}.fewer", renormalized_largest),
         (f"{HEADS}.fewer", lambda weights, v: weights),
         (f"{HEADS}.attention_weights", lambda q, k: q @ k.mT),
     ],

@@ -12,53 +12,53 @@ from attncourse.relative import (
 )
 
 
-def turned_round(q, k, v, a_k, a_v, mask=None):
+def reversed_offsets(q, k, v, a_k, a_v, mask=None):
     """The offset is i - j."""
     a_k, a_v = (None if a is None else a.flip(0) for a in (a_k, a_v))
     return relative_attention(q, k, v, a_k, a_v, mask)
 
 
-def without_values(q, k, v, a_k, a_v, mask=None):
+def attention_without_value_table(q, k, v, a_k, a_v, mask=None):
     return relative_attention(q, k, v, a_k, None, mask)
 
 
-def absolute(q, k, v, a_k, a_v, mask=None):
-    places = torch.arange(k.shape[-2]).to(k)[:, None]
-    return attention(q, k + places.sin(), v, mask)
+def absolute_attention(q, k, v, a_k, a_v, mask=None):
+    positions = torch.arange(k.shape[-2]).to(k)[:, None]
+    return attention(q, k + positions.sin(), v, mask)
 
 
-def clipped_too_late(n, max_distance, device=None):
+def late_clipped_index(n, max_distance, device=None):
     position = torch.arange(n, device=device)
     return (position - position[:, None] + max_distance).clamp(0, 2 * max_distance - 1)
 
 
-def in_the_band_alone(x, band, by_row):
+def add_in_band_only(x, band, by_row):
     """Keys beyond the band of a block get nothing."""
     x[..., band.left : band.right] += by_row.gather(-1, band.rows)
     return x
 
 
-def by_place(n, *settings, device=None):
+def index_by_key(n, *settings, device=None):
     """The row is that of the key's position, wherever the query is."""
-    placed_on = device or settings[-1]
-    return torch.arange(n, device=placed_on).clamp(max=4).expand(n, n)
+    target_device = device or settings[-1]
+    return torch.arange(n, device=target_device).clamp(max=4).expand(n, n)
 
 
-def of_one_query(scores):
-    """What the offset explains if a single query is looked at: all."""
+def share_of_one_query(scores):
+    """The share that the offset explains for a single query: all of it."""
     return scores[..., :1, :].square().mean((-2, -1)) / scores[..., :1, :].square().mean((-2, -1))
 
 
 FALSE_OF = {
-    "heads_differ_in_what_the_offset_explains": ("explained", of_one_query),
+    "heads_differ_in_what_the_offset_explains": ("explained", share_of_one_query),
     "all_forms_are_one": [
-        ("relative_attention_gather", turned_round),
-        ("attncourse.kernels.relative.add_by_row", in_the_band_alone),
+        ("relative_attention_gather", reversed_offsets),
+        ("attncourse.kernels.relative.add_by_row", add_in_band_only),
     ],
-    "the_end_rows_serve_most_pairs": ("relative_index", clipped_too_late),
-    "order_beyond_max_distance_is_lost": ("relative_attention", absolute),
-    "a_keys_table_can_point_to_the_token_before": ("relative_attention", turned_round),
-    "only_differences_of_rows_count": ("relative_attention", without_values),
+    "the_end_rows_serve_most_pairs": ("relative_index", late_clipped_index),
+    "order_beyond_max_distance_is_lost": ("relative_attention", absolute_attention),
+    "a_keys_table_can_point_to_the_token_before": ("relative_attention", reversed_offsets),
+    "only_differences_of_rows_count": ("relative_attention", attention_without_value_table),
     "only_two_forms_hold_a_vector_per_pair": (
         "relative_attention_gather",
         relative_attention_dense,
@@ -67,8 +67,8 @@ FALSE_OF = {
     "the_tables_cost_few_operations": ("relative_attention_gather", relative_attention_dense),
     "the_skew_looks_up_without_an_index": ("causal_skew", lambda x: x.roll(1, -1)),
     "the_family_sees_offsets_alone": [
-        ("relative_index", by_place),
-        ("t5_buckets", by_place),
+        ("relative_index", index_by_key),
+        ("t5_buckets", index_by_key),
         ("skew", lambda x: x[..., : x.shape[-2]]),
         ("rope", lambda x, positions: rope(x, positions**2)),
         (
@@ -92,6 +92,6 @@ FALSE_OF = {
     ],
     "a_score_beyond_training_comes_back": [
         ("rope", lambda x, positions, base=1e4, scale=1: rope(x, positions, base)),
-        ("rope", lambda x, positions, **how: rope(x, positions.clamp(max=255), **how)),
+        ("rope", lambda x, positions, **options: rope(x, positions.clamp(max=255), **options)),
     ],
 }

@@ -8,7 +8,7 @@ from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
 
 
-def of_the_word(g: torch.Generator, texts: int) -> page.Made:
+def label_by_word(g: torch.Generator, texts: int) -> page.Made:
     """Labels by the word itself, not by the one before it."""
     words = page.whole_numbers(g, page.WORDS, texts, 10)
     return page.Made(page.of_words(words), (words >= page.WORDS // 2).long())
@@ -26,7 +26,7 @@ FALSE_OF = {
     ],
     "labels_may_need_a_neighbour": [
         ("relative", lambda: attention),
-        ("after_the_word_before", of_the_word),
+        ("after_the_word_before", label_by_word),
     ],
     "a_bag_is_blind_to_order": [
         ("relative", lambda: attention),

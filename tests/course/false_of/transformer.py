@@ -18,15 +18,15 @@ from attncourse.transformer import (
     sample,
 )
 
-keep, step = KeyValueCache.attend, Decoding.step
-CHANCES = english.next_probabilities_by_block
+attend_with_cache, decoding_step = KeyValueCache.attend, Decoding.step
+NEXT_PROBABILITIES = english.next_probabilities_by_block
 
 
 class Doubled(PreNorm):
-    """Adds twice what the part wrote."""
+    """Adds twice the output of its part."""
 
-    def forward(self, x, *more, **options):
-        return x + 2 * self.part(self.norm(x), *more, **options)
+    def forward(self, x, *arguments, **options):
+        return x + 2 * self.part(self.norm(x), *arguments, **options)
 
 
 class CrossLast(DecoderBlock):
@@ -58,21 +58,23 @@ class Restarting(SinusoidalEncoding):
         return super().forward(x)
 
 
-def of_new_keys(self, attend, q, k, v, mask=None):
-    """Forgets what it has kept."""
+def attend_to_new_keys(self, attend, q, k, v, mask=None):
+    """Attends to the new keys alone and keeps none."""
     return attend(q, k, v, mask=mask)
 
 
-def of_copies(self, attend, q, k, v, mask=None):
-    """Keeps shared keys and values once for each head."""
+def attend_to_copies(self, attend, q, k, v, mask=None):
+    """Keeps a copy of the shared keys and values for each head."""
     times = q.shape[-3] // k.shape[-3]
-    return keep(self, attend, q, k.repeat_interleave(times, -3), v.repeat_interleave(times, -3))
+    return attend_with_cache(
+        self, attend, q, k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)
+    )
 
 
-def twice(self, tokens):
-    """Takes each token for two."""
-    step(self, tokens)
-    return step(self, tokens)
+def step_twice(self, tokens):
+    """Feeds each token twice."""
+    decoding_step(self, tokens)
+    return decoding_step(self, tokens)
 
 
 BLOCKS, SHARED, WRITING = (
@@ -83,7 +85,7 @@ CACHE = "attncourse.transformer.cache.KeyValueCache.attend"
 FALSE_OF = {
     "one_block_brings_the_word": (
         "attncourse.english.next_probabilities_by_block",
-        lambda *arguments: CHANCES(*arguments).flip(0),
+        lambda *arguments: NEXT_PROBABILITIES(*arguments).flip(0),
     ),
     "stream_is_a_sum": (f"{BLOCKS}.PreNorm", PostNorm),
     "depth_needs_skips_and_norms": [(f"{BLOCKS}.NoSkip", PreNorm), (f"{BLOCKS}.NoNorm", PreNorm)],
@@ -107,9 +109,12 @@ FALSE_OF = {
         f"{WRITING}.generate",
         lambda decoding, prompt, tokens: prompt[:, -1:].expand(-1, tokens),
     ),
-    "caches_change_nothing": [(CACHE, of_new_keys), (f"{SHARED}.SinusoidalEncoding", Restarting)],
-    "a_step_costs_one_row": ("attncourse.transformer.stacks.Decoding.step", twice),
-    "cache_grows_with_the_text": (CACHE, of_copies),
+    "caches_change_nothing": [
+        (CACHE, attend_to_new_keys),
+        (f"{SHARED}.SinusoidalEncoding", Restarting),
+    ],
+    "a_step_costs_one_row": ("attncourse.transformer.stacks.Decoding.step", step_twice),
+    "cache_grows_with_the_text": (CACHE, attend_to_copies),
     "temperature_and_top_k": (
         f"{WRITING}.sample",
         lambda scores, g, temperature=1.0, top_k=None: sample(scores, g, 1 / temperature, top_k),
