@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from tests.browser import (
     CONTROL_FIGURES,
-    VIEW_SCRIPT,
     TEXT_FIGURES,
+    VIEW_SCRIPT,
     responds_to_key,
     responds_to_text,
 )

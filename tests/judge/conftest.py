@@ -1,4 +1,4 @@
-"""What the tests of the checks share: a check that draws its own seed draws the run's."""
+"""A fixture of the tests of the checks: a check that draws its own seed draws the run's."""
 
 import secrets
 
@@ -8,6 +8,6 @@ from tests.conftest import SEED
 
 
 @pytest.fixture(autouse=True)
-def one_seed(monkeypatch):
+def fix_seed(monkeypatch):
     """A failure can be repeated, and what the known mistakes do on these inputs is known by now."""
-    monkeypatch.setattr(secrets, "randbelow", lambda most: int(SEED) % most)
+    monkeypatch.setattr(secrets, "randbelow", lambda limit: int(SEED) % limit)

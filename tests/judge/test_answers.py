@@ -1,4 +1,4 @@
-"""What may be handed in as an answer: all that can be called as asked; of the rest, one line tells.
+"""Answers of all kinds: any callable is judged, and everything else is told so in one line.
 
 The inputs are new at each run; ATTNCOURSE_SEED=<number> draws those of an earlier one again.
 """
@@ -23,7 +23,7 @@ def prefix_mask(n, prefix, place=None):
     return (position <= position[:, None]) | (position < prefix)
 
 
-def pooled(x: Tensor, query: Tensor, lengths: Tensor):
+def pool(x: Tensor, query: Tensor, lengths: Tensor):
     """A right answer to attention_pool, which torch.jit can read."""
     scores = (x * query).sum(-1) / query.shape[-1] ** 0.5
     words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
@@ -31,89 +31,91 @@ def pooled(x: Tensor, query: Tensor, lengths: Tensor):
     return (weights[..., None] * x).sum(-2)
 
 
-def pooled_over(words, x, query, lengths):
-    return pooled(x, query, lengths)
+def pool_words(words, x, query, lengths):
+    return pool(x, query, lengths)
 
 
 class Pool:
     def method(self, x, query, lengths):
-        return pooled(x, query, lengths)
+        return pool(x, query, lengths)
 
     @staticmethod
     def static(x, query, lengths):
-        return pooled(x, query, lengths)
+        return pool(x, query, lengths)
 
     __call__ = method
 
 
 class Layer(nn.Module):
     def forward(self, x, query, lengths):
-        return pooled(x, query, lengths)
+        return pool(x, query, lengths)
 
 
 class AsAClass:
     def __init__(self, x, query, lengths):
-        self.result = pooled(x, query, lengths)
+        self.result = pool(x, query, lengths)
 
 
-def yielding(x, query, lengths):
-    yield pooled(x, query, lengths)
+def pool_generator(x, query, lengths):
+    yield pool(x, query, lengths)
 
 
-async def awaited(x, query, lengths):
-    return pooled(x, query, lengths)
+async def pool_async(x, query, lengths):
+    return pool(x, query, lengths)
 
 
-def yields(attention):
+def yielding_test(attention):
     yield attention
 
 
-def compiled_late(x, query, lengths):
-    return torch.compile(pooled)(x, query, lengths)
+def compile_late(x, query, lengths):
+    return torch.compile(pool)(x, query, lengths)
 
 
-def calling_compiled():
-    inner = torch.compile(pooled)
+def make_compiled_call():
+    inner = torch.compile(pool)
     return lambda x, query, lengths: inner(x, query, lengths)
 
 
-def scripted():
+def script_pool():
     # torch says that it is deprecated, and learners use it
     with pytest.warns(DeprecationWarning):
-        return torch.jit.script(pooled)
+        return torch.jit.script(pool)
 
 
 CALLABLE = {
-    "a function": lambda: pooled,
-    "a lambda": lambda: lambda x, query, lengths: pooled(x, query, lengths),
-    "other names": lambda: lambda a, b, c: pooled(a, b, c),
-    "any arguments": lambda: lambda *arguments: pooled(*arguments),
-    "a default more": lambda: lambda x, query, lengths, scale=1: pooled(x, query, lengths),
-    "a partial": lambda: functools.partial(pooled_over, None),
-    "a wrapped function": lambda: functools.wraps(pooled)(lambda *arguments: pooled(*arguments)),
+    "a function": lambda: pool,
+    "a lambda": lambda: lambda x, query, lengths: pool(x, query, lengths),
+    "other names": lambda: lambda a, b, c: pool(a, b, c),
+    "any arguments": lambda: lambda *arguments: pool(*arguments),
+    "a default more": lambda: lambda x, query, lengths, scale=1: pool(x, query, lengths),
+    "a partial": lambda: functools.partial(pool_words, None),
+    "a wrapped function": lambda: functools.wraps(pool)(lambda *arguments: pool(*arguments)),
     "a bound method": lambda: Pool().method,
     "a static method": lambda: Pool.static,
     "an object": Pool,
     "a module": Layer,
-    "a compiled function": lambda: torch.compile(pooled),
+    "a compiled function": lambda: torch.compile(pool),
     "a compiled module": lambda: torch.compile(Layer()),
-    "compiled when it is called": lambda: compiled_late,
-    "a call of a compiled function": calling_compiled,
-    "torch.jit": scripted,
+    "compiled when it is called": lambda: compile_late,
+    "a call of a compiled function": make_compiled_call,
+    "torch.jit": script_pool,
 }
 
 
-@pytest.mark.parametrize("made", CALLABLE.values(), ids=CALLABLE)
-def test_whatever_can_be_called_as_asked_is_judged(made):
-    answer = made()
+@pytest.mark.parametrize("make", CALLABLE.values(), ids=CALLABLE)
+def test_whatever_can_be_called_as_asked_is_judged(make):
+    answer = make()
     assert judge(exercise("attention_pool"), local(answer), SEED).status == "passed"
 
 
-SHOULD = "error: `attention_pool` should be a function that is called with (x, query, lengths), and"
-CALLED = "error: `attention_pool` is called with (x, query, lengths): "
-A_CLASS = "wrong: it should be a class that derives from torch.nn.Module"
-MADE = "error: `GatedCell` is made with (d, h): "
-GIVEN = "error: `GatedCell` is called with (x, state): "
+SHOULD_BE = (
+    "error: `attention_pool` should be a function that is called with (x, query, lengths), and"
+)
+FUNCTION_CALL = "error: `attention_pool` is called with (x, query, lengths): "
+SHOULD_BE_CLASS = "wrong: it should be a class that derives from torch.nn.Module"
+CLASS_CALL = "error: `GatedCell` is made with (d, h): "
+MODULE_CALL = "error: `GatedCell` is called with (x, state): "
 
 
 class NoState(nn.Module):
@@ -134,46 +136,46 @@ class NoSizes(nn.Module):
 
 
 MISFITS = {
-    "None": ("attention_pool", None, f"{SHOULD} is None"),
-    "text": ("attention_pool", "pooled", f"{SHOULD} is a str"),
-    "a number": ("attention_pool", 3, f"{SHOULD} is an int"),
-    "a result": ("attention_pool", torch.ones(2), f"{SHOULD} is a Tensor"),
-    "a class of no arguments": ("attention_pool", Pool, f"{SHOULD} is a class"),
-    "a module's class": ("attention_pool", Layer, f"{SHOULD} is a class"),
+    "None": ("attention_pool", None, f"{SHOULD_BE} is None"),
+    "text": ("attention_pool", "pooled", f"{SHOULD_BE} is a str"),
+    "a number": ("attention_pool", 3, f"{SHOULD_BE} is an int"),
+    "a result": ("attention_pool", torch.ones(2), f"{SHOULD_BE} is a Tensor"),
+    "a class of no arguments": ("attention_pool", Pool, f"{SHOULD_BE} is a class"),
+    "a module's class": ("attention_pool", Layer, f"{SHOULD_BE} is a class"),
     "a class": (
         "attention_pool",
         type("attention_pool", (AsAClass,), {}),
         "error: `attention_pool` should be a function, and is a class",
     ),
-    "a generator": ("attention_pool", yielding, "wrong: it yields its result: return it"),
-    "async": ("attention_pool", awaited, "wrong: it is an async function: write def alone"),
+    "a generator": ("attention_pool", pool_generator, "wrong: it yields its result: return it"),
+    "async": ("attention_pool", pool_async, "wrong: it is an async function: write def alone"),
     "a function of none": (
-        "attention_pool", lambda: pooled,
-        f"{CALLED}“<lambda>() takes 0 positional arguments but 3 were given”",
+        "attention_pool", lambda: pool,
+        f"{FUNCTION_CALL}“<lambda>() takes 0 positional arguments but 3 were given”",
     ),
     "a function that makes one": (
-        "attention_pool", lambda *arguments: lambda: pooled(*arguments),
+        "attention_pool", lambda *arguments: lambda: pool(*arguments),
         "wrong: it returns a function: call it",
     ),
     "too few": (
         "attention_pool", lambda x, query: x,
-        f"{CALLED}“<lambda>() takes 2 positional arguments but 3 were given”",
+        f"{FUNCTION_CALL}“<lambda>() takes 2 positional arguments but 3 were given”",
     ),
     "too many": (
-        "attention_pool", pooled_over,
-        f"{CALLED}“pooled_over() missing 1 required positional argument: 'lengths'”",
+        "attention_pool", pool_words,
+        f"{FUNCTION_CALL}“pool_words() missing 1 required positional argument: 'lengths'”",
     ),
     "only by name": (
         "attention_pool", lambda *, x, query, lengths: x,
-        f"{CALLED}“<lambda>() takes 0 positional arguments but 3 were given”",
+        f"{FUNCTION_CALL}“<lambda>() takes 0 positional arguments but 3 were given”",
     ),
     "a method that is not bound": (
         "attention_pool", Pool.method,
-        f"{CALLED}“Pool.method() missing 1 required positional argument: 'lengths'”",
+        f"{FUNCTION_CALL}“Pool.method() missing 1 required positional argument: 'lengths'”",
     ),
     "a partial that gives one twice": (
-        "attention_pool", functools.partial(pooled, x=None),
-        f"{CALLED}“pooled() got multiple values for argument 'x'”",
+        "attention_pool", functools.partial(pool, x=None),
+        f"{FUNCTION_CALL}“pool() got multiple values for argument 'x'”",
     ),
     "a name that is not known": (
         "prefix_mask", prefix_mask,
@@ -194,29 +196,31 @@ MISFITS = {
         "error: `test_attention` is called with (attention): "
         "“<lambda>() missing 1 required positional argument: 'mask'”",
     ),
-    "a test that yields": ("test_attention", yields, "wrong: it yields its result: return it"),
-    "no class, but None": ("GatedCell", None, A_CLASS),
-    "no class, but text": ("GatedCell", "GatedCell", A_CLASS),
-    "no class, but a function": ("GatedCell", pooled, A_CLASS),
-    "no class, but a partial": ("GatedCell", functools.partial(nn.GRUCell, 3), A_CLASS),
-    "a class, but no module": ("GatedCell", Pool, A_CLASS),
+    "a test that yields": (
+        "test_attention", yielding_test, "wrong: it yields its result: return it",
+    ),
+    "no class, but None": ("GatedCell", None, SHOULD_BE_CLASS),
+    "no class, but text": ("GatedCell", "GatedCell", SHOULD_BE_CLASS),
+    "no class, but a function": ("GatedCell", pool, SHOULD_BE_CLASS),
+    "no class, but a partial": ("GatedCell", functools.partial(nn.GRUCell, 3), SHOULD_BE_CLASS),
+    "a class, but no module": ("GatedCell", Pool, SHOULD_BE_CLASS),
     "a module, but no class": (
         "GatedCell", Layer(), "wrong: it should be the class itself, not a module made from it"),
     "a class without sizes": (
         "GatedCell", NoSizes,
-        f"{MADE}“NoSizes.__init__() takes 1 positional argument but 3 were given”",
+        f"{CLASS_CALL}“NoSizes.__init__() takes 1 positional argument but 3 were given”",
     ),
     "a call without the state": (
         "GatedCell", NoState,
-        f"{GIVEN}“NoState.forward() takes 2 positional arguments but 3 were given”",
+        f"{MODULE_CALL}“NoState.forward() takes 2 positional arguments but 3 were given”",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "answer", "expected"), MISFITS.values(), ids=MISFITS)
 def test_what_cannot_be_called_as_asked_is_told_so_in_one_line(name, answer, expected):
-    reported = report(name, judge(exercise(name), local(answer), SEED), SEED)
-    assert reported.splitlines()[0] == f"{name}: {expected}"
+    printed = report(name, judge(exercise(name), local(answer), SEED), SEED)
+    assert printed.splitlines()[0] == f"{name}: {expected}"
 
 
 def test_what_torch_jit_runs_may_not_call_the_answer_either():

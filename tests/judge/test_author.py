@@ -1,4 +1,4 @@
-"""What `python -m attncourse.course NAME` tells the author of an exercise."""
+"""The output of `python -m attncourse.course NAME` for the author of an exercise."""
 
 import re
 from dataclasses import fields, replace
@@ -68,27 +68,27 @@ def test_a_reference_that_every_right_answer_contradicts_is_named():
     assert lines[-2] == expected
 
 
-def raising(x):
+def raise_error(x):
     raise RuntimeError("first line\nsecond line")
 
 
 @pytest.mark.parametrize(
-    ("reference", "oracle", "why", "suspect"),
+    ("reference", "oracle", "message", "suspect"),
     [
         (lambda x: 4 * x, doubled, "disagrees with the oracle: Tensor-likes are not", "reference"),
         (doubled, lambda x: 4 * x, "disagrees with the oracle: Tensor-likes are not", "oracle"),
         (doubled, lambda x: None, "disagrees with the oracle: ", "oracle"),
-        (doubled, raising, "the oracle raises RuntimeError: first line second line", "oracle"),
+        (doubled, raise_error, "the oracle raises RuntimeError: first line second line", "oracle"),
     ],
 )
 def test_where_the_oracle_says_otherwise_right_answers_take_a_side(
-    reference, oracle, why, suspect, monkeypatch
+    reference, oracle, message, suspect, monkeypatch
 ):
     monkeypatch.setattr(author, "oracle_of", lambda course, exercise: oracle)
     answer, *lines, _ = author.report(COURSE, toy(reference), seeds=(1,))
     lines = [line for line in lines if line.startswith("!!")]
     assert "right 'doubled'" in answer and len(lines) == 2
-    assert lines[0].startswith("!! on a vector, ") and why in lines[0] and "\n" not in lines[0]
+    assert lines[0].startswith("!! on a vector, ") and message in lines[0] and "\n" not in lines[0]
     expected = (
         f"agrees with {int(suspect == 'oracle')} of 1 right answers: look at the {suspect} first"
     )
@@ -97,10 +97,10 @@ def test_where_the_oracle_says_otherwise_right_answers_take_a_side(
 
 @pytest.mark.parametrize("name", ["tests", "tests.judge.oracles.dot_product", "scipy", "tests.x"])
 def test_without_the_tests_there_is_no_oracle_and_what_an_oracle_lacks_is_named(name, monkeypatch):
-    def missing(module):
+    def raise_missing(module):
         raise ModuleNotFoundError(f"no {name}", name=name)
 
-    monkeypatch.setattr(author, "import_module", missing)
+    monkeypatch.setattr(author, "import_module", raise_missing)
     if "tests.judge.oracles.dot_product".startswith(name):
         assert author.oracle_of(COURSE, toy()) is None
     else:
@@ -115,12 +115,12 @@ def test_the_reference_of_the_course_agrees_with_its_oracle():
 def test_a_slip_in_an_exercise_s_file_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["checks", "decoder_mask"])
     monkeypatch.setattr(
-        course.Course, "one_of", lambda *given_names: variants.edited(doubled, "x + x", "x")
+        course.Course, "one_of", lambda *names: variants.edited(doubled, "x + x", "x")
     )
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_info:
         author.main(COURSE)
     expected = f"{__name__}.doubled has no 'x + x' to replace\n"
-    assert left.value.code == 2 and capsys.readouterr().err == expected
+    assert exit_info.value.code == 2 and capsys.readouterr().err == expected
 
 
 def test_of_an_exercise_only_its_own_file_is_loaded(monkeypatch):
@@ -135,9 +135,9 @@ def test_of_an_exercise_only_its_own_file_is_loaded(monkeypatch):
 def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["checks", name, "--seed", "3"])
     if code:
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_info:
             author.main(COURSE)
-        assert left.value.code == code and "no exercise is called" in capsys.readouterr().err
+        assert exit_info.value.code == code and "no exercise is called" in capsys.readouterr().err
     else:
         assert author.main(COURSE) == code
         assert "decoder_mask, seed 3: " in capsys.readouterr().out
@@ -151,8 +151,8 @@ def test_one_misjudged_answer_is_enough_for_the_command_to_end_badly(monkeypatch
 
 
 def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
-    single = toy()
-    (mutant,) = single.own_mutants
+    task = toy()
+    (mutant,) = task.own_mutants
     verdicts = [Verdict("wrong", mutant.hint), Verdict("passed")]
     monkeypatch.setattr(
         mutation,
@@ -162,25 +162,25 @@ def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
             for seed, verdict in zip(seeds, verdicts, strict=True)
         ],
     )
-    assert mutation.row(COURSE, single, (1, 2)).refused == 0
+    assert mutation.row(COURSE, task, (1, 2)).refused == 0
     verdicts.reverse()
-    assert mutation.row(COURSE, single, (1, 2)).refused == 0
+    assert mutation.row(COURSE, task, (1, 2)).refused == 0
     verdicts[:] = [Verdict("wrong", mutant.hint)] * 2
-    assert mutation.row(COURSE, single, (1, 2)).refused == 1
+    assert mutation.row(COURSE, task, (1, 2)).refused == 1
 
 
 @pytest.mark.parametrize("name", ["softmax", "torch.nn.modules.rnn", "torch.softmax", "sorted"])
 def test_what_there_is_may_be_forbidden(name):
-    single = toy()
-    single.forbidden = (name,)
-    assert not [line for line in author.slips(single) if line.startswith("forbidden")]
+    task = toy()
+    task.forbidden = (name,)
+    assert not [line for line in author.slips(task) if line.startswith("forbidden")]
 
 
 @pytest.mark.parametrize("name", ["sofmax", "torch.sofmax", "no_such.module"])
 def test_a_name_that_there_is_not_forbids_nothing_and_is_said_to(name):
-    single = toy()
-    single.forbidden = (name,)
-    (line,) = author.slips(single)
+    task = toy()
+    task.forbidden = (name,)
+    (line,) = author.slips(task)
     assert line.startswith(f"forbidden names {name}, which neither torch nor NumPy")
 
 
@@ -227,20 +227,20 @@ def test_a_case_that_the_reference_cannot_take_is_named():
 
 
 def test_where_loops_are_not_refused_and_no_reason_is_given_a_line_says_so():
-    silent = toy()
-    silent.without.clear()
-    (line,) = author.slips(silent)
+    task = toy()
+    task.without.clear()
+    (line,) = author.slips(task)
     assert line.startswith("no case is `longer`, so an answer that loops is not refused")
-    assert f"!! {line}" in author.report(COURSE, silent, seeds=(1,))
+    assert f"!! {line}" in author.report(COURSE, task, seeds=(1,))
     assert [*author.slips(toy())] == []
 
 
 def test_an_exercise_that_judges_itself_has_a_line_for_each_answer_too():
-    complete = exercise("NumberTranslator")
+    task = exercise("NumberTranslator")
     # trained models take long to judge, and one that is not trained does not
-    reduced = replace(complete, own_mutants=complete.own_mutants[:1], valid_answers=[])
+    reduced_task = replace(task, own_mutants=task.own_mutants[:1], valid_answers=[])
     hint = "at least 0.70 of the names must be right in every part"
-    assert author.report(COURSE, reduced, seeds=(3,)) == [
+    assert author.report(COURSE, reduced_task, seeds=(3,)) == [
         f"   wrong 'Untrained': {hint}",
         "NumberTranslator, seed 3: 1 of 1 wrong answers (1 of its own, 0 usual ones) refused with "
         "their hint, 0 of 0 right ones accepted",
@@ -418,8 +418,8 @@ def test_a_card_that_says_what_it_may_not_is_refused(change, message):
         Exercise(**card | change)
 
 
-# what decorators fill
-FILLED = {
+# the fields that decorators fill
+DECORATOR_FIELDS = {
     "unread_places", "unread_numbers", "stub_answer", "says", "valid_answers", "own_mutants",
 }  # fmt: skip
 
@@ -427,11 +427,12 @@ FILLED = {
 @pytest.mark.parametrize("kind", [Exercise, Case])
 def test_the_page_for_authors_has_a_row_for_all_that_may_be_said(kind):
     page = (ROOT / "reference" / "judge.md").read_text("utf-8")
-    head = {Exercise: "| of `Exercise.read` |", Case: "| of a `Case` |"}[kind]
-    table = page.partition(head)[2]
+    heading = {Exercise: "| of `Exercise.read` |", Case: "| of a `Case` |"}[kind]
+    table = page.partition(heading)[2]
     cells = {line.split("|")[1] for line in table.partition("\n\n")[0].splitlines()[1:]}
-    on_the_page = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    of_the_text = {*CARD, "aims", "task", "module"} if kind is Exercise else set()
+    page_names = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    text_names = {*CARD, "aims", "task", "module"} if kind is Exercise else set()
     assert (
-        on_the_page == {field.name for field in fields(kind) if field.init} - FILLED - of_the_text
+        page_names
+        == {field.name for field in fields(kind) if field.init} - DECORATOR_FIELDS - text_names
     )

@@ -32,10 +32,10 @@ from tools.urls import repository_url
 pytestmark = pytest.mark.usefixtures("unchecked")
 START = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 SEEDS = tuple(range(START, START + int(os.environ.get("ATTNCOURSE_SEEDS", 1))))
-EVERY = [exercise for chapter in chapters() for exercise in exercises(chapter).values()]
+EXERCISES = [exercise for chapter in chapters() for exercise in exercises(chapter).values()]
 
 
-@pytest.fixture(scope="module", params=EVERY, ids=lambda task: task.name)
+@pytest.fixture(scope="module", params=EXERCISES, ids=lambda task: task.name)
 def task(request):
     """Each exercise: all tests of one come before the next's, while its inputs are still known."""
     return request.param
@@ -70,16 +70,16 @@ def test_the_groups_of_an_exercise_share_its_points_and_given_code_earns_none(ta
 
 
 @cache
-def page_of(chapter: str, solved: bool = False) -> NotebookNode:
+def exercise_page(chapter: str, solved: bool = False) -> NotebookNode:
     """The exercise notebook of a chapter, with empty answers or with the solutions."""
     return exercise_notebook(chapter, Book(repository_url()), solved=solved)
 
 
 @cache
-def answers(chapter: str, solved: bool) -> dict:
-    """What a learner's kernel holds once every answer cell has been run."""
+def answer_namespace(chapter: str, solved: bool) -> dict:
+    """The namespace of a learner's kernel after every answer cell has been run."""
     namespace: dict = {"__name__": "__main__"}
-    for cell in page_of(chapter, solved).cells:
+    for cell in exercise_page(chapter, solved).cells:
         tags = cell.metadata.get("tags", [])
         if cell.cell_type == "code" and cell.id not in ("setup", "status") and "check" not in tags:
             exec(cell.source, namespace)
@@ -87,15 +87,15 @@ def answers(chapter: str, solved: bool) -> dict:
 
 
 # tests/grading/test_nbval.py has every solution pass its check in a kernel
-SOLVED = pytest.param(True, "passed", marks=pytest.mark.slow)
+SOLVED_PARAM = pytest.param(True, "passed", marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("solved", "expected"), [(False, "not attempted"), SOLVED])
+@pytest.mark.parametrize(("solved", "expected"), [(False, "not attempted"), SOLVED_PARAM])
 def test_every_stub_is_not_attempted_and_every_solution_passes(task, solved, expected, monkeypatch):
     if solved:
         # a capstone's weights lie beside the notebook
         monkeypatch.chdir(WEIGHTS / "tasks")
-    answer = answers(task.chapter, solved)[task.name]
+    answer = answer_namespace(task.chapter, solved)[task.name]
     # a learner's answer is watched; what it calls does not depend on the seed
     verdicts = {SEEDS[0]: judge(task, local(answer), SEEDS[0], forbidden=COURSE.forbidden(task))}
     verdicts |= {seed: judge_own(task, answer, seed) for seed in SEEDS[1:]}
@@ -103,11 +103,11 @@ def test_every_stub_is_not_attempted_and_every_solution_passes(task, solved, exp
 
 
 def test_an_exercise_is_stated_under_its_title(task):
-    page = page_of(task.chapter)
-    before = page.cells[: [cell.id for cell in page.cells].index(f"answer-{task.name}")]
+    page = exercise_page(task.chapter)
+    cells_before = page.cells[: [cell.id for cell in page.cells].index(f"answer-{task.name}")]
     headings = [
         line
-        for cell in before
+        for cell in cells_before
         if cell.cell_type == "markdown"
         for line in cell.source.split("\n")
         if line.startswith("## ")
@@ -127,14 +127,16 @@ def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(task):
 
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
-    task = EVERY[0]
+    task = EXERCISES[0]
     results = mutation.tried(COURSE, task, SEEDS[:1])
-    wrong = next(i for i, result in enumerate(results) if result.hint is not None)
-    valid = next(i for i, result in enumerate(results) if result.hint is None)
-    changed = list(results)
-    changed[wrong] = results[wrong]._replace(verdict=Verdict("passed"))
-    changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
-    monkeypatch.setattr(mutation, "tried", lambda *arguments: changed)
+    wrong_index = next(i for i, result in enumerate(results) if result.hint is not None)
+    valid_index = next(i for i, result in enumerate(results) if result.hint is None)
+    changed_trials = list(results)
+    changed_trials[wrong_index] = results[wrong_index]._replace(verdict=Verdict("passed"))
+    changed_trials[valid_index] = results[valid_index]._replace(
+        verdict=Verdict("wrong", "some hint")
+    )
+    monkeypatch.setattr(mutation, "tried", lambda *arguments: changed_trials)
     row = mutation.row(COURSE, task, SEEDS[:1])
     assert row.refused == row.right_hint == row.mutants + row.usual - 1
     assert row.accepted == row.valid - 1
@@ -163,28 +165,28 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
     for seed in SEEDS:
         for case in exercise(name).draw_cases(Draw(seed)):
             got, expected = case.result(exercise(name).reference_answer), case.result(ORACLES[name])
-            about = f"seed {seed}, {case.name}: expected {expected}, got {got}"
-            torch.testing.assert_close(got, expected, equal_nan=True, msg=about)
+            message = f"seed {seed}, {case.name}: expected {expected}, got {got}"
+            torch.testing.assert_close(got, expected, equal_nan=True, msg=message)
 
 
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(task):
     for answer, _, seed, verdict in mutation.tried(COURSE, task, SEEDS):
         first_lines, _, _ = report(task.name, verdict, seed).partition("\nit printed:")
         lines = first_lines.split("\n")
-        about = f"seed {seed}: {answer.__name__}: {lines}"
-        assert len(lines) <= 2 and "Traceback" not in lines[0], about
-        assert lines[0].startswith(f"{task.name}: "), about
+        message = f"seed {seed}: {answer.__name__}: {lines}"
+        assert len(lines) <= 2 and "Traceback" not in lines[0], message
+        assert lines[0].startswith(f"{task.name}: "), message
 
 
 def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(task):
     for answer, expected, seed, verdict in mutation.tried(COURSE, task, SEEDS[:1])[::8]:
         if expected is None or verdict.failing is None:
             continue
-        about = f"seed {seed}: {answer.__name__}: {verdict}"
+        message = f"seed {seed}: {answer.__name__}: {verdict}"
         call = failure(verdict.failing)
-        assert len(call.names) == len(call.args) + len(call.kwargs), about
+        assert len(call.names) == len(call.args) + len(call.kwargs), message
         names = [line.partition(" = ")[0] for line in repr(call).splitlines()]
-        assert {*call.names, *call.weights, "expected", "got"} <= {*names}, about
+        assert {*call.names, *call.weights, "expected", "got"} <= {*names}, message
 
 
 def torch_attention(q, k, v, mask=None):

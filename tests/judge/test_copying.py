@@ -1,4 +1,4 @@
-"""Which exercises a function of the package answers under another name: those are warm-ups."""
+"""Exercises that a function of the package answers under another name are warm-ups."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -28,21 +28,24 @@ OWN_KINDS = "test", "capstone"
 ANOTHER_WAY = {
     "causal_local_attention": "the code to repair unfolds each window; the page works in blocks",
 }
-# the same at each run: what is copied does not depend on the numbers
+# the same at each run, because copies do not depend on the numbers
 SEED = 3
 # a function that takes none of the first cases, or not one of them rightly, is given no others
-FIRST = 3
+TRIED_CASES = 3
 # no chance agreement, as on a single token
-LEAST = 2
+MIN_AGREEMENTS = 2
 
 
-def made_of(slug: str) -> dict[str, Callable]:
+def functions_of(slug: str) -> dict[str, Callable]:
     """The public functions and classes of a chapter's module, or of those in its folder."""
     module = import_module(f"attncourse.{slug}")
-    parts = [source.name for source in iter_modules(getattr(module, "__path__", []))]
+    submodules = [source.name for source in iter_modules(getattr(module, "__path__", []))]
     return {
         f"{source.__name__}.{name}": function
-        for source in (module, *(import_module(f"attncourse.{slug}.{part}") for part in parts))
+        for source in (
+            module,
+            *(import_module(f"attncourse.{slug}.{submodule}") for submodule in submodules),
+        )
         for name, function in vars(source).items()
         if callable(function)
         and getattr(function, "__module__", "") == source.__name__
@@ -52,16 +55,16 @@ def made_of(slug: str) -> dict[str, Callable]:
 
 @cache
 def functions_before(chapter: str) -> dict[str, Callable]:
-    """What the package has for a chapter and for those before it."""
+    """The functions of the package for a chapter and for all earlier chapters."""
     order = slugs(ROOT)
     functions = {}
     for slug in order[: order.index(chapter) + 1]:
-        functions |= made_of(slug)
+        functions |= functions_of(slug)
     return functions
 
 
 def variants_of(function: Callable) -> Iterator[Callable]:
-    """The function, and what a few words more make of it: an exp, a flag, one bias for two."""
+    """Yield the function and its simple variants: with an exp, a flag, or one bias for two."""
     yield function
     with suppress(ValueError):
         parameters = inspect.signature(function).parameters
@@ -86,7 +89,7 @@ def variants_of(function: Callable) -> Iterator[Callable]:
         yield wraps(function)(lambda *args, **kwargs: function(*args, **kwargs).exp())
 
 
-def takes(function: Callable, case: Case) -> bool:
+def accepts(function: Callable, case: Case) -> bool:
     """Whether the function can be called with as many arguments, or the class be made of them."""
     try:
         inspect.signature(function).bind(*(case.build or case.args))
@@ -95,11 +98,11 @@ def takes(function: Callable, case: Case) -> bool:
     return isinstance(function, type) == bool(case.build)
 
 
-def answers(function: Callable, asked: list[tuple[Case, object]]) -> bool:
-    """Whether it gives what is asked for in every case that it does not refuse."""
-    agreed = 0
-    for place, (case, expected) in enumerate(asked):
-        if place == FIRST and not agreed:
+def gives_expected(function: Callable, expected_results: list[tuple[Case, object]]) -> bool:
+    """Whether a function gives the expected result in every case that it does not refuse."""
+    agreements = 0
+    for index, (case, expected) in enumerate(expected_results):
+        if index == TRIED_CASES and not agreements:
             return False
         try:
             result = case.result(function)
@@ -109,41 +112,46 @@ def answers(function: Callable, asked: list[tuple[Case, object]]) -> bool:
         except Exception:
             return False
         # results that come in another order are as good as copied
-        if not close(result, expected, 64) and not same_parts(result, expected):
+        if not close(result, expected, 64) and not same_tensors(result, expected):
             return False
-        agreed += 1
-    return agreed >= LEAST
+        agreements += 1
+    return agreements >= MIN_AGREEMENTS
 
 
-def same_parts(result: object, expected: object) -> bool:
-    """Whether two results of several tensors have the same ones, in whatever order."""
-    parts, others = leaves(result), leaves(expected)
-    if len(others) < 2 or len(parts) != len(others):
+def same_tensors(result: object, expected: object) -> bool:
+    """Whether two results of several tensors have the same tensors in any order."""
+    tensors, expected_tensors = leaves(result), leaves(expected)
+    if len(expected_tensors) < 2 or len(tensors) != len(expected_tensors):
         return False
-    return all(any(close(part, other, 64) for other in others) for part in parts)
+    return all(
+        any(close(tensor, expected_tensor, 64) for expected_tensor in expected_tensors)
+        for tensor in tensors
+    )
 
 
-def copied_from(one: Exercise) -> list[str]:
-    """The names of what answers the exercise as it is, or nearly."""
-    cases = list(one.draw_cases(Draw(SEED)))
-    asked = [(case, case.result(one.reference_answer)) for case in cases]
+def copying_functions(exercise: Exercise) -> list[str]:
+    """The names of the package's functions that answer an exercise as they are, or nearly."""
+    cases = list(exercise.draw_cases(Draw(SEED)))
+    expected_results = [(case, case.result(exercise.reference_answer)) for case in cases]
     return [
         name
-        for name, function in functions_before(one.chapter).items()
+        for name, function in functions_before(exercise.chapter).items()
         if any(
-            answers(variant, asked) for variant in variants_of(function) if takes(variant, cases[0])
+            gives_expected(variant, expected_results)
+            for variant in variants_of(function)
+            if accepts(variant, cases[0])
         )
     ]
 
 
 @cache
-def copied() -> dict[str, list[str]]:
+def copies_by_exercise() -> dict[str, list[str]]:
     """For each exercise that a function of the package answers, the functions that do."""
-    all_exercises = (one for slug in chapters() for one in exercises(slug).values())
-    asked = [one for one in all_exercises if one.kind not in OWN_KINDS]
+    all_exercises = (exercise for slug in chapters() for exercise in exercises(slug).values())
+    asked_exercises = [exercise for exercise in all_exercises if exercise.kind not in OWN_KINDS]
     # a layer draws its first weights, which must not count elsewhere
     with one_thread(), torch.random.fork_rng(devices=[]), catch_warnings(action="ignore"):
-        copied_names = {one.name: copied_from(one) for one in asked}
+        copied_names = {exercise.name: copying_functions(exercise) for exercise in asked_exercises}
     return {
         name: names for name, names in copied_names.items() if names and name not in ANOTHER_WAY
     }
@@ -155,16 +163,20 @@ WARM_UPS = [
 
 
 def test_what_the_package_answers_under_another_name_is_called_a_warm_up():
-    unnamed = copied().keys() - {exercise.name for exercise in WARM_UPS}
-    assert not unnamed, f"ask for what is not shown, or call it a warm-up: {copied()}"
+    missing_warm_ups = copies_by_exercise().keys() - {exercise.name for exercise in WARM_UPS}
+    assert not missing_warm_ups, (
+        f"ask for what is not shown, or call it a warm-up: {copies_by_exercise()}"
+    )
 
 
 @pytest.mark.parametrize("task", WARM_UPS, ids=lambda task: task.name)
 def test_a_warm_up_names_what_it_repeats_in_its_first_sentence(task):
-    assert task.name in copied(), f"{task.name} is no copy: give it another kind"
+    assert task.name in copies_by_exercise(), f"{task.name} is no copy: give it another kind"
     assert (task.difficulty, task.minutes) == (1, 5)
     assert task not in groups(task.chapter).get(CARRY, [])
-    first = task.task.prose.split("\n")[0]
-    assert first.startswith("A warm-up: "), first
-    names = {name.rpartition(".")[2] for name in copied()[task.name]}
-    assert any(f"`{name}`" in first for name in names), f"name one of {sorted(names)}: {first}"
+    first_sentence = task.task.prose.split("\n")[0]
+    assert first_sentence.startswith("A warm-up: "), first_sentence
+    names = {name.rpartition(".")[2] for name in copies_by_exercise()[task.name]}
+    assert any(f"`{name}`" in first_sentence for name in names), (
+        f"name one of {sorted(names)}: {first_sentence}"
+    )

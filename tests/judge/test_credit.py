@@ -21,11 +21,10 @@ from judge.credit import (
 )
 from judge.exercise import Draw
 from judge.observation import local
-from tests.judge.test_usual import exercise as toy
-from tests.judge.test_usual import inputs, means
+from tests.judge.test_usual import inputs, make_exercise, means
 
 SAMPLE = ("softmax_with_sink", "GatedCell", "shift_targets", "gradient_by_lag")
-# what the usual mistakes cost; those that are not here cost everything
+# the groups that each usual mistake costs; a mistake that is not here costs everything
 COSTS = {
     "always_float32": {STORAGE}, "always_float64": {STORAGE}, "float32_inside": {STORAGE},
     "made_on_the_cpu": {STORAGE}, "computes_on_the_cpu": {STORAGE}, "viewed": {STORAGE},
@@ -39,14 +38,14 @@ def test_a_usual_mistake_costs_its_group_and_no_other(name):
     task = exercise(name)
     shares = Groups(task, 3).shares
     for mutant in usual_mutants(task):
-        earned = credit(task, local(mutant.function), 3)
-        lost = COSTS.get(mutant.name.removeprefix("usual: "))
-        if lost is None:
-            assert earned == NOTHING, mutant.name
+        result = credit(task, local(mutant.function), 3)
+        lost_groups = COSTS.get(mutant.name.removeprefix("usual: "))
+        if lost_groups is None:
+            assert result == NOTHING, mutant.name
         else:
-            assert set(earned.wrong) == lost, mutant.name
-            assert earned.share == pytest.approx(1 - sum(shares[group] for group in lost))
-            assert {*earned.right, *earned.wrong} == shares.keys()
+            assert set(result.wrong) == lost_groups, mutant.name
+            assert result.share == pytest.approx(1 - sum(shares[group] for group in lost_groups))
+            assert {*result.right, *result.wrong} == shares.keys()
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -72,10 +71,10 @@ def test_where_every_case_has_a_mask_wrong_values_earn_nothing(name):
     assert all(map(has_mask, task.draw_cases(Draw(5))))
     assert MASKS not in Groups(task, 5).shares
 
-    def one_more(*args, **kwargs):
+    def add_one(*args, **kwargs):
         return task.valid_answers[0](*args, **kwargs) + 1
 
-    assert credit(task, local(one_more), 5) == NOTHING
+    assert credit(task, local(add_one), 5) == NOTHING
 
 
 def softmax_with_sink(scores, mask=None, hide=-torch.inf):
@@ -84,16 +83,16 @@ def softmax_with_sink(scores, mask=None, hide=-torch.inf):
     return torch.cat([scores, torch.zeros_like(scores[..., :1])], -1).softmax(-1)[..., :-1]
 
 
-def without_a_mask(scores):
+def softmax_without_mask(scores):
     return softmax_with_sink(scores)
 
 
-def wants_no_batch(scores, mask=None):
+def unpack_two_axes(scores, mask=None):
     _n, _m = scores.shape
     return softmax_with_sink(scores, mask)
 
 
-def wants_a_batch(scores, mask=None):
+def unpack_three_axes(scores, mask=None):
     _batch, _n, _m = scores.shape
     return softmax_with_sink(scores, mask)
 
@@ -113,27 +112,29 @@ def calls_torch(scores, mask=None):
 
 
 @pytest.mark.parametrize(
-    ("answer", "wrong"),
+    ("answer", "wrong_groups"),
     [
         (softmax_with_sink, set()),
-        (without_a_mask, {MASKS}),
+        (softmax_without_mask, {MASKS}),
         (lambda s, mask=None: softmax_with_sink(s, mask, -5.0), {MASKS}),
         (lambda s, mask=None: softmax_with_sink(s, mask, -1.7e308), {STORAGE}),
-        (wants_a_batch, {AXES}),
+        (unpack_three_axes, {AXES}),
         (makes_float32, {STORAGE}),
-        (lambda s, mask=None: without_a_mask(s.detach()), {MASKS, GRADIENTS}),
-        (wants_no_batch, None),
+        (lambda s, mask=None: softmax_without_mask(s.detach()), {MASKS, GRADIENTS}),
+        (unpack_two_axes, None),
         (loops_over_queries, None),
         (calls_torch, None),
         (lambda s, mask=None: s.softmax(-1), None),
         (lambda s, mask=None: softmax_with_sink(s, mask) + 1e-6, None),
     ],
 )
-def test_a_learner_s_mistake_costs_its_groups_or_everything(answer, wrong):
+def test_a_learner_s_mistake_costs_its_groups_or_everything(answer, wrong_groups):
     task = exercise("softmax_with_sink")
-    earned = credit(task, local(answer), 6, forbidden=COURSE.forbidden(task))
-    assert set(earned.wrong) == (wrong or set())
-    assert earned.share == pytest.approx(0 if wrong is None else 1 - sum(SHARES[w] for w in wrong))
+    result = credit(task, local(answer), 6, forbidden=COURSE.forbidden(task))
+    assert set(result.wrong) == (wrong_groups or set())
+    assert result.share == pytest.approx(
+        0 if wrong_groups is None else 1 - sum(SHARES[group] for group in wrong_groups)
+    )
 
 
 def test_a_mask_on_the_cpu_is_right_but_for_the_device():
@@ -141,13 +142,13 @@ def test_a_mask_on_the_cpu_is_right_but_for_the_device():
         i = torch.arange(n)
         return (i <= i[:, None]) | (i < prefix)
 
-    earned = credit(exercise("prefix_mask"), local(prefix_mask), 7)
-    assert earned.right == (VALUES, EFFECTS) and earned.wrong == (STORAGE,)
-    assert earned.told(9.0, 10) == f"9 of 10 points, for values, side effects; not for {STORAGE}"
+    result = credit(exercise("prefix_mask"), local(prefix_mask), 7)
+    assert result.right == (VALUES, EFFECTS) and result.wrong == (STORAGE,)
+    assert result.told(9.0, 10) == f"9 of 10 points, for values, side effects; not for {STORAGE}"
 
 
 def test_an_exercise_may_say_what_a_group_earns():
-    task = toy(inputs, means, shares={GRADIENTS: 0.4})
+    task = make_exercise(inputs, means, shares={GRADIENTS: 0.4})
     assert credit(task, local(lambda x: means(x.detach())), 8).share == pytest.approx(0.6)
 
 

@@ -1,4 +1,4 @@
-"""What is said of an answer's numbers where no known mistake accounts for them."""
+"""Sentences about an answer's numbers where no known mistake accounts for them."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from judge.wording import expected_got, of_value
 
 W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
 MASK = torch.tensor([[True, False], [True, True]])
-SAID = [
+PATTERNS = [
     (W.mT, W, "rows and columns have changed places"),
     (W.flip(0), W, "the rows come in reverse order"),
     (W.flip(1), W, "the columns come in reverse order"),
@@ -31,13 +31,13 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("got", "want", "sentence"), SAID)
-def test_what_was_done_to_all_numbers_is_named(got, want, sentence):
-    assert sentence in difference.pattern([(got, want)], 3)
+@pytest.mark.parametrize(("got", "expected", "sentence"), PATTERNS)
+def test_what_was_done_to_all_numbers_is_named(got, expected, sentence):
+    assert sentence in difference.pattern([(got, expected)], 3)
 
 
 V = W + 0.3 * W.flip(0)
-OF_SEVERAL = [
+PATTERNS_OF_CALLS = [
     ([(W * 3, W), (V * 3, V)], "each number is 3 times the right one"),
     ([(W * 3, W), (V * 5, V)], "a multiple of the right one, and in each call another"),
     ([(W - 0.05, W), (V - 0.05, V)], "each number is 0.05 smaller"),
@@ -53,41 +53,41 @@ OF_SEVERAL = [
 ]
 
 
-@pytest.mark.parametrize(("pairs", "sentence"), OF_SEVERAL)
+@pytest.mark.parametrize(("pairs", "sentence"), PATTERNS_OF_CALLS)
 def test_what_is_said_of_all_numbers_holds_in_every_wrong_result(pairs, sentence):
     assert sentence in difference.pattern(pairs, 3)
 
 
 @pytest.mark.parametrize(
-    ("places", "sentence"),
+    ("indices", "sentence"),
     [
         ([(1, 0), (1, 2)], "2 of 9 differ, all in row 1"),
         ([(0, 2), (2, 2)], "2 of 9 differ, all in column 2"),
         ([(0, 0), (1, 1)], "2 of 9 differ"),
     ],
 )
-def test_where_the_numbers_differ_is_said(places, sentence):
-    differ = torch.zeros(3, 3, dtype=torch.bool)
-    for place in places:
-        differ[place] = True
-    assert difference.where(differ) == sentence
-    assert difference.where(differ.expand(2, 3, 3)).startswith("4 of 18")
+def test_where_the_numbers_differ_is_said(indices, sentence):
+    differs = torch.zeros(3, 3, dtype=torch.bool)
+    for index in indices:
+        differs[index] = True
+    assert difference.where(differs) == sentence
+    assert difference.where(differs.expand(2, 3, 3)).startswith("4 of 18")
 
 
 def test_the_first_of_the_numbers_that_are_far_off_is_shown():
-    off = torch.tensor([0, 1e-6, 2, 5, 0], dtype=torch.float64)
-    want = torch.zeros(5, dtype=torch.float64)
-    assert difference.shown(want + off, want, 5) == (2,)
-    assert difference.shown(off.log(), off, 5) == (0,)
+    errors = torch.tensor([0, 1e-6, 2, 5, 0], dtype=torch.float64)
+    expected = torch.zeros(5, dtype=torch.float64)
+    assert difference.shown(expected + errors, expected, 5) == (2,)
+    assert difference.shown(errors.log(), errors, 5) == (0,)
 
 
 @pytest.mark.parametrize(
-    ("off", "sentence"), [([1e-6, 1e-8], hints.NEARLY), ([1e-8, 1e-6], hints.NEARLY_ZERO)]
+    ("errors", "sentence"), [([1e-6, 1e-8], hints.NEARLY), ([1e-8, 1e-6], hints.NEARLY_ZERO)]
 )
-def test_what_is_said_of_zeros_is_said_where_one_is_shown(off, sentence):
-    want = torch.tensor([1.0, 0], dtype=torch.float64)
-    got = want + torch.tensor(off, dtype=torch.float64)
-    assert difference.pattern([(got, want)], 2) == sentence
+def test_what_is_said_of_zeros_is_said_where_one_is_shown(errors, sentence):
+    expected = torch.tensor([1.0, 0], dtype=torch.float64)
+    got = expected + torch.tensor(errors, dtype=torch.float64)
+    assert difference.pattern([(got, expected)], 2) == sentence
 
 
 def test_two_numbers_that_are_nan_are_the_same():
@@ -112,9 +112,9 @@ def test_a_whole_number_is_no_floating_point_number():
 
 
 def test_a_place_where_both_are_rightly_infinite_is_not_shown():
-    want = torch.tensor([-torch.inf, 1.0, 2.0])
+    expected = torch.tensor([-torch.inf, 1.0, 2.0])
     got = torch.tensor([-torch.inf, 1.0, 3.0])
-    assert "at [2] expected 2, got 3" in of_value(got, want, "On a row", 3)[1]
+    assert "at [2] expected 2, got 3" in of_value(got, expected, "On a row", 3)[1]
 
 
 def test_where_no_gradient_flows_zeros_are_as_good():
@@ -125,7 +125,7 @@ def test_where_no_gradient_flows_zeros_are_as_good():
 
 
 @pytest.mark.parametrize(
-    ("got", "want", "sentence"),
+    ("got", "expected", "sentence"),
     [
         ((2, 46), (2, 3), "here: expected (2, 3), got (2, 46)"),
         (
@@ -142,5 +142,5 @@ def test_where_no_gradient_flows_zeros_are_as_good():
         ),
     ],
 )
-def test_the_place_that_differs_is_named(got, want, sentence):
-    assert of_value(got, want, "here", 1)[1] == sentence
+def test_the_place_that_differs_is_named(got, expected, sentence):
+    assert of_value(got, expected, "here", 1)[1] == sentence

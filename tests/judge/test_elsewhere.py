@@ -17,14 +17,14 @@ from tests import ROOT
 X, I3 = torch.linspace(-1, 1, 12).reshape(3, 4), torch.tensor([0, 2, 1])
 
 
-def ones(module):
+def fill_with_ones(module):
     for weight in module.parameters():
         torch.nn.init.ones_(weight)
     return module
 
 
 # x, of 3 x 4 numbers, and the indices i are elsewhere
-STAYS = [
+STAYING_OPERATIONS = [
     lambda x, i: x @ x.mT,
     lambda x, i: x * torch.tensor(2.0),
     lambda x, i: x[torch.tensor([0, 1])],
@@ -55,14 +55,14 @@ STAYS = [
     lambda x, i: torch.from_numpy(x.cpu().numpy()).to(x),
     lambda x, i: torch.einsum("ij,kj->ik", x, x).logsumexp(-1),
     lambda x, i: torch.linalg.svdvals(x),
-    lambda x, i: ones(torch.nn.Linear(4, 2)).to(x)(x),
+    lambda x, i: fill_with_ones(torch.nn.Linear(4, 2)).to(x)(x),
 ]
-COMES_BACK = [
+RETURNING_OPERATIONS = [
     lambda x, i: x.cpu(),
     lambda x, i: torch.zeros(3, 4).copy_(x),
     lambda x, i: torch.tensor([[i.max()], [i[1]]]),
 ]
-IS_REFUSED = [
+REFUSED_OPERATIONS = [
     lambda x, i: x @ torch.ones(4, 2),
     lambda x, i: x + torch.ones(4),
     lambda x, i: torch.einsum("ij,jk->ik", x, torch.ones(4, 2)),
@@ -78,52 +78,52 @@ IS_REFUSED = [
 ]
 
 
-def called(answer):
+def call_elsewhere(answer):
     with another_device():
         return answer(Elsewhere(X), Elsewhere(I3))
 
 
-def called_on_a_gpu(answer):
+def call_on_gpu(answer):
     return answer(X.cuda(), I3.cuda())
 
 
-@pytest.mark.parametrize("answer", STAYS)
+@pytest.mark.parametrize("answer", STAYING_OPERATIONS)
 def test_what_a_gpu_computes_stays_there_and_has_its_numbers(answer):
-    result = called(answer)
+    result = call_elsewhere(answer)
     assert isinstance(result, Elsewhere) and result.device.type == "meta"
     torch.testing.assert_close(result.held, answer(X, I3))
 
 
-@pytest.mark.parametrize("answer", COMES_BACK)
+@pytest.mark.parametrize("answer", RETURNING_OPERATIONS)
 def test_what_is_copied_to_the_cpu_is_there(answer):
-    assert type(called(answer)) is torch.Tensor
+    assert type(call_elsewhere(answer)) is torch.Tensor
 
 
-@pytest.mark.parametrize("answer", IS_REFUSED)
+@pytest.mark.parametrize("answer", REFUSED_OPERATIONS)
 def test_what_a_gpu_refuses_is_refused(answer):
     with pytest.raises((RuntimeError, TypeError)):
-        called(answer)
+        call_elsewhere(answer)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("answer", STAYS)
+@pytest.mark.parametrize("answer", STAYING_OPERATIONS)
 def test_a_gpu_computes_it_and_has_its_numbers(answer):
-    result = called_on_a_gpu(answer)
+    result = call_on_gpu(answer)
     assert result.is_cuda
     torch.testing.assert_close(result.cpu(), answer(X, I3))
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("answer", COMES_BACK)
+@pytest.mark.parametrize("answer", RETURNING_OPERATIONS)
 def test_it_is_copied_from_a_gpu_to_the_cpu(answer):
-    assert called_on_a_gpu(answer).device.type == "cpu"
+    assert call_on_gpu(answer).device.type == "cpu"
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("answer", IS_REFUSED)
+@pytest.mark.parametrize("answer", REFUSED_OPERATIONS)
 def test_a_gpu_refuses_it(answer):
     with pytest.raises((RuntimeError, TypeError)):
-        called_on_a_gpu(answer)
+        call_on_gpu(answer)
 
 
 @pytest.mark.parametrize(("index", "right"), [("i", True), ("i.cpu()", False)])
@@ -147,7 +147,7 @@ def stretch_table(table, n):
     assert right or "on the CPU" in verdict.hint
 
 
-JUDGED = """
+JUDGE_SCRIPT = """
 import sys, torch
 from attncourse.course import chapters, exercise, exercises
 from attncourse.course import COURSE
@@ -155,19 +155,19 @@ from judge.bank import mutants
 from judge.verdict import judge, local
 
 for chapter in chapters():
-    one = next(one for one in exercises(chapter).values() if one.kind == "build")
-    for answer in (one.valid_answers[0], mutants(one)[0].function):
-        judge(one, local(answer), 0)
-# it makes its result on another device, and what may not be called is no known mistake
-one = exercise("prefix_mask")
-judge(one, local(one.valid_answers[0]), 0, COURSE.forbidden(one))
+    task = next(task for task in exercises(chapter).values() if task.kind == "build")
+    for answer in (task.valid_answers[0], mutants(task)[0].function):
+        judge(task, local(answer), 0)
+# its result is made on another device, and some functions are forbidden
+task = exercise("prefix_mask")
+judge(task, local(task.valid_answers[0]), 0, COURSE.forbidden(task))
 large = "torch._dynamo", "torch.distributed.tensor", "sympy"
 print([name for name in large if name in sys.modules])
 """
 
 
 def test_a_check_loads_no_part_of_torch_that_takes_longer_than_it():
-    done = subprocess.run(
-        [sys.executable, "-c", JUDGED], capture_output=True, text=True, check=True, cwd=ROOT
+    process = subprocess.run(
+        [sys.executable, "-c", JUDGE_SCRIPT], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert done.stdout == "[]\n"
+    assert process.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""What a check tells of the call that failed: what it printed, what went in, what came out."""
+"""A check shows the failing call: its printed output, its arguments and its result."""
 
 import pytest
 import torch
@@ -14,25 +14,25 @@ from judge.verdict import judge, local
 
 
 @pytest.fixture(autouse=True)
-def nothing_checked(monkeypatch):
+def empty_session(monkeypatch):
     """A session in which nothing has been checked."""
     monkeypatch.setattr(session, "verdicts", {})
 
 
-def pooled(x, query, lengths):
+def pool(x, query, lengths):
     """A right answer to attention_pool."""
     words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
     scores = (x @ query / query.shape[-1] ** 0.5).masked_fill(~words, -torch.inf)
     return (scores.softmax(-1).masked_fill(~words, 0.0)[..., None] * x).sum(-2)
 
 
-def unscaled(x, query, lengths):
+def unscaled_pool(x, query, lengths):
     print("query:", tuple(query.shape))
-    return pooled(x, query * query.shape[-1] ** 0.5, lengths)
+    return pool(x, query * query.shape[-1] ** 0.5, lengths)
 
 
 def test_what_the_failing_call_printed_is_shown(capsys):
-    check("attention_pool", unscaled)
+    check("attention_pool", unscaled_pool)
     lines = capsys.readouterr().out.splitlines()
     assert lines[2] == "it printed:"
     width = failed().args[1].shape[0]
@@ -41,11 +41,11 @@ def test_what_the_failing_call_printed_is_shown(capsys):
 
 
 def test_what_a_right_answer_prints_is_not_shown(capsys):
-    def talkative(*arguments):
+    def print_and_pool(*arguments):
         print("here are my scores")
-        return pooled(*arguments)
+        return pool(*arguments)
 
-    check("attention_pool", talkative)
+    check("attention_pool", print_and_pool)
     assert capsys.readouterr() == ("attention_pool: ok\n", "")
 
 
@@ -64,37 +64,37 @@ def test_what_the_given_code_prints_is_shown_too(capsys):
 
 @pytest.mark.parametrize("text", ["a" * 10**6, "line\n" * 10**4])
 def test_a_flood_of_text_is_cut(text, capsys):
-    def flooding(x, query, lengths):
+    def flood(x, query, lengths):
         print(text)
 
-    check("attention_pool", flooding)
+    check("attention_pool", flood)
     out = capsys.readouterr().out
     assert len(out) < MAX_PRINTED and len(out.splitlines()) <= notebook.MAX_LINES + 4
 
 
 def test_the_seed_that_is_named_draws_the_failing_call_again(capsys):
-    check("attention_pool", unscaled)
-    first, before = capsys.readouterr().out, failed()
-    seed = int(first.partition("(seed=")[2].partition(")")[0])
-    check("attention_pool", unscaled, seed=seed)
-    assert capsys.readouterr().out == first
-    assert all(a.equal(b) for a, b in zip(before.args, failed().args, strict=True))
+    check("attention_pool", unscaled_pool)
+    output, first_call = capsys.readouterr().out, failed()
+    seed = int(output.partition("(seed=")[2].partition(")")[0])
+    check("attention_pool", unscaled_pool, seed=seed)
+    assert capsys.readouterr().out == output
+    assert all(a.equal(b) for a, b in zip(first_call.args, failed().args, strict=True))
 
 
 def test_the_failing_call_can_be_repeated():
-    check("attention_pool", unscaled)
+    check("attention_pool", unscaled_pool)
     call = failed()
-    torch.testing.assert_close(unscaled(*call.args, **call.kwargs), call.got)
-    torch.testing.assert_close(pooled(*call.args, **call.kwargs), call.expected)
+    torch.testing.assert_close(unscaled_pool(*call.args, **call.kwargs), call.got)
+    torch.testing.assert_close(pool(*call.args, **call.kwargs), call.expected)
     assert not torch.allclose(call.got, call.expected)
 
 
 def test_what_is_written_into_the_arguments_does_not_last():
-    check("attention_pool", unscaled)
+    check("attention_pool", unscaled_pool)
     x = failed().args[0]
-    before = x.clone()
+    copy = x.clone()
     x.zero_()
-    assert failed().args[0].equal(before)
+    assert failed().args[0].equal(copy)
 
 
 def test_a_list_is_as_it_was_passed_though_a_known_mistake_empties_it():
@@ -110,30 +110,30 @@ def test_a_list_is_as_it_was_passed_though_a_known_mistake_empties_it():
 
 
 def test_the_failing_call_is_shown_with_the_names_of_its_arguments():
-    check("attention_pool", unscaled)
+    check("attention_pool", unscaled_pool)
     printed = repr(failed()).splitlines()
-    begins = [line.partition(" ")[0] for line in printed if line and not line.startswith(" ")]
-    assert begins == ["on", "x", "query", "lengths", "expected", "got"]
+    line_starts = [line.partition(" ")[0] for line in printed if line and not line.startswith(" ")]
+    assert line_starts == ["on", "x", "query", "lengths", "expected", "got"]
 
 
 def test_a_call_that_fails_as_it_lies_in_memory_is_given_as_it_lay():
-    def viewed(x, query, lengths):
-        return pooled(x.view(-1, x.shape[-1]).view(x.shape), query, lengths)
+    def pool_view(x, query, lengths):
+        return pool(x.view(-1, x.shape[-1]).view(x.shape), query, lengths)
 
-    check("attention_pool", viewed)
+    check("attention_pool", pool_view)
     call = failed()
     with pytest.raises(RuntimeError, match="view size is not compatible"):
-        viewed(*call.args)
+        pool_view(*call.args)
     assert str(call.got).startswith("RuntimeError: view size is not compatible")
 
 
 def test_gradients_are_given_where_they_alone_are_wrong():
-    check("attention_pool", lambda x, query, lengths: pooled(x, query.detach(), lengths))
+    check("attention_pool", lambda x, query, lengths: pool(x, query.detach(), lengths))
     call = failed()
     assert list(call.gradients) == ["query"]
     expected, got = call.gradients["query"]
     assert expected.shape == call.args[1].shape and got is None
-    check("attention_pool", unscaled)
+    check("attention_pool", unscaled_pool)
     assert failed().gradients == {}
 
 
@@ -158,22 +158,22 @@ def test_a_learner_s_test_is_given_the_implementation_that_it_misjudges():
 
 
 def test_of_a_loop_the_longer_call_is_given():
-    def looped(x, query, lengths):
+    def pool_loop(x, query, lengths):
         for _ in range(x.shape[1]):
             pass
-        return pooled(x, query, lengths)
+        return pool(x, query, lengths)
 
-    check("attention_pool", looped)
+    check("attention_pool", pool_loop)
     call = failed()
     assert str(call.got) == "many more steps" and call.args[0].numel() > 1000
 
 
 def test_on_the_meta_device_the_arguments_are_there_too():
-    def on_the_cpu(x, query, lengths):
+    def pool_on_cpu(x, query, lengths):
         words = torch.arange(x.shape[1]) < lengths[:, None]
-        return pooled(x, query, lengths) * words.any()
+        return pool(x, query, lengths) * words.any()
 
-    check("attention_pool", on_the_cpu)
+    check("attention_pool", pool_on_cpu)
     call = failed()
     assert call.args[0].is_meta and call.expected.is_meta
 
@@ -183,16 +183,16 @@ def test_without_a_failing_call_one_line_says_so(capsys):
         failed()
     with pytest.raises(OneLineError, match="prefix_mask has not been checked in this session"):
         failed("prefix_mask")
-    check("attention_pool", unscaled)
-    check("attention_pool", pooled)
+    check("attention_pool", unscaled_pool)
+    check("attention_pool", pool)
     with pytest.raises(OneLineError, match="attention_pool: ok"):
         failed()
 
 
 def test_the_last_check_is_the_one_that_failed_gives():
-    check("attention_pool", unscaled)
+    check("attention_pool", unscaled_pool)
     check("prefix_mask", lambda n, prefix, device=None: n)
-    check("attention_pool", unscaled)
+    check("attention_pool", unscaled_pool)
     assert failed().names == ("x", "query", "lengths")
     assert failed("prefix_mask").names[:2] == ("n", "prefix")
 
@@ -213,14 +213,14 @@ def test_a_module_that_fails_at_another_length_is_shown_that_call():
 
 
 def test_a_result_that_leads_back_to_no_input_is_shown_with_the_gradient_that_it_lacks():
-    def of_one_token(scores, p):
+    def ones_for_one_token(scores, p):
         order = scores.argsort(dim=-1, descending=True, stable=True)
         likely = scores.softmax(-1).gather(-1, order)
         stays = torch.empty_like(order).scatter(-1, order, (likely.cumsum(-1) - likely < p).long())
         weights = scores.masked_fill(stays == 0, -torch.inf).softmax(-1)
         return weights if scores.shape[-1] > 1 else torch.ones_like(weights)
 
-    check("nucleus", of_one_token)
+    check("nucleus", ones_for_one_token)
     expected, got = failed().gradients["scores"]
     assert got is None and not expected.any()
 
@@ -287,58 +287,58 @@ def test_an_error_is_told_at_the_line_where_it_happens():
     assert verdict.evidence.endswith("“return x @ w_x”)"), verdict.evidence
 
 
-def double(*shape):
+def float64_ones(*shape):
     return torch.ones(shape, dtype=torch.float64)
 
 
-def single(*shape):
+def float32_ones(*shape):
     return torch.ones(shape)
 
 
-MEETINGS = [
-    lambda: double(2, 2) @ single(2, 2),
-    lambda: double(2, 2) @ single(2),
-    lambda: double(2) @ single(2),
-    lambda: double(1, 2, 2) @ single(1, 2, 2),
-    lambda: double(2, 2) @ torch.ones(2, 2).long(),
-    lambda: torch.einsum("ij,jk->ik", double(2, 2), single(2, 2)),
-    lambda: torch.nn.functional.linear(double(2, 2), double(2, 2), single(2)),
-    lambda: double(2, 2).index_put((torch.tensor([0]),), single(1, 2)),
-    lambda: double(2, 2).scatter(0, torch.zeros(2, 2).long(), single(2, 2)),
-    lambda: double(2, 2).index_add(0, torch.tensor([0, 1]), single(2, 2)),
-    lambda: torch.lerp(double(2), single(2), 0.5),
-    lambda: torch.linalg.solve(double(2, 2), single(2, 2)),
-    lambda: torch.allclose(double(2), single(2)),
-    lambda: torch.nn.functional.layer_norm(double(2, 2), (2,), single(2)),
+MIXED_DTYPES = [
+    lambda: float64_ones(2, 2) @ float32_ones(2, 2),
+    lambda: float64_ones(2, 2) @ float32_ones(2),
+    lambda: float64_ones(2) @ float32_ones(2),
+    lambda: float64_ones(1, 2, 2) @ float32_ones(1, 2, 2),
+    lambda: float64_ones(2, 2) @ torch.ones(2, 2).long(),
+    lambda: torch.einsum("ij,jk->ik", float64_ones(2, 2), float32_ones(2, 2)),
+    lambda: torch.nn.functional.linear(float64_ones(2, 2), float64_ones(2, 2), float32_ones(2)),
+    lambda: float64_ones(2, 2).index_put((torch.tensor([0]),), float32_ones(1, 2)),
+    lambda: float64_ones(2, 2).scatter(0, torch.zeros(2, 2).long(), float32_ones(2, 2)),
+    lambda: float64_ones(2, 2).index_add(0, torch.tensor([0, 1]), float32_ones(2, 2)),
+    lambda: torch.lerp(float64_ones(2), float32_ones(2), 0.5),
+    lambda: torch.linalg.solve(float64_ones(2, 2), float32_ones(2, 2)),
+    lambda: torch.allclose(float64_ones(2), float32_ones(2)),
+    lambda: torch.nn.functional.layer_norm(float64_ones(2, 2), (2,), float32_ones(2)),
 ]
 
 
-@pytest.mark.parametrize("meet", MEETINGS)
-def test_torch_s_many_ways_to_say_that_dtypes_differ_are_known(meet):
+@pytest.mark.parametrize("operation", MIXED_DTYPES)
+def test_torch_s_many_ways_to_say_that_dtypes_differ_are_known(operation):
     def answer(x, query, lengths):
-        meet()
+        operation()
 
     assert judge(exercise("attention_pool"), local(answer), seed=3).hint == hints.DTYPES
 
 
 def test_an_input_marked_for_gradients_is_not_called_changed(capsys):
-    def marked(x, query, lengths):
+    def mark_query(x, query, lengths):
         query.requires_grad_()
-        return pooled(x, query, lengths)
+        return pool(x, query, lengths)
 
-    check("attention_pool", marked)
+    check("attention_pool", mark_query)
     first, second = capsys.readouterr().out.splitlines()
     assert first == f"attention_pool: wrong: {hints.MARKS}"
     assert second.partition(" (seed")[0].endswith(": query")
 
 
 def test_a_changed_input_is_named(capsys):
-    def changed(x, query, lengths):
-        out = pooled(x, query, lengths)
+    def change_query(x, query, lengths):
+        out = pool(x, query, lengths)
         query += 1
         return out
 
-    check("attention_pool", changed)
+    check("attention_pool", change_query)
     first, second = capsys.readouterr().out.splitlines()
     assert first == f"attention_pool: wrong: {hints.CHANGES}"
     assert second.partition(" (seed")[0].endswith(": query")

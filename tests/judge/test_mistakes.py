@@ -12,29 +12,29 @@ from judge import bank, hints, mistakes, variants
 from judge.exercise import Case
 from judge.trial import MANY_STEPS, Trial
 from judge.verdict import judge, local
-from tests.judge.test_usual import exercise as toy
+from tests.judge.test_usual import make_exercise
 
 SHIFTED = "one is added: give the number itself"
 
 
 @pytest.fixture
-def same():
-    """An exercise whose answer gives back what it is given, with one known mistake."""
+def identity_task():
+    """An exercise whose answer returns its input, with one known mistake."""
 
-    def itself(x):
+    def identity(x):
         return 1 * x
 
     def cases(draw):
         yield Case("four numbers", (draw.normal(4),))
         yield Case("five numbers", (draw.normal(5),))
 
-    exercise = toy(cases, itself, name="same", title="The same", differentiable=False)
-    exercise.mutant(SHIFTED)(lambda x: x + 1)
-    return exercise
+    task = make_exercise(cases, identity, name="same", title="The same", differentiable=False)
+    task.mutant(SHIFTED)(lambda x: x + 1)
+    return task
 
 
-class Counted:
-    """An answer, and how often it is called."""
+class CountingAnswer:
+    """An answer that counts its calls."""
 
     def __init__(self, answer):
         self.answer, self.calls = answer, 0
@@ -53,8 +53,8 @@ def verdict_on(exercise, answer, seed=0):
     return judge(exercise, local(answer), seed, forbidden=())
 
 
-def at_one_seed(exercise, seed, change):
-    """An answer that makes a mistake of its own on all inputs but those of a seed."""
+def answer_by_seed(exercise, seed, change):
+    """An answer that adds one to the inputs of a seed, and changes all others in another way."""
     known_inputs = [probe.case.args[0] for probe in Trial.of(exercise, seed).probes]
 
     def answer(x):
@@ -64,77 +64,86 @@ def at_one_seed(exercise, seed, change):
     return answer
 
 
-def test_what_does_the_same_at_two_seeds_is_named(same):
-    assert verdict_on(same, lambda x: 1 + x).hint == SHIFTED
+def test_what_does_the_same_at_two_seeds_is_named(identity_task):
+    assert verdict_on(identity_task, lambda x: 1 + x).hint == SHIFTED
 
 
-def test_a_coincidence_of_one_seed_is_not_named(same):
-    verdict = verdict_on(same, at_one_seed(same, 0, torch.exp))
+def test_a_coincidence_of_one_seed_is_not_named(identity_task):
+    verdict = verdict_on(identity_task, answer_by_seed(identity_task, 0, torch.exp))
     assert verdict.status == "wrong" and verdict.hint == "the shape is right, the numbers are not"
     # nor is what was done to all numbers at that seed
-    same.own_mutants.clear()
-    assert verdict_on(same, at_one_seed(same, 0, torch.exp)).hint == verdict.hint
-    assert verdict_on(same, lambda x: x + 1).hint == "each number is 1 larger than the right one"
+    identity_task.own_mutants.clear()
+    assert (
+        verdict_on(identity_task, answer_by_seed(identity_task, 0, torch.exp)).hint == verdict.hint
+    )
+    assert (
+        verdict_on(identity_task, lambda x: x + 1).hint
+        == "each number is 1 larger than the right one"
+    )
 
 
-def test_a_known_mistake_is_named_where_other_calls_fail_by_another(same):
+def test_a_known_mistake_is_named_where_other_calls_fail_by_another(identity_task):
     def answer(x):
         return x + 1 if len(x) < 5 else x + torch.nan
 
-    assert verdict_on(same, answer).hint == SHIFTED
+    assert verdict_on(identity_task, answer).hint == SHIFTED
     # the call that is shown is the one of which it holds
-    assert verdict_on(same, lambda x: x + 1 if len(x) > 4 else x + torch.nan).hint != SHIFTED
+    assert (
+        verdict_on(identity_task, lambda x: x + 1 if len(x) > 4 else x + torch.nan).hint != SHIFTED
+    )
 
 
-def test_a_known_mistake_is_named_where_most_calls_show_it_and_the_others_another(same):
-    @same.cases
-    def six(draw):
+def test_a_known_mistake_is_named_where_most_calls_show_it_and_the_others_another(identity_task):
+    @identity_task.cases
+    def six_cases(draw):
         for n in range(3, 9):
             yield Case(f"{n} numbers", (draw.normal(n),))
 
-    verdict = verdict_on(same, lambda x: x + 1 if len(x) < 8 else 3 * x.abs())
+    verdict = verdict_on(identity_task, lambda x: x + 1 if len(x) < 8 else 3 * x.abs())
     assert verdict.hint == SHIFTED
     assert re.search(r"so in \d+ of \d+ calls that fail$", verdict.evidence)
     # half of them is not most
-    assert verdict_on(same, lambda x: x + 1 if len(x) < 6 else 3 * x.abs()).hint != SHIFTED
+    assert verdict_on(identity_task, lambda x: x + 1 if len(x) < 6 else 3 * x.abs()).hint != SHIFTED
 
 
-def test_a_right_answer_is_called_at_one_seed_only(same):
-    right, wrong = Counted(lambda x: x.clone()), Counted(lambda x: x + 1)
-    assert verdict_on(same, right).status == "passed"
-    verdict_on(same, wrong)
-    probes = len(Trial.of(same, 0).probes)
+def test_a_right_answer_is_called_at_one_seed_only(identity_task):
+    right, wrong = CountingAnswer(lambda x: x.clone()), CountingAnswer(lambda x: x + 1)
+    assert verdict_on(identity_task, right).status == "passed"
+    verdict_on(identity_task, wrong)
+    probes = len(Trial.of(identity_task, 0).probes)
     assert right.calls == probes and wrong.calls < 2 * probes
 
 
-def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(same):
-    def slow(x):
+def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(identity_task):
+    def slow_answer(x):
         for _ in range(MANY_STEPS):
             pass
         return x + 1
 
-    answer = Counted(slow)
-    verdict = verdict_on(same, answer)
-    assert answer.calls <= len(Trial.of(same, 0).probes)
+    answer = CountingAnswer(slow_answer)
+    verdict = verdict_on(identity_task, answer)
+    assert answer.calls <= len(Trial.of(identity_task, 0).probes)
     assert verdict.status == "wrong" and "the numbers are not" in verdict.hint
 
 
-def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(same):
+def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(identity_task):
     def thorough(x):
         for _ in range(10_000):
             pass
         return x + 1
 
-    assert verdict_on(same, thorough).hint == SHIFTED
+    assert verdict_on(identity_task, thorough).hint == SHIFTED
 
 
-def test_a_difference_that_no_known_mistake_makes_is_told_in_the_words_of_the_exercise(same):
-    same.differs(lambda want, got, x: f"{len(x)} numbers" if got[0] > want[0] else "")
-    assert verdict_on(same, lambda x: 3 * x.abs() + 1).hint == "4 numbers"
-    assert verdict_on(same, lambda x: x + 1).hint == SHIFTED
+def test_a_difference_that_no_known_mistake_makes_is_told_in_the_words_of_the_exercise(
+    identity_task,
+):
+    identity_task.differs(lambda want, got, x: f"{len(x)} numbers" if got[0] > want[0] else "")
+    assert verdict_on(identity_task, lambda x: 3 * x.abs() + 1).hint == "4 numbers"
+    assert verdict_on(identity_task, lambda x: x + 1).hint == SHIFTED
     # it has no words for these
-    assert "the numbers are not" in verdict_on(same, lambda x: x - x.abs() - 1).hint
-    assert "returns None" in verdict_on(same, lambda x: None).hint
+    assert "the numbers are not" in verdict_on(identity_task, lambda x: x - x.abs() - 1).hint
+    assert "returns None" in verdict_on(identity_task, lambda x: None).hint
 
 
 def test_of_a_test_that_refuses_every_right_function_it_is_said_which_wrong_one_it_accepts():
@@ -146,46 +155,48 @@ def test_of_a_test_that_refuses_every_right_function_it_is_said_which_wrong_one_
     assert verdict.hint == hints.ACCEPTS.format("a function that gives the rows in reverse")
 
 
-def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(same):
-    whole = local(lambda x: x + 1)
-    values = [probe.way for probe in Trial.of(same, 0).probes].count("values")
-    left = iter(range(values + 1))
+def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(
+    identity_task,
+):
+    answer = local(lambda x: x + 1)
+    values = [probe.way for probe in Trial.of(identity_task, 0).probes].count("values")
+    remaining = iter(range(values + 1))
 
-    def ends(request):
-        if next(left, None) is None:
+    def answer_until_lost(request):
+        if next(remaining, None) is None:
             raise ConnectionError("its time is up")
-        return whole(request)
+        return answer(request)
 
-    verdict = judge(same, ends, seed=0, forbidden=())
+    verdict = judge(identity_task, answer_until_lost, seed=0, forbidden=())
     assert verdict.status == "wrong" and verdict.failing is not None
 
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_a_mistake_that_some_calls_agree_with_is_not_named(seed):
-    rounds_down = variants.edited(
+    rounding_down = variants.edited(
         right_answer("beam_step"), "((5 + size) / 6)", "((5 + size) // 6)"
     )
-    assert "penalty" not in verdict_on(exercise("beam_step"), rounds_down, seed).hint
+    assert "penalty" not in verdict_on(exercise("beam_step"), rounding_down, seed).hint
 
 
 def test_what_is_wrong_without_a_batch_too_is_not_said_to_be_right_there():
-    def over_all(x, *arguments):
-        spoiled = right_answer("residual_block")((x - x.mean()) / x.std(), *arguments)
-        return spoiled if x.dim() > 1 else x
+    def normalize_all(x, *arguments):
+        out = right_answer("residual_block")((x - x.mean()) / x.std(), *arguments)
+        return out if x.dim() > 1 else x
 
-    assert verdict_on(exercise("residual_block"), over_all).hint == hints.MIXES
+    assert verdict_on(exercise("residual_block"), normalize_all).hint == hints.MIXES
 
 
-def test_what_needs_a_batch_is_told_so(same):
+def test_what_needs_a_batch_is_told_so(identity_task):
     def batch_by_batch(x):
         return torch.stack([row.mT.mT for row in x])
 
-    @same.cases
+    @identity_task.cases
     def cases(draw):
         yield Case("no batch", (draw.normal(2, 3),))
         yield Case("a batch", (draw.normal(4, 2, 3),))
 
-    verdict = verdict_on(same, batch_by_batch)
+    verdict = verdict_on(identity_task, batch_by_batch)
     assert verdict.hint == hints.BATCH and "row.mT.mT" in verdict.evidence
 
 
@@ -198,70 +209,71 @@ def test_of_several_results_the_wrong_one_is_named():
     assert verdict.hint == "result 1 alone: every number is 0"
 
 
-def test_a_dtype_that_no_input_has_is_named(same):
-    same.reference(lambda x: x.to(torch.int64).float())
-    same.own_mutants.clear()
-    same.cases(lambda draw: iter([Case("whole numbers", (torch.arange(4),))]))
-    verdict = verdict_on(same, lambda x: x.double())
+def test_a_dtype_that_no_input_has_is_named(identity_task):
+    identity_task.reference(lambda x: x.to(torch.int64).float())
+    identity_task.own_mutants.clear()
+    identity_task.cases(lambda draw: iter([Case("whole numbers", (torch.arange(4),))]))
+    verdict = verdict_on(identity_task, lambda x: x.double())
     assert verdict.hint == "the dtype is not right: it should be torch.float32"
 
 
 def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
-    sorts = variants.edited(
+    sorting_test = variants.edited(
         right_answer("test_folds"),
         "assert len(test) in",
         "assert test == sorted(test)\n                assert len(test) in",
     )
-    verdict = verdict_on(exercise("test_folds"), sorts)
+    verdict = verdict_on(exercise("test_folds"), sorting_test)
     assert verdict.hint.startswith("it expects the texts of a test in order")
     assert verdict.evidence.startswith("your test refuses a right answer, right folds")
 
 
-def test_beside_the_hint_for_an_error_stands_the_error(same):
-    same.mutant("the sizes do not fit")(lambda x: x + x.new_zeros(9))
+def test_beside_the_hint_for_an_error_stands_the_error(identity_task):
+    identity_task.mutant("the sizes do not fit")(lambda x: x + x.new_zeros(9))
 
-    def added(x):
+    def add_sizes(x):
         return x + x.new_zeros(9)
 
-    verdict = verdict_on(same, added)
+    verdict = verdict_on(identity_task, add_sizes)
     assert verdict.hint == "the sizes do not fit" and "x + x.new_zeros(9)”)" in verdict.evidence
 
 
 def test_two_mistakes_from_the_end_of_a_long_table_are_named():
     task = exercise("distance_attention")
     known_hints = {mutant.hint for mutant in bank.mutants(task)}
-    late = [*bank.pairs(combinations(task.own_mutants, 2))][500::100]
-    hints = [verdict_on(task, pair.function).hint for pair in late]
+    late_pairs = [*bank.pairs(combinations(task.own_mutants, 2))][500::100]
+    verdict_hints = [verdict_on(task, pair.function).hint for pair in late_pairs]
     is_named = [
-        hint == pair.hint or hint in known_hints for hint, pair in zip(hints, late, strict=True)
+        verdict_hint == pair.hint or verdict_hint in known_hints
+        for verdict_hint, pair in zip(verdict_hints, late_pairs, strict=True)
     ]
-    assert sum(is_named) >= 0.5 * len(late), hints
+    assert sum(is_named) >= 0.5 * len(late_pairs), verdict_hints
 
 
 def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
     task, pairs = exercise("distance_attention"), bank.pairs
-    tried = []
+    tried_pairs = []
 
-    def counted_pairs(couples):
-        for pair in pairs(couples):
-            tried.append(pair)
+    def record_pairs(mutant_pairs):
+        for pair in pairs(mutant_pairs):
+            tried_pairs.append(pair)
             yield pair
 
-    def odd(q, k, v, mask=None):
+    def wrong_answer(q, k, v, mask=None):
         return task.reference_answer(q, k, v, mask).exp() - q.sum(-1, keepdim=True)
 
-    monkeypatch.setattr(bank, "pairs", counted_pairs)
-    assert "the numbers are not" in verdict_on(task, odd).hint
+    monkeypatch.setattr(bank, "pairs", record_pairs)
+    assert "the numbers are not" in verdict_on(task, wrong_answer).hint
     # of three tensors each
-    assert len(tried) == mistakes.MOST_PAIRS // 3
+    assert len(tried_pairs) == mistakes.MOST_PAIRS // 3
 
 
 def test_where_loops_are_fine_one_that_runs_too_long_is_not_sent_to_tensors():
-    def occurrence_by_occurrence(pieces, times):
-        for often in times:
-            for _ in range(often):
+    def occurrence_by_occurrence(pieces, counts):
+        for count in counts:
+            for _ in range(count):
                 pass
-        return right_answer("likeliest_pair")(pieces, times)
+        return right_answer("likeliest_pair")(pieces, counts)
 
     verdict = judge(exercise("likeliest_pair"), local(occurrence_by_occurrence), 0, forbidden=())
     assert (verdict.status, verdict.hint) == ("too slow", hints.STEPS)

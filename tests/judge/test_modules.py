@@ -1,4 +1,4 @@
-"""Checks of modules, and of how much an answer holds at once: what is right, and how it is told."""
+"""Checks of modules, and of the size of the tensors that an answer makes on the way."""
 
 import json
 
@@ -51,7 +51,7 @@ class WithoutBias(LinearMap):
 
 
 @exercise.mutant("each product is kept: add them up as you go")
-class ProductsKept(LinearMap):
+class AllProducts(LinearMap):
     def forward(self, x):
         return (x[..., None, :] * self.w.weight).sum(-1) + self.w.bias
 
@@ -100,25 +100,25 @@ class Frozen(LinearMap):
         self.requires_grad_(False)
 
 
-class KeptFromBefore(LinearMap):
-    kept = None
+class CachedResult(LinearMap):
+    cached = None
 
     def forward(self, x):
-        if self.kept is None:
-            self.kept = self.w(x)
-        return self.kept
+        if self.cached is None:
+            self.cached = self.w(x)
+        return self.cached
 
 
-class KeptNumbers(LinearMap):
+class CachedWeight(LinearMap):
     """Gradients flow, but the numbers are those of the weights at its first call."""
 
-    kept = None
+    first_weight = None
 
     def forward(self, x):
         weight = self.w.weight
-        if self.kept is None:
-            self.kept = weight.detach()
-        return x @ (weight - weight.detach() + self.kept).mT + self.w.bias
+        if self.first_weight is None:
+            self.first_weight = weight.detach()
+        return x @ (weight - weight.detach() + self.first_weight).mT + self.w.bias
 
 
 class Unwritten(LinearMap):
@@ -140,10 +140,10 @@ def test_a_right_module_passes():
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "words"),
+    ("answer", "status", "message"),
     [
         (WithoutBias, "wrong", "the bias is missing"),
-        (ProductsKept, "wrong", "each product is kept: add them up as you go"),
+        (AllProducts, "wrong", "each product is kept: add them up as you go"),
         (
             Renamed,
             "wrong",
@@ -165,14 +165,14 @@ def test_a_right_module_passes():
         (map_of_a_vector, "wrong", "it should be a class that derives from torch.nn.Module"),
         (LinearMap(3, 4), "wrong", "it should be the class itself, not a module made from it"),
         (Frozen, "wrong", "w.weight, w.bias cannot learn: requires_grad is False"),
-        (KeptFromBefore, "wrong", "the shape is not right"),
-        (KeptNumbers, "wrong", "the shape is right, the numbers are not"),
+        (CachedResult, "wrong", "the shape is not right"),
+        (CachedWeight, "wrong", "the shape is right, the numbers are not"),
     ],
 )
-def test_a_wrong_module_is_told_what_is_wrong(answer, status, words):
+def test_a_wrong_module_is_told_what_is_wrong(answer, status, message):
     verdict = judge(exercise, local(answer), seed=1)
     assert verdict.status == status, verdict
-    assert words in verdict.hint
+    assert message in verdict.hint
 
 
 def test_a_gradient_that_is_missing_is_named_by_its_parameter():
@@ -181,18 +181,18 @@ def test_a_gradient_that_is_missing_is_named_by_its_parameter():
 
 def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
     monkeypatch.setattr(exercise, "own_mutants", [])
-    verdict = judge(exercise, local(ProductsKept), seed=1)
+    verdict = judge(exercise, local(AllProducts), seed=1)
     assert verdict.hint == "a tensor made on the way is too large"
     assert verdict.evidence == "On a batch: one has 120 numbers, where 40 are enough"
 
 
 def test_a_module_is_asked_for_in_plain_data():
-    """What the judge sends to the learner's kernel is JSON, weights included."""
+    """The judge sends JSON to the learner's kernel, weights included."""
     messages = []
 
-    def over_the_wire(request):
+    def call_over_json(request):
         messages.append(json.dumps(request))
         return json.loads(driver.respond({"LinearMap": LinearMap}, json.loads(messages[-1])))
 
-    assert judge(exercise, over_the_wire, seed=1).status == "passed"
+    assert judge(exercise, call_over_json, seed=1).status == "passed"
     assert '"w.bias"' in messages[0]

@@ -1,4 +1,4 @@
-"""What a check does in a notebook: what it prints, what it leaves alone, what it refuses.
+"""A check in a notebook: its output, the state that it leaves alone, and what it refuses.
 
 The inputs are new at each run; ATTNCOURSE_SEED=<number> draws those of an earlier one again.
 """
@@ -40,7 +40,7 @@ def shell():
 
 
 @pytest.fixture
-def right():
+def right_answer():
     """A right answer to distance_attention."""
 
     def attend(q, k, v, mask=None):
@@ -53,12 +53,12 @@ def right():
     return attend
 
 
-def test_a_right_answer_prints_one_fixed_line(right, capsys):
-    check("distance_attention", right)
+def test_a_right_answer_prints_one_fixed_line(right_answer, capsys):
+    check("distance_attention", right_answer)
     assert capsys.readouterr() == ("distance_attention: ok\n", "")
 
 
-WARNED = {
+WARNINGS = {
     "a package": ("import psutil", "psutil.pid_exists(1)", "`psutil` may not be there"),
     "a package in the function": ("", "import psutil", "`psutil` may not be there"),
     "a package behind a helper": (
@@ -73,25 +73,25 @@ WARNED = {
 }
 
 
-@pytest.mark.parametrize("what", WARNED)
-def test_what_a_grader_may_not_have_is_said_below_ok(shell, tmp_path, monkeypatch, capsys, what):
+@pytest.mark.parametrize("case", WARNINGS)
+def test_what_a_grader_may_not_have_is_said_below_ok(shell, tmp_path, monkeypatch, capsys, case):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "__main__", shell.user_module)
     for name in ("mine", "written"):
         (tmp_path / f"{name}.py").write_text("def one():\n    return 1\n")
-    top, inside, warning = WARNED[what]
-    source = textwrap.indent(inside, "    ")
+    top_line, body_line, warning = WARNINGS[case]
+    source = textwrap.indent(body_line, "    ")
     cells = [
         f"%%writefile {tmp_path}/written.py\ndef one():\n    return 1",
-        f"import torch\nfrom attncourse import check\n{top}",
+        f"import torch\nfrom attncourse import check\n{top_line}",
         f"def effective_keys(weights):\n{source}\n    return {ENTROPY}",
         "check(effective_keys)",
     ]
     for cell in cells:
         shell.run_cell(cell, store_history=True).raise_error()
     lines = capsys.readouterr().out.splitlines()
-    warned = lines[lines.index("effective_keys: ok") + 1 :]
-    assert len(warned) == bool(warning) and all(warning in line for line in warned), lines
+    warnings = lines[lines.index("effective_keys: ok") + 1 :]
+    assert len(warnings) == bool(warning) and all(warning in line for line in warnings), lines
 
 
 def test_who_left_the_given_code_is_asked_whether_the_cell_was_run():
@@ -101,55 +101,55 @@ def test_who_left_the_given_code_is_asked_whether_the_cell_was_run():
     )
 
 
-def test_a_verdict_does_not_depend_on_the_device_in_use(right, monkeypatch, capsys):
-    def on_the_cpu(q, k, v, mask=None):
-        return right(q, k, v, mask) + torch.zeros(v.shape[-1])
+def test_a_verdict_does_not_depend_on_the_device_in_use(right_answer, monkeypatch, capsys):
+    def attend_on_cpu(q, k, v, mask=None):
+        return right_answer(q, k, v, mask) + torch.zeros(v.shape[-1])
 
     messages = []
     for name in ("cpu", "meta"):
         monkeypatch.setenv("ATTNCOURSE_DEVICE", name)
         assert device().type == name
-        check("distance_attention", on_the_cpu)
+        check("distance_attention", attend_on_cpu)
         messages.append(capsys.readouterr().out)
     assert messages[0] == messages[1] and hints.DEVICE in messages[0]
 
 
 def test_an_error_is_reported_in_two_lines_whatever_its_text(capsys):
-    def broken(q, k, v, mask=None):
+    def raise_error(q, k, v, mask=None):
         raise RuntimeError("first line\nsecond line\nthird line")
 
-    check("distance_attention", broken)
+    check("distance_attention", raise_error)
     printed = capsys.readouterr().out
     assert printed.startswith("distance_attention: error: it raises RuntimeError: “first line")
     assert printed.count("\n") <= 2
 
 
-def test_a_check_leaves_the_global_random_state_alone(right):
-    before = torch.get_rng_state(), random.getstate()
-    check("distance_attention", right)
-    assert torch.equal(torch.get_rng_state(), before[0])
-    assert random.getstate() == before[1]
+def test_a_check_leaves_the_global_random_state_alone(right_answer):
+    state_before = torch.get_rng_state(), random.getstate()
+    check("distance_attention", right_answer)
+    assert torch.equal(torch.get_rng_state(), state_before[0])
+    assert random.getstate() == state_before[1]
 
 
-def test_a_check_leaves_torch_as_many_threads_as_it_had(right):
-    before = torch.get_num_threads()
+def test_a_check_leaves_torch_as_many_threads_as_it_had(right_answer):
+    threads_before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        check("distance_attention", right)
+        check("distance_attention", right_answer)
         assert torch.get_num_threads() == 2
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(threads_before)
 
 
-def test_an_answer_that_writes_into_its_input_spoils_nothing_for_the_next(right):
-    def careless(q, k, v, mask=None):
+def test_an_answer_that_writes_into_its_input_spoils_nothing_for_the_next(right_answer):
+    def zero_inputs(q, k, v, mask=None):
         for x in (q, k, v):
             x.zero_()
-        return right(q, k, v, mask)
+        return right_answer(q, k, v, mask)
 
     task = exercise("distance_attention")
-    assert judge(task, local(careless), SEED).status == "wrong"
-    assert judge(task, local(right), SEED).status == "passed"
+    assert judge(task, local(zero_inputs), SEED).status == "wrong"
+    assert judge(task, local(right_answer), SEED).status == "passed"
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -162,39 +162,39 @@ def test_a_seed_draws_the_same_inputs_again(seed, capsys):
     assert f"(seed={seed})" in first and f"(seed={seed + 1})" in other
 
 
-def by_torch(q, k, v):
+def attend_by_torch(q, k, v):
     mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device)
     mask = mask.tril(k.shape[-2] - q.shape[-2])
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def by_torch_module(q, k, v):
+def attend_by_torch_module(q, k, v):
     module = torch.nn.MultiheadAttention(q.shape[-1], 1, batch_first=True, dtype=q.dtype)
     return module(q, k, k)[0][..., : v.shape[-1]]
 
 
-def by_the_course(q, k, v):
+def attend_by_course(q, k, v):
     return attncourse.dot_product.attention(q, k, v)
 
 
-def by_the_reference(q, k, v):
+def attend_by_reference(q, k, v):
     return exercise("cached_attention").reference_answer(q, k, v)
 
 
 @pytest.mark.parametrize(
-    ("answer", "called"),
+    ("answer", "called_name"),
     [
-        (by_torch, "scaled_dot_product_attention"),
-        (by_torch_module, "torch.nn.modules.activation"),
-        (by_the_course, "attncourse.dot_product.attention"),
-        (by_the_reference, "attncourse.course"),
+        (attend_by_torch, "scaled_dot_product_attention"),
+        (attend_by_torch_module, "torch.nn.modules.activation"),
+        (attend_by_course, "attncourse.dot_product.attention"),
+        (attend_by_reference, "attncourse.course"),
     ],
 )
-def test_an_answer_may_not_call_what_it_should_write(answer, called):
+def test_an_answer_may_not_call_what_it_should_write(answer, called_name):
     task = exercise("cached_attention")
     verdict = judge(task, local(answer), SEED, forbidden=COURSE.forbidden(task))
     assert verdict.status == "wrong"
-    assert verdict.hint.startswith(called)
+    assert verdict.hint.startswith(called_name)
     assert verdict.hint.endswith("may not be called here: write the steps yourself")
 
 
@@ -203,28 +203,28 @@ def pool(x, query, words):
     return (scores.softmax(-1).masked_fill(~words, 0.0)[..., None] * x).sum(-2)
 
 
-def with_item(x, query, lengths):
+def pool_with_item(x, query, lengths):
     longest = lengths.max().item()
     words = torch.arange(longest, device=x.device) < lengths[:, None]
     return pool(x[:, :longest], query, words)
 
 
-def with_any(x, query, lengths):
+def pool_with_any(x, query, lengths):
     words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
     return pool(x, query, words) if words.any() else 0 * pool(x, query, words)
 
 
-def with_a_list(x, query, lengths):
+def pool_with_list(x, query, lengths):
     lengths = torch.tensor(lengths.tolist(), device=lengths.device)
     return pool(x, query, torch.arange(x.shape[1], device=x.device) < lengths[:, None])
 
 
-def with_numpy(x, query, lengths):
+def pool_with_numpy(x, query, lengths):
     words = torch.arange(x.shape[1]).numpy() < lengths.cpu().numpy()[:, None]
     return pool(x, query, torch.from_numpy(words).to(x.device))
 
 
-@pytest.mark.parametrize("answer", [with_item, with_any, with_a_list, with_numpy])
+@pytest.mark.parametrize("answer", [pool_with_item, pool_with_any, pool_with_list, pool_with_numpy])
 def test_an_answer_that_reads_a_value_is_not_called_wrong_on_another_device(answer):
     verdict = judge(exercise("attention_pool"), local(answer), SEED)
     assert verdict == Verdict("passed")
@@ -241,15 +241,15 @@ def last(x):
 """
 
 
-@pytest.mark.parametrize(("called", "expected"), [(False, "passed"), (True, "too slow")])
+@pytest.mark.parametrize(("calls_library", "expected"), [(False, "passed"), (True, "too slow")])
 def test_only_what_a_library_does_when_it_is_called_counts_as_steps(
-    called, expected, tmp_path, monkeypatch
+    calls_library, expected, tmp_path, monkeypatch
 ):
     def prefix_mask(n, prefix, device=None):
         import large_library
 
         position = torch.arange(n, device=device)
-        if called:
+        if calls_library:
             large_library.last(position)
         return (position <= position[:, None]) | (position < prefix)
 
@@ -265,15 +265,15 @@ def test_a_hint_is_printed(level, capsys):
     assert capsys.readouterr().out == f"{exercise('prefix_mask').hints[level - 1]}\n"
 
 
-def test_status_tells_what_is_solved(right, capsys, monkeypatch):
+def test_status_tells_what_is_solved(right_answer, capsys, monkeypatch):
     monkeypatch.setattr(session.session, "verdicts", {})
-    check("distance_attention", right)
+    check("distance_attention", right_answer)
     check("cached_attention", lambda q, k, v: 0 * v)
     capsys.readouterr()
     status()
     lines = capsys.readouterr().out.splitlines()
-    listed = [line for line in lines if "points  " in line]
-    states = {line.split()[1]: line.rpartition("points  ")[2] for line in listed}
+    exercise_lines = [line for line in lines if "points  " in line]
+    states = {line.split()[1]: line.rpartition("points  ")[2] for line in exercise_lines}
     assert states["distance_attention"] == "passed"
     assert states["cached_attention"] == "wrong"
     assert set(states.values()) == {"passed", "wrong", "not checked"}
@@ -296,7 +296,7 @@ def sum_of_points():
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (lambda: check("prefix_maks", max), "'prefix_maks': the nearest name is 'prefix_mask'"),
         (lambda: hint("rnn_state"), "'rnn_state': the nearest name is 'rnn_states'"),
@@ -307,8 +307,8 @@ def sum_of_points():
         (lambda: status("poetry"), "no chapter 'poetry' has exercises"),
     ],
 )
-def test_what_there_is_not_is_answered_in_one_line(call, words, shell, capsys):
-    with pytest.raises(OneLineError, match=words) as raised:
+def test_what_there_is_not_is_answered_in_one_line(call, message, shell, capsys):
+    with pytest.raises(OneLineError, match=message) as raised:
         call()
     shell.user_ns["call"] = call
     shell.run_cell("call()")
@@ -322,69 +322,69 @@ def test_tab_offers_what_the_course_has(name, statically, shell):
     shell.run_cell("import attncourse")
     text = f"attncourse.{name[:2]}"
     with provisionalcompleter():
-        completed = {
+        completions = {
             completion.text.rpartition(".")[2]
             for completion in shell.Completer.completions(text, len(text))
         }
-    assert name in completed
+    assert name in completions
 
 
-def test_a_function_is_as_good_as_its_name(right, capsys):
-    right.__name__ = "distance_attention"
-    check(right)
-    hint(right)
+def test_a_function_is_as_good_as_its_name(right_answer, capsys):
+    right_answer.__name__ = "distance_attention"
+    check(right_answer)
+    hint(right_answer)
     printed = f"distance_attention: ok\n{exercise('distance_attention').hints[0]}\n"
     assert capsys.readouterr().out == printed
 
 
 def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
-    def on_booleans(reads, layers):
+    def raise_not_implemented(reads, layers):
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
 
-    check("path_lengths", on_booleans)
+    check("path_lengths", raise_not_implemented)
     printed = capsys.readouterr().out
     assert printed.startswith("path_lengths: error: whole numbers, or a mask, meet a function")
     assert "NotImplementedError" in printed
 
 
-def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right):
-    def in_place(q, k, v, mask=None):
-        out = right(q, k, v, mask).exp()
+def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right_answer):
+    def attend_in_place(q, k, v, mask=None):
+        out = right_answer(q, k, v, mask).exp()
         return out.log_()
 
-    verdict = judge(exercise("distance_attention"), local(in_place), SEED)
+    verdict = judge(exercise("distance_attention"), local(attend_in_place), SEED)
     assert verdict.hint == "the numbers are right, but autograd cannot go back"
     assert "modified by an inplace operation" in verdict.evidence
     # what torch advises goes on from there
     assert "Hint" not in verdict.evidence and verdict.evidence.endswith("instead.”")
 
 
-def test_numbers_that_went_through_float32_are_told_so_however_few(right):
+def test_numbers_that_went_through_float32_are_told_so_however_few(right_answer):
     third = torch.tensor([1 / 3, 0.5], dtype=torch.float64)
     assert close(third * (1 + 1e-10), third, length=2)
     assert not close(third * (1 + 1e-8), third, length=2)
     assert not close(third.float().double(), third, length=2)
     assert close(torch.tensor([0.5], dtype=torch.float64), third[1:] * (1 + 1e-15), length=2)
 
-    def in_float32(q, k, v, mask=None):
-        out = right(q, k, v, mask)
+    def attend_in_float32(q, k, v, mask=None):
+        out = right_answer(q, k, v, mask)
         return out.float().to(out.dtype)
 
     task = exercise("distance_attention")
-    assert "float32" in judge(task, local(in_float32), SEED).hint
+    assert "float32" in judge(task, local(attend_in_float32), SEED).hint
 
-    def with_an_epsilon(q, k, v, mask=None):
-        return right(q, k, v, mask) / (1 + 1e-7)
+    def attend_with_epsilon(q, k, v, mask=None):
+        return right_answer(q, k, v, mask) / (1 + 1e-7)
 
-    assert judge(task, local(with_an_epsilon), SEED).hint == hints.NEARLY
+    assert judge(task, local(attend_with_epsilon), SEED).hint == hints.NEARLY
 
 
 def test_a_module_of_the_course_may_not_be_imported_in_an_answer():
-    def importing(reads, layers):
+    def reload_module(reads, layers):
         return importlib.reload(attncourse.recurrence)
 
     task = exercise("path_lengths")
-    verdict = judge(task, local(importing), SEED, forbidden=COURSE.forbidden(task))
+    verdict = judge(task, local(reload_module), SEED, forbidden=COURSE.forbidden(task))
     assert verdict.hint == (
         "attncourse.recurrence may not be imported here: write the steps yourself"
     )

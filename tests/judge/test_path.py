@@ -1,4 +1,4 @@
-"""The path through a chapter's exercises: which carry it, in which order, and what they test."""
+"""The path through a chapter's exercises: their groups, their order and their aims."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +16,7 @@ from tests.test_layout import slugs
 from tools.blocks import parse
 from tools.notebooks import about_group, parts
 
-EVERY = [exercise for chapter in chapters() for exercise in exercises(chapter).values()]
+EXERCISES = [exercise for chapter in chapters() for exercise in exercises(chapter).values()]
 
 
 @pytest.mark.parametrize("chapter", chapters())
@@ -24,19 +24,21 @@ def test_two_or_three_exercises_carry_a_chapter_in_an_hour(chapter):
     carrying = groups(chapter).get(CARRY, [])
     # of three exercises nobody needs to choose
     assert len(carrying) in (2, 3) or len(exercises(chapter)) <= 3
-    assert sum(each.minutes for each in carrying) <= 60
-    assert "capstone" not in {each.kind for each in carrying}
+    assert sum(exercise.minutes for exercise in carrying) <= 60
+    assert "capstone" not in {exercise.kind for exercise in carrying}
 
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_easier_exercises_come_first_in_each_group(chapter):
     for members in groups(chapter).values():
-        for one, harder in pairwise(members):
-            easier = f"{one.name} stands before {harder.name}, which is easier: move it in index.md"
-            assert one.difficulty <= harder.difficulty, easier
+        for earlier, later in pairwise(members):
+            message = (
+                f"{earlier.name} stands before {later.name}, which is easier: move it in index.md"
+            )
+            assert earlier.difficulty <= later.difficulty, message
 
 
-@pytest.mark.parametrize("task", EVERY, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", EXERCISES, ids=lambda task: task.name)
 def test_an_exercise_tests_what_its_chapter_or_an_earlier_one_promises(task):
     assert task.aims, f"{task.name}: aims names none of {[*AIMS[task.chapter]]}"
     order = slugs(ROOT)
@@ -47,15 +49,21 @@ def test_an_exercise_tests_what_its_chapter_or_an_earlier_one_promises(task):
 
 
 def test_what_the_carrying_exercises_leave_out_is_said():
-    promised = AIMS["dot_product"]
-    first = replace(toy(), aims=("compute-attention", "query-and-key", "scale"), minutes=15)
-    faults = about_group(CARRY, [first, replace(first, aims=("count-cost",), minutes=30)])
-    assert faults.startswith("If you have an hour for exercises, do these. They take about 45 min")
-    assert faults.endswith(f" They leave out one of the chapter's aims: to {promised['mask']}.")
-    listed = f"- {promised['mask']};\n- {promised['count-cost']}."
-    assert about_group(CARRY, [first]).endswith(f" some of the chapter's aims:\n\n{listed}")
-    faults = about_group(CARRY, [replace(first, aims=(*promised,))])
-    assert faults.endswith(" They leave out none of the chapter's aims.")
+    aims_by_id = AIMS["dot_product"]
+    first_exercise = replace(
+        toy(), aims=("compute-attention", "query-and-key", "scale"), minutes=15
+    )
+    text = about_group(
+        CARRY, [first_exercise, replace(first_exercise, aims=("count-cost",), minutes=30)]
+    )
+    assert text.startswith("If you have an hour for exercises, do these. They take about 45 min")
+    assert text.endswith(f" They leave out one of the chapter's aims: to {aims_by_id['mask']}.")
+    listed_aims = f"- {aims_by_id['mask']};\n- {aims_by_id['count-cost']}."
+    assert about_group(CARRY, [first_exercise]).endswith(
+        f" some of the chapter's aims:\n\n{listed_aims}"
+    )
+    text = about_group(CARRY, [replace(first_exercise, aims=(*aims_by_id,))])
+    assert text.endswith(" They leave out none of the chapter's aims.")
 
 
 def test_a_group_is_opened_where_its_first_exercise_is_and_a_capstone_by_its_title():
@@ -65,8 +73,8 @@ def test_a_group_is_opened_where_its_first_exercise_is_and_a_capstone_by_its_tit
     kinds = [(block.kind, block.text) for block in parts(parse(text), groups)]
     headings = [text for kind, text in kinds if kind == "heading"]
     assert headings == ["All", "One", "More", "Two", "Three"]
-    about = "These take about 15 minutes together, and the easier ones come first."
-    assert kinds[kinds.index(("heading", "More")) + 1] == ("text", about)
+    group_text = "These take about 15 minutes together, and the easier ones come first."
+    assert kinds[kinds.index(("heading", "More")) + 1] == ("text", group_text)
 
 
 def test_status_shows_the_path(capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a text allows at its edge is tried in every exercise: each way to miss it is refused."""
+"""Edge cases that a text allows are tried in every exercise."""
 
 import pytest
 import torch
@@ -7,12 +7,12 @@ from torch import nn
 from judge import hints
 from judge.exercise import FINITE, WHATEVER, Case, Exercise
 from judge.verdict import judge, local
-from tests.judge.test_usual import Scale, exercise
+from tests.judge.test_usual import Scale, make_exercise
 
 
-def status_and_evidence(exercise: Exercise, answer) -> tuple[str, str]:
-    """The status and the evidence of what an answer is told."""
-    verdict = judge(exercise, local(answer), seed=3)
+def status_and_evidence(task: Exercise, answer) -> tuple[str, str]:
+    """The status and the evidence of the verdict on an answer."""
+    verdict = judge(task, local(answer), seed=3)
     return verdict.status, verdict.evidence
 
 
@@ -22,21 +22,21 @@ def inputs(draw):
     yield Case("no batch", (x[0],))
 
 
-def share_of_the_largest(x):
+def sum_of_largest(x):
     return (x == x.amax(-1, keepdim=True)).to(x.dtype) * x
 
 
-def the_first_of_the_largest(x):
+def first_of_largest(x):
     return torch.zeros_like(x).scatter(-1, x.argmax(-1, keepdim=True), 1.0) * x
 
 
 def test_equal_numbers_are_tried_unless_the_text_has_none():
-    task = exercise(inputs, share_of_the_largest)
-    assert status_and_evidence(task, share_of_the_largest)[0] == "passed"
-    status, evidence = status_and_evidence(task, the_first_of_the_largest)
+    task = make_exercise(inputs, sum_of_largest)
+    assert status_and_evidence(task, sum_of_largest)[0] == "passed"
+    status, evidence = status_and_evidence(task, first_of_largest)
     assert status == "wrong" and "a batch, many numbers equal" in evidence
-    distinct = exercise(inputs, share_of_the_largest, without={"ties": "no two are equal"})
-    assert status_and_evidence(distinct, the_first_of_the_largest)[0] == "passed"
+    distinct_task = make_exercise(inputs, sum_of_largest, without={"ties": "no two are equal"})
+    assert status_and_evidence(distinct_task, first_of_largest)[0] == "passed"
 
 
 def sums(x):
@@ -48,11 +48,11 @@ def sums_of_ten(x):
 
 
 def test_the_values_at_a_greater_length_are_compared_as_well():
-    task = exercise(inputs, sums)
+    task = make_exercise(inputs, sums)
     status, evidence = status_and_evidence(task, sums_of_ten)
     assert status == "wrong" and "a batch, at a greater length" in evidence
-    short = exercise(inputs, sums, without={"large": "its numbers differ by rounding"})
-    assert status_and_evidence(short, sums_of_ten)[0] == "passed"
+    short_task = make_exercise(inputs, sums, without={"large": "its numbers differ by rounding"})
+    assert status_and_evidence(short_task, sums_of_ten)[0] == "passed"
 
 
 class Dropping(Scale):
@@ -69,17 +69,19 @@ class OnlyOnceTrained(Scale):
         return super().forward(x) * (2 if self.training else 1)
 
 
-def scaled(draw):
+def scale_cases(draw):
     yield Case("a batch", (draw.normal(2, 5, 4),), build=(4,), weights={"weight": draw.normal(4)})
 
 
 @pytest.mark.parametrize("answer", [Dropping, OnlyOnceTrained])
 def test_a_module_is_called_as_it_was_made_as_well(answer):
-    task = exercise(scaled, Scale)
+    task = make_exercise(scale_cases, Scale)
     status, evidence = status_and_evidence(task, answer)
     assert status == "wrong" and "a batch, as it was made" in evidence
-    trained = exercise(scaled, Scale, without={"training": "the text has a dropout"})
-    assert status_and_evidence(trained, answer)[0] == "passed"
+    training_task = make_exercise(
+        scale_cases, Scale, without={"training": "the text has a dropout"}
+    )
+    assert status_and_evidence(training_task, answer)[0] == "passed"
 
 
 def append_and_sum(x, state):
@@ -96,7 +98,7 @@ def input_detached(x, state):
     return append_and_sum(x, state.detach())
 
 
-def with_a_state(draw):
+def state_cases(draw):
     yield Case("a batch", (draw.normal(2, 5, 4), draw.normal(2, 3, 4)))
 
 
@@ -105,13 +107,13 @@ def with_a_state(draw):
     [(state_detached, "On a batch: state"), (input_detached, "On a batch: state")],
 )
 def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
-    task = exercise(with_a_state, append_and_sum)
+    task = make_exercise(state_cases, append_and_sum)
     assert status_and_evidence(task, append_and_sum)[0] == "passed"
     verdict = judge(task, local(answer), seed=3)
     assert (verdict.hint, verdict.evidence) == (hints.DETACHED, evidence)
 
 
-def zeros_without_a_real_row(draw):
+def real_row_cases(draw):
     yield Case("all real", (draw.normal(3, 4), torch.ones(3, dtype=torch.bool)))
     yield Case("none real", (draw.normal(3, 4), torch.zeros(3, dtype=torch.bool)))
 
@@ -136,7 +138,7 @@ def sum_detached(x, real):
     ],
 )
 def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, sentence):
-    task = exercise(zeros_without_a_real_row, sum_of_real)
+    task = make_exercise(real_row_cases, sum_of_real)
     assert status_and_evidence(task, sum_of_real)[0] == "passed"
     verdict = judge(task, local(answer), seed=3)
     assert (verdict.hint, verdict.evidence) == sentence
@@ -167,7 +169,7 @@ def square_before_the_mask(x, real):
     return (x.square() * real[..., None]).sum(-2)
 
 
-def padded(draw):
+def padding_cases(draw):
     yield Case("no padding", (draw.normal(2, 5, 4), torch.ones(2, 5, dtype=torch.bool)))
     yield Case("padding", (draw.normal(2, 5, 4), draw.mask(2, 5)))
 
@@ -182,8 +184,8 @@ def padded(draw):
     ],
 )
 def test_anything_stands_where_the_exercise_says_that_nothing_is_read(right, wrong, numbers):
-    assert status_and_evidence(exercise(padded, right), wrong)[0] == "passed"
-    task = exercise(padded, right)
+    assert status_and_evidence(make_exercise(padding_cases, right), wrong)[0] == "passed"
+    task = make_exercise(padding_cases, right)
     task.unread(*numbers)(lambda x, real: {"x": ~real[..., None]})
     assert status_and_evidence(task, right)[0] == "passed"
     status, evidence = status_and_evidence(task, wrong)

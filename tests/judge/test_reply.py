@@ -1,4 +1,4 @@
-"""A reply that lies is a reply that cannot be read: it never reaches what judges it."""
+"""A reply that lies is refused as unreadable: it never reaches the judge."""
 
 import json
 
@@ -52,33 +52,33 @@ UNDECODABLE = {
 
 
 @pytest.fixture(scope="module")
-def honest():
-    names = {"__name__": "__main__", "torch": torch, "Tensor": torch.Tensor}
-    exec(SOLVED[EXERCISE.name], names)
-    return local(names[EXERCISE.name])
+def honest_answer():
+    namespace = {"__name__": "__main__", "torch": torch, "Tensor": torch.Tensor}
+    exec(SOLVED[EXERCISE.name], namespace)
+    return local(namespace[EXERCISE.name])
 
 
-def test_what_the_driver_says_passes(honest):
-    assert judge(EXERCISE, honest, 3).status == "passed"
+def test_what_the_driver_says_passes(honest_answer):
+    assert judge(EXERCISE, honest_answer, 3).status == "passed"
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_lie_is_refused(lie, honest):
+def test_a_lie_is_refused(lie, honest_answer):
     messages = []
-    judge(EXERCISE, lambda request: messages.append(honest(request)) or messages[-1], 3)
+    judge(EXERCISE, lambda request: messages.append(honest_answer(request)) or messages[-1], 3)
     for form in (LIES[lie], json.loads(json.dumps(LIES[lie]))):
         with pytest.raises(ReplyError):
             checked(messages[0] | form)
 
 
 @pytest.mark.parametrize("lie", LIES | UNDECODABLE)
-def test_a_lie_costs_the_answer_that_tells_it(lie, honest):
+def test_a_lie_costs_the_answer_that_tells_it(lie, honest_answer):
     reply = (LIES | UNDECODABLE)[lie]
-    verdict = judge(EXERCISE, lambda request: honest(request) | reply, 3)
+    verdict = judge(EXERCISE, lambda request: honest_answer(request) | reply, 3)
     assert verdict.status == "error" and UNREADABLE in verdict.hint, verdict
 
 
-@pytest.mark.parametrize("whole", [None, [], "passed", 1, {}, {"status": "passed"}])
-def test_what_is_no_reply_at_all_is_refused(whole):
-    verdict = judge(EXERCISE, lambda request: whole, 3)
+@pytest.mark.parametrize("reply", [None, [], "passed", 1, {}, {"status": "passed"}])
+def test_what_is_no_reply_at_all_is_refused(reply):
+    verdict = judge(EXERCISE, lambda request: reply, 3)
     assert verdict.status == "error" and UNREADABLE in verdict.hint, verdict

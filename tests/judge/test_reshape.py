@@ -19,7 +19,7 @@ TESTS = [
 
 
 def fingerprints(exercise, seed: int) -> dict[str, str]:
-    """Of each implementation, by what is said of it: what a table could hold of its code."""
+    """The name of each implementation's case, by a hash of its code."""
     names = {}
     for case in exercise.draw_cases(Draw(seed)):
         code = implementation(case.args[0].name, case.args[0].source).__code__
@@ -37,7 +37,7 @@ def test_no_implementation_looks_the_same_in_two_runs(exercise):
     assert fingerprints(exercise, 1) == first
 
 
-WRITTEN = '''
+SOURCE = '''
 def f(x, scale=2.0, *, shift=0.0):
     """What it does."""
     total = [one * scale for one in x]
@@ -57,11 +57,13 @@ def f(x, scale=2.0, *, shift=0.0):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_it_does_what_it_did(seed):
-    before, after = {}, {}
-    exec(WRITTEN, before)
-    text = reshaped(WRITTEN, random.Random(seed))
-    exec(text, after)
+    original_namespace, reshaped_namespace = {}, {}
+    exec(SOURCE, original_namespace)
+    text = reshaped(SOURCE, random.Random(seed))
+    exec(text, reshaped_namespace)
     assert "total" not in text and "What it does" not in text
     for numbers in ([1.0, 2.0, 4.0], [3.0], []):
         for keywords in ({}, {"scale": 3.0, "shift": 1.0}):
-            assert before["f"](numbers, **keywords) == after["f"](numbers, **keywords)
+            assert original_namespace["f"](numbers, **keywords) == reshaped_namespace["f"](
+                numbers, **keywords
+            )

@@ -1,4 +1,4 @@
-"""What an answer's text names: what it needs itself, not what its cell tries it out with."""
+"""Names in an answer's text: those that it needs itself, not those of trials in its cell."""
 
 import ast
 import textwrap
@@ -18,7 +18,7 @@ from torch import nn
 other = sdpa
 """
 OWN = "def attention(q, k, v):\n    return {}\n"
-TRIED = (
+TRIAL = (
     "want = sdpa(q, k, v)\nassert attention(q, k, v).allclose(F.scaled_dot_product_attention(q))\n"
 )
 
@@ -27,12 +27,12 @@ def forbidden_name(text: str) -> str:
     return forbidden_in(Reached([text], "attention"), COURSE.solved_by)
 
 
-def hides(*cells: str) -> str:
+def hiding_name(*cells: str) -> str:
     return around(Reached(cells, "attention"))
 
 
 def test_an_answer_may_be_compared_with_what_it_may_not_call():
-    assert not forbidden_name(HEAD + OWN.format("torch.softmax(q @ k.mT, -1) @ v") + TRIED)
+    assert not forbidden_name(HEAD + OWN.format("torch.softmax(q @ k.mT, -1) @ v") + TRIAL)
 
 
 @pytest.mark.parametrize(
@@ -52,42 +52,44 @@ def test_what_an_answer_needs_is_found_under_any_of_its_names(call):
     )
 
 
-TORCHS = "F.scaled_dot_product_attention"
-SDPA = f"{TORCHS}(q, k, v)"
-FORBIDDEN = OWN.format(SDPA).replace("attention", "soft", 1)
-ANEW = "def soft(q, k, v):\n    return torch.softmax(q @ k.mT, -1) @ v\n"
+TORCH_NAME = "F.scaled_dot_product_attention"
+TORCH_CALL = f"{TORCH_NAME}(q, k, v)"
+FORBIDDEN = OWN.format(TORCH_CALL).replace("attention", "soft", 1)
+SAFE = "def soft(q, k, v):\n    return torch.softmax(q @ k.mT, -1) @ v\n"
 
 
 @pytest.mark.parametrize(
-    "anew",
+    "definitions",
     [
-        FORBIDDEN + ANEW,
-        FORBIDDEN + f"other = soft\n{ANEW}",
-        f"soft = {TORCHS}\n{ANEW}",
-        f"soft = lambda q, k, v: {SDPA}\nsoft = lambda q, k, v: (q @ k.mT).softmax(-1) @ v\n",
+        FORBIDDEN + SAFE,
+        FORBIDDEN + f"other = soft\n{SAFE}",
+        f"soft = {TORCH_NAME}\n{SAFE}",
+        f"soft = lambda q, k, v: {TORCH_CALL}\nsoft = lambda q, k, v: (q @ k.mT).softmax(-1) @ v\n",
     ],
 )
-def test_what_a_name_meant_before_it_was_defined_anew_costs_nothing(anew):
-    assert not forbidden_name(HEAD + anew + OWN.format("soft(q, k, v)"))
-    assert not forbidden_name(HEAD + anew + "attention = soft")
+def test_what_a_name_meant_before_it_was_defined_anew_costs_nothing(definitions):
+    assert not forbidden_name(HEAD + definitions + OWN.format("soft(q, k, v)"))
+    assert not forbidden_name(HEAD + definitions + "attention = soft")
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "definitions",
     [
-        FORBIDDEN + "kept = soft\n" + ANEW,
-        ANEW + FORBIDDEN + "kept = soft\n",
-        f"{ANEW}kept = soft\nif True:\n    kept = {TORCHS}\n",
-        f"def late():\n    global kept\n    kept = {TORCHS}\n{ANEW}kept = soft\nlate()\n",
+        FORBIDDEN + "kept = soft\n" + SAFE,
+        SAFE + FORBIDDEN + "kept = soft\n",
+        f"{SAFE}kept = soft\nif True:\n    kept = {TORCH_NAME}\n",
+        f"def late():\n    global kept\n    kept = {TORCH_NAME}\n{SAFE}kept = soft\nlate()\n",
         FORBIDDEN.replace("soft", "kept", 1) + "def wrap(f):\n    return f\n"
-        "@wrap(kept)\n" + ANEW.replace("soft", "kept", 1),
-        f"torch.soft = {TORCHS}\nimport torch\n"
+        "@wrap(kept)\n" + SAFE.replace("soft", "kept", 1),
+        f"torch.soft = {TORCH_NAME}\nimport torch\n"
         "def kept(q, k, v):\n    return torch.soft(q, k, v)\n",
     ],
 )
-def test_what_a_name_means_in_the_end_is_looked_at_however_it_came_to_mean_it(kept):
-    assert forbidden_name(HEAD + kept + OWN.format("kept(q, k, v)"))
-    assert forbidden_name(HEAD + kept + "attention = kept\n" + ANEW.replace("soft", "kept", 1))
+def test_what_a_name_means_in_the_end_is_looked_at_however_it_came_to_mean_it(definitions):
+    assert forbidden_name(HEAD + definitions + OWN.format("kept(q, k, v)"))
+    assert forbidden_name(
+        HEAD + definitions + "attention = kept\n" + SAFE.replace("soft", "kept", 1)
+    )
 
 
 def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
@@ -128,7 +130,7 @@ def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
     ],
 )
 def test_what_changes_another_s_module_or_writes_to_a_stream_is_seen(code):
-    assert hides(HEAD + code)
+    assert hiding_name(HEAD + code)
 
 
 def test_what_an_answer_changes_of_its_own_hides_nothing():
@@ -146,7 +148,7 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
 
     Layer.heads = 2
     """
-    assert not hides(HEAD + textwrap.dedent(text))
+    assert not hiding_name(HEAD + textwrap.dedent(text))
 
 
 @pytest.mark.parametrize(
@@ -160,18 +162,22 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
     ],
 )
 def test_a_name_that_is_the_answer_s_own_where_it_is_used_hides_nothing(code):
-    assert not hides(HEAD + code)
+    assert not hiding_name(HEAD + code)
 
 
 def test_names_are_looked_up_in_time_that_grows_as_the_text_does(monkeypatch):
     def visits(count: int) -> int:
         calls = []
-        monkeypatch.setattr(ast, "iter_child_nodes", lambda node: calls.append(node) or parts(node))
-        hides(f"x = {'lambda: ' * 20}[{'vars, ' * count}]")
+        monkeypatch.setattr(
+            ast,
+            "iter_child_nodes",
+            lambda node: calls.append(node) or original_iter_child_nodes(node),
+        )
+        hiding_name(f"x = {'lambda: ' * 20}[{'vars, ' * count}]")
         monkeypatch.undo()
         return len(calls)
 
-    parts = ast.iter_child_nodes
+    original_iter_child_nodes = ast.iter_child_nodes
     assert visits(800) < 2.1 * visits(400)
 
 
@@ -186,7 +192,7 @@ def test_names_are_looked_up_in_time_that_grows_as_the_text_does(monkeypatch):
     ],
 )
 def test_to_read_a_file_or_to_print_hides_nothing(code):
-    assert not hides(HEAD + code)
+    assert not hiding_name(HEAD + code)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +200,7 @@ def test_to_read_a_file_or_to_print_hides_nothing(code):
     ["open('x', mode)", "open('x', 'r+b')", "open('x', mode='w')", "open('x', opener=f)", "vars()"],
 )
 def test_another_way_to_open_or_to_look_may_hide_something(code):
-    assert hides(HEAD + code) in ("open", "vars")
+    assert hiding_name(HEAD + code) in ("open", "vars")
 
 
 @pytest.mark.parametrize("chapter", chapters())

@@ -1,4 +1,4 @@
-"""What is sent into the process of an answer decides nothing, and knows nothing of a course."""
+"""The modules that are sent into the process of an answer decide nothing and know no course."""
 
 import ast
 import sys
@@ -28,9 +28,9 @@ def imports(text: str) -> set[str]:
 
 @pytest.mark.parametrize("name", DRIVER)
 def test_it_imports_libraries_and_what_was_sent_before_it(name):
-    before = [*DRIVER][: [*DRIVER].index(name)]
+    sent_before = [*DRIVER][: [*DRIVER].index(name)]
     modules = imports(DRIVER[name])
-    assert {name for name in modules if name[0] == "."} <= {f".{name}" for name in before}
+    assert {name for name in modules if name[0] == "."} <= {f".{name}" for name in sent_before}
     libraries = {name.partition(".")[0] for name in modules if name[0] != "."}
     assert libraries <= sys.stdlib_module_names | LIBRARIES
 

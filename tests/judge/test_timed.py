@@ -15,37 +15,37 @@ from judge.verdict import judge, local
 
 # as in a notebook: where the course is called, its annotations are not checked
 pytestmark = pytest.mark.usefixtures("unchecked")
-ONE = exercise("share_within")
-RIGHT = ONE.valid_answers[0]
+TASK = exercise("share_within")
+RIGHT_ANSWER = TASK.valid_answers[0]
 
 
-def works_for_ever():
+def work_forever():
     large = torch.ones(400, 400)
     while True:
         torch.linalg.matrix_power(large, 63)
 
 
 def never_ends(weights, reach):
-    works_for_ever()
+    work_forever()
 
 
-def goes_on(weights, reach):
+def ignore_stop(weights, reach):
     try:
-        works_for_ever()
+        work_forever()
     except BaseException:
-        works_for_ever()
+        work_forever()
 
 
-def judged(answer, seconds=SECONDS):
-    verdict = judge(ONE, timed(local(answer), seconds), 3, forbidden=())
+def judge_timed(answer, seconds=SECONDS):
+    verdict = judge(TASK, timed(local(answer), seconds), 3, forbidden=())
     assert signal.getsignal(signal.SIGPROF) == signal.SIG_DFL
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
     return verdict
 
 
 def test_an_answer_that_works_without_end_is_stopped():
-    for answer in (never_ends, goes_on):
-        verdict = judged(answer, 0.3)
+    for answer in (never_ends, ignore_stop):
+        verdict = judge_timed(answer, 0.3)
         assert verdict.status == "too slow" and "comes to no end" in verdict.hint, verdict
         assert verdict.evidence.endswith(f"it was stopped after {SECONDS} seconds of work")
 
@@ -55,18 +55,18 @@ def test_all_calls_of_a_check_share_their_time():
 
     def slow(weights, reach):
         calls.append(reach)
-        until = time.process_time() + seconds / 5
-        while time.process_time() < until:
+        deadline = time.process_time() + seconds / 5
+        while time.process_time() < deadline:
             torch.ones(10, 10).sum()
-        return RIGHT(weights, reach)
+        return RIGHT_ANSWER(weights, reach)
 
-    assert judged(slow, seconds).status == "too slow" and len(calls) > 1
+    assert judge_timed(slow, seconds).status == "too slow" and len(calls) > 1
 
 
 def test_a_right_answer_is_not_stopped_and_one_in_a_thread_is_not_timed():
-    assert judged(RIGHT).status == "passed"
+    assert judge_timed(RIGHT_ANSWER).status == "passed"
     verdicts = []
-    thread = threading.Thread(target=lambda: verdicts.append(judged(RIGHT)))
+    thread = threading.Thread(target=lambda: verdicts.append(judge_timed(RIGHT_ANSWER)))
     thread.start()
     thread.join()
     assert [verdict.status for verdict in verdicts] == ["passed"]
@@ -77,11 +77,11 @@ def test_the_time_is_that_of_the_grader_and_what_a_check_gives():
     arguments = []
 
     def caller(request):
-        return arguments.append(request) or local(RIGHT)(request)
+        return arguments.append(request) or local(RIGHT_ANSWER)(request)
 
     caller.trained_weights = "where they lie"
     assert timed(caller).trained_weights == "where they lie"
-    assert judge(ONE, timed(caller), 3, forbidden=()).status == "passed" and arguments
+    assert judge(TASK, timed(caller), 3, forbidden=()).status == "passed" and arguments
 
 
 def test_a_test_that_runs_for_ever_is_told_after_how_many_lines_it_was_stopped(capsys):

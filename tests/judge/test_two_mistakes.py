@@ -13,7 +13,7 @@ from judge.exercise import MAX_STEPS, Mutant
 from judge.verdict import judge, local
 
 
-def pooled(x, query, lengths):
+def pool_with_two_mistakes(x, query, lengths):
     """Wrong twice: the scores are not scaled, and the last word is cut off."""
     words = torch.arange(x.shape[1], device=x.device) < lengths[:, None] - 1
     scores = torch.einsum("bnd,d->bn", x, query).masked_fill(~words, -torch.inf)
@@ -21,16 +21,16 @@ def pooled(x, query, lengths):
     return torch.einsum("bn,bnd->bd", weights, x)
 
 
-def total(x):
+def half_sum(x):
     return x.sum() / 2
 
 
-def judged(name, answer, forbidden=()):
+def verdict_on(name, answer, forbidden=()):
     return judge(exercise(name), local(answer), seed=0, forbidden=forbidden)
 
 
 def test_two_mistakes_at_once_are_both_named():
-    verdict = judged("attention_pool", pooled)
+    verdict = verdict_on("attention_pool", pool_with_two_mistakes)
     first, second = "the scores are not scaled: divide by sqrt(d)", "the last word is cut off"
     assert verdict.status == "wrong"
     assert verdict.hint.startswith(f"there are two mistakes. First: {first}. Second: {second}")
@@ -38,36 +38,38 @@ def test_two_mistakes_at_once_are_both_named():
 
 def test_what_cannot_be_changed_twice_is_no_pair():
     edits = [("x.sum()", "x.mean()"), ("x.sum()", "x"), ("/ 2", "/ 3"), (" / 2", "** 3.")]
-    mutants = [Mutant(variants.edited(total, *edit), str(edit)) for edit in edits]
-    rest = [
-        Mutant(total, "another program"),
-        Mutant(variants.edited(total, "2", "4"), str(edits[0])),
+    mutants = [Mutant(variants.edited(half_sum, *edit), str(edit)) for edit in edits]
+    more_mutants = [
+        Mutant(half_sum, "another program"),
+        Mutant(variants.edited(half_sum, "2", "4"), str(edits[0])),
     ]
-    results = [pair.function(torch.ones(4)) for pair in bank.pairs(combinations(mutants + rest, 2))]
+    results = [
+        pair.function(torch.ones(4)) for pair in bank.pairs(combinations(mutants + more_mutants, 2))
+    ]
     assert [float(result.sum()) for result in results] == pytest.approx([1 / 3, 1, 4 / 3, 4, 1])
 
 
 def test_an_answer_that_is_right_without_a_batch_only_is_told_so():
     def collapse(x):
-        rest = x - x.mean(dim=-2, keepdim=True)
-        whole = torch.linalg.vector_norm(x)
-        return (torch.linalg.matrix_norm(rest) / whole.where(whole > 0, 1.0)).nan_to_num()
+        centered = x - x.mean(dim=-2, keepdim=True)
+        norm = torch.linalg.vector_norm(x)
+        return (torch.linalg.matrix_norm(centered) / norm.where(norm > 0, 1.0)).nan_to_num()
 
-    assert judged("collapse", collapse).hint == hints.BATCHES
+    assert verdict_on("collapse", collapse).hint == hints.BATCHES
 
 
 def test_a_result_for_a_whole_batch_is_not_said_to_mix_it():
     def attachment_score(weights, parents, lengths):
         return torch.full_like(weights[..., 0, 0].reshape(-1, weights.shape[-3])[0], 0.3)
 
-    assert judged("attachment_score", attachment_score).hint != hints.BATCHES
+    assert verdict_on("attachment_score", attachment_score).hint != hints.BATCHES
 
 
 def test_one_tensor_in_place_of_two_is_told_so_before_anything_of_its_batch():
     def head_offset(weights, lengths):
         return weights.nan_to_num(0.0).sum((-1, -2)).reshape(-1, weights.shape[-3]).sum(0)
 
-    assert judged("head_offset", head_offset).hint == "it returns the wrong type"
+    assert verdict_on("head_offset", head_offset).hint == "it returns the wrong type"
 
 
 def test_shares_of_few_are_not_taken_for_rounded_numbers():
@@ -78,70 +80,70 @@ def test_shares_of_few_are_not_taken_for_rounded_numbers():
 
 
 def test_a_test_may_draw_random_numbers_and_no_other_answer_may():
-    def drawing(test):
-        def draw_once(implementation):
+    def with_fixed_seed(test):
+        def seeded_test(implementation):
             torch.manual_seed(5)
             random.seed(5)
             test(implementation)
 
-        return draw_once
+        return seeded_test
 
     task = exercise("test_folds")
-    assert judged("test_folds", drawing(task.valid_answers[0]), ()).status == "passed"
+    assert verdict_on("test_folds", with_fixed_seed(task.valid_answers[0]), ()).status == "passed"
 
-    def draws(x):
+    def collapse_with_draw(x):
         return exercise("collapse").valid_answers[0](x) + 0 * torch.rand(1).item()
 
-    assert "it draws random numbers" in judged("collapse", draws, ()).hint
+    assert "it draws random numbers" in verdict_on("collapse", collapse_with_draw, ()).hint
 
 
 @pytest.mark.parametrize(
-    ("drawn", "left"),
+    ("draws_numbers", "message_end"),
     [
         (False, "the default dtype for all that follows: leave it as it was"),
         (True, "leave them as they were"),
     ],
 )
-def test_what_an_answer_changes_for_all_it_is_asked_to_leave(drawn, left):
+def test_what_an_answer_changes_for_all_it_is_asked_to_leave(draws_numbers, message_end):
     def collapse(x):
         torch.set_default_dtype(torch.float16)
-        if drawn:
+        if draws_numbers:
             torch.rand(1)
         return exercise("collapse").valid_answers[0](x)
 
-    assert judged("collapse", collapse, ()).hint.endswith(left)
+    assert verdict_on("collapse", collapse, ()).hint.endswith(message_end)
 
 
 def test_what_is_only_rounded_with_a_batch_is_told_of_the_rounding():
     def collapse(x):
-        single = x.float()
-        rest = torch.linalg.matrix_norm(single - single.mean(dim=-2, keepdim=True))
-        return (rest / torch.linalg.matrix_norm(single).clamp(min=1e-8)).to(x.dtype)
+        x32 = x.float()
+        centered_norm = torch.linalg.matrix_norm(x32 - x32.mean(dim=-2, keepdim=True))
+        return (centered_norm / torch.linalg.matrix_norm(x32).clamp(min=1e-8)).to(x.dtype)
 
-    assert judged("collapse", collapse).hint == hints.FLOAT32_INSIDE
+    assert verdict_on("collapse", collapse).hint == hints.FLOAT32_INSIDE
 
 
 def test_a_small_number_in_place_of_zero_is_told_so():
     # no known mistake fills with this number
     def softmax_with_sink(scores, mask=None):
-        masked = scores if mask is None else scores.masked_fill(~mask, -19.5)
-        return torch.nn.functional.pad(masked, (0, 1)).softmax(-1)[..., :-1]
+        masked_scores = scores if mask is None else scores.masked_fill(~mask, -19.5)
+        return torch.nn.functional.pad(masked_scores, (0, 1)).softmax(-1)[..., :-1]
 
-    assert judged("softmax_with_sink", softmax_with_sink).hint == hints.NEARLY_ZERO
+    assert verdict_on("softmax_with_sink", softmax_with_sink).hint == hints.NEARLY_ZERO
 
 
 def test_a_test_that_refuses_every_right_answer_is_told_so():
     def test_encoding(encoding):
         assert torch.equal(encoding(3, 4), torch.full((3, 4), 0.3))
 
-    assert judged("test_encoding", test_encoding).hint == hints.REFUSES_ALL
+    assert verdict_on("test_encoding", test_encoding).hint == hints.REFUSES_ALL
 
 
 def test_a_test_that_fails_by_itself_is_told_so():
     def test_encoding(encoding):
         assert torch.equal(encoding(3, 4), "0.3")
 
-    verdict = judged("test_encoding", test_encoding)
+    verdict = verdict_on("test_encoding", test_encoding)
     assert verdict.hint == hints.OWN_ERROR and verdict.evidence.startswith("TypeError")
 
 
@@ -150,7 +152,7 @@ def test_a_test_that_raises_on_purpose_is_not_said_to_fail_by_itself():
         if not torch.equal(encoding(3, 4), torch.full((3, 4), 0.3)):
             raise ValueError("not 0.3")
 
-    assert judged("test_encoding", test_encoding).hint == hints.REFUSES_ALL
+    assert verdict_on("test_encoding", test_encoding).hint == hints.REFUSES_ALL
 
 
 def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
@@ -160,7 +162,7 @@ def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
         scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
         return scores.softmax(-1) @ v
 
-    verdict = judged("distance_attention", distance_attention)
+    verdict = verdict_on("distance_attention", distance_attention)
     assert verdict.hint.startswith("leading axes: with 0 it is right, with 1 or 2")
     assert "RuntimeError" in verdict.evidence
 
@@ -175,7 +177,7 @@ def test_an_answer_that_walks_through_the_first_axis_hears_with_how_many_it_is_r
             y = y @ (2 * torch.eye(a.shape[-2], dtype=a.dtype, device=a.device) - a @ y)
         return y
 
-    verdict = judged("newton_inverse", newton_inverse)
+    verdict = verdict_on("newton_inverse", newton_inverse)
     assert verdict.hint.startswith("leading axes: with 1 it is right, with 0 or 2")
 
 
@@ -183,7 +185,7 @@ def test_a_result_that_is_far_too_large_is_not_read():
     def band_mask(n, m, width, causal=False):
         return torch.zeros(4000, 4000)
 
-    assert judged("band_mask", band_mask).hint == (
+    assert verdict_on("band_mask", band_mask).hint == (
         "the result is far too large: its shape is (4000, 4000)"
     )
 
@@ -191,15 +193,15 @@ def test_a_result_that_is_far_too_large_is_not_read():
 def test_a_long_test_passes_and_an_endless_one_does_not():
     task = exercise("test_encoding")
 
-    def long(encoding):
+    def long_test(encoding):
         for _ in range(3 * MAX_STEPS):
             pass
         task.valid_answers[0](encoding)
 
-    def endless(encoding):
+    def endless_test(encoding):
         while True:
             pass
 
-    assert judged("test_encoding", long, forbidden=()).status == "passed"
-    verdict = judged("test_encoding", endless)
+    assert verdict_on("test_encoding", long_test, forbidden=()).status == "passed"
+    verdict = verdict_on("test_encoding", endless_test)
     assert verdict.status == "too slow" and verdict.hint != hints.REFUSES_ALL

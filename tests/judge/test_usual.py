@@ -13,16 +13,16 @@ from judge.values import by_columns
 from judge.verdict import judge, judge_own, local
 
 
-def exercise(cases, *answers, **settings) -> Exercise:
+def make_exercise(cases, *answers, **settings) -> Exercise:
     """An exercise whose first answer is both its reference and its first right answer."""
     card = {"kind": "build", "difficulty": 1, "minutes": 1, "points": 1, "title": "Toy"}
     card |= {"name": "toy", "chapter": "dot_product", "hints": ("idea", "shape", "line")}
-    one = Exercise(**card | settings)
-    one.reference(answers[0])
-    one.cases(cases)
+    task = Exercise(**card | settings)
+    task.reference(answers[0])
+    task.cases(cases)
     for answer in answers:
-        one.valid(answer)
-    return one
+        task.valid(answer)
+    return task
 
 
 def means(x):
@@ -51,7 +51,7 @@ class Scale(nn.Module):
         return (x * self.weight).sum(dim=-2)
 
 
-def scaled(draw):
+def scale_cases(draw):
     x, weights = draw.normal(2, 5, 4), {"weight": draw.normal(4)}
     module_case = {"build": (4,), "weights": weights}
     yield Case("a batch", (x,), longer=(draw.normal(9, 40, 4),), **module_case)
@@ -59,7 +59,7 @@ def scaled(draw):
     yield Case("no batch", (x[0],), **module_case)
 
 
-FUNCTION = {
+FUNCTION_MISTAKES = {
     "always_float32",
     "always_float64",
     "float32_inside",
@@ -78,19 +78,19 @@ FUNCTION = {
 }
 
 
-def names(exercise: Exercise) -> set[str]:
-    return {mutant.name.removeprefix("usual: ") for mutant in usual_mutants(exercise)}
+def mistake_names(task: Exercise) -> set[str]:
+    return {mutant.name.removeprefix("usual: ") for mutant in usual_mutants(task)}
 
 
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
-        (exercise(inputs, means), FUNCTION),
-        (exercise(scaled, Scale), FUNCTION - {"remembers"} | {"keeping"}),
+        (make_exercise(inputs, means), FUNCTION_MISTAKES),
+        (make_exercise(scale_cases, Scale), FUNCTION_MISTAKES - {"remembers"} | {"keeping"}),
     ],
 )
 def test_each_is_made_and_refused_with_its_hint(task, expected):
-    assert names(task) == expected
+    assert mistake_names(task) == expected
     for mutant in usual_mutants(task):
         assert judge_own(task, mutant.function, seed=3).hint == mutant.hint, mutant.name
 
@@ -104,24 +104,24 @@ def test_each_is_made_and_refused_with_its_hint(task, expected):
          {"always_float32", "always_float64", "float32_inside", "half_inside", "detached",
           "remembers"}),
         (lambda d: iter([Case("a number", (3,), longer=(50,))]), lambda n: n + 1, {},
-         FUNCTION - {"loops"}),
-        (inputs, means, {"kind": "test"}, FUNCTION),
+         FUNCTION_MISTAKES - {"loops"}),
+        (inputs, means, {"kind": "test"}, FUNCTION_MISTAKES),
         (inputs, means, {"without": {"viewed": "a reason"}}, {"viewed"}),
     ],
 )  # fmt: skip
 def test_what_cannot_show_is_not_made(cases, answer, settings, missing):
-    task = exercise(cases, answer, **settings)
-    assert not names(task) & missing
+    task = make_exercise(cases, answer, **settings)
+    assert not mistake_names(task) & missing
 
 
 def test_an_exercise_can_say_more_of_one():
-    task = exercise(inputs, means, usual_hints={"loops": "add up all rows at once"})
+    task = make_exercise(inputs, means, usual_hints={"loops": "add up all rows at once"})
     assert "add up all rows at once" in {mutant.hint for mutant in usual_mutants(task)}
 
 
 @pytest.mark.parametrize("setting", ["without", "usual_hints"])
 def test_leaving_out_what_is_not_there_is_an_error(setting):
-    task = exercise(inputs, means, **{setting: {"loop": "a reason"}})
+    task = make_exercise(inputs, means, **{setting: {"loop": "a reason"}})
     with pytest.raises(ValueError, match="toy has no usual mistake loop: it has always_float32"):
         _ = usual_mutants(task)
 
@@ -129,25 +129,25 @@ def test_leaving_out_what_is_not_there_is_an_error(setting):
 @pytest.mark.parametrize("shape", [(), (3,), (3, 4), (2, 3, 4), (2, 1, 3, 4)])
 def test_by_columns_are_the_same_numbers(shape):
     x = torch.arange(24.0)[: math.prod(shape)].reshape(shape)
-    turned = by_columns(x)
-    assert turned.equal(x)
-    assert turned.is_contiguous() == (x.dim() < 2)
+    by_column = by_columns(x)
+    assert by_column.equal(x)
+    assert by_column.is_contiguous() == (x.dim() < 2)
 
 
 def test_a_call_of_the_reference_that_goes_wrong_is_named(monkeypatch):
-    def broken(x):
+    def raise_error(x):
         raise TypeError("no such order")
 
-    monkeypatch.setattr(driver, "by_columns", broken)
+    monkeypatch.setattr(driver, "by_columns", raise_error)
     with pytest.raises(RuntimeError, match="toy: the reference fails on another batch"):
-        judge(exercise(inputs, means), local(means), seed=1)
+        judge(make_exercise(inputs, means), local(means), seed=1)
 
 
 def rows_viewed(x):
     return means(x.view(-1, *x.shape[-2:])).view(*x.shape[:-2], x.shape[-1])
 
 
-def looped(x):
+def loop_means(x):
     return means(torch.stack([row * 1 for row in x.unbind(-2)], dim=-2))
 
 
@@ -165,7 +165,7 @@ def shifted_in_place(x):
     ("answer", "hint"),
     [
         (rows_viewed, hints.VIEW),
-        (looped, hints.LOOPS),
+        (loop_means, hints.LOOPS),
         (batch_unpacked, hints.BATCH),
         (shifted_in_place, hints.CHANGES),
         (lambda x: means(x.float()), hints.FLOAT32),
@@ -177,11 +177,11 @@ def shifted_in_place(x):
     ],
 )
 def test_a_learner_who_makes_one_hears_its_hint(answer, hint):
-    assert judge(exercise(inputs, means), local(answer), seed=4).hint == hint
+    assert judge(make_exercise(inputs, means), local(answer), seed=4).hint == hint
 
 
 def test_an_answer_that_reshapes_passes():
     def reshaped(x):
         return means(x.reshape(-1, *x.shape[-2:])).reshape(*x.shape[:-2], x.shape[-1])
 
-    assert judge(exercise(inputs, means), local(reshaped), seed=5).status == "passed"
+    assert judge(make_exercise(inputs, means), local(reshaped), seed=5).status == "passed"

@@ -1,4 +1,4 @@
-"""Answers made by edits: what is replaced, what a traceback shows, and what is refused."""
+"""Answers made by edits: their replacements, their tracebacks and the errors of bad edits."""
 
 import traceback
 
@@ -50,7 +50,7 @@ def steps(x):
     return both * sign
 
 
-def twice(answer=plain) -> Exercise:
+def make_twice(answer=plain) -> Exercise:
     exercise = Exercise(
         name="twice",
         chapter="dot_product",
@@ -86,7 +86,7 @@ def test_a_class_is_edited_too():
 
 
 def test_a_decorator_is_not_run_again():
-    task = twice()
+    task = make_twice()
     edited_once = variants.edited(task.valid(halved), "/ 2", "/ 4")
     assert task.valid_answers == [plain, halved] and edited_once(4) == 1
 
@@ -96,13 +96,13 @@ def test_an_edit_that_no_longer_applies_is_named():
     with pytest.raises(ValueError, match=f"^{message}$"):
         variants.edited(plain, "x + 2", "x")
     with pytest.raises(ValueError, match=f"^{message}, under the hint 'it adds two'$"):
-        variants.wrong(twice(), {"it adds one": ("+ 0", "+ 1"), "it adds two": ("x + 2", "x")})
+        variants.wrong(make_twice(), {"it adds one": ("+ 0", "+ 1"), "it adds two": ("x + 2", "x")})
 
 
 def test_an_edit_that_is_no_longer_python_is_named():
     message = rf"<{__name__}.plain: x \+ 0 -> x \+>, line 5\), under the hint 'it adds nothing'$"
     with pytest.raises(ValueError, match=message):
-        variants.wrong(twice(), {"it adds nothing": ("x + 0", "x +")})
+        variants.wrong(make_twice(), {"it adds nothing": ("x + 0", "x +")})
 
 
 def test_a_piece_without_a_replacement_is_named():
@@ -130,7 +130,7 @@ def test_a_name_that_only_the_edit_knows_is_named():
 
 
 @pytest.mark.parametrize(
-    ("statements", "steps_found"),
+    ("statements", "expected"),
     [
         ("one = x", 14),
         ("return both", 16),
@@ -141,8 +141,8 @@ def test_a_name_that_only_the_edit_knows_is_named():
         ("if x > 5:\n    return 0\nboth, sign = one, one", 0),
     ],
 )
-def test_a_statement_takes_the_place_of_the_step_that_it_is(statements, steps_found):
-    assert variants.made(steps, statements)(7) == steps_found
+def test_a_statement_takes_the_place_of_the_step_that_it_is(statements, expected):
+    assert variants.made(steps, statements)(7) == expected
 
 
 def test_a_step_of_a_method_is_replaced_too():
@@ -169,8 +169,8 @@ def test_an_edited_answer_is_edited_again_and_knows_its_text():
 
 def test_two_changes_are_made_at_once_where_each_has_steps_of_its_own():
     first, second, third = (
-        variants.made(steps, way).made_by  # pyright: ignore
-        for way in ("one = x", "return both + sign", "one = 2 * x")
+        variants.made(steps, edit).made_by  # pyright: ignore
+        for edit in ("one = x", "return both + sign", "one = 2 * x")
     )
     assert first.joined(second)(7) == 15 and first.joined(third) is None
 
@@ -195,11 +195,11 @@ def test_another_function_stands_behind_a_name_of_an_edited_answer():
 
 def test_a_name_that_is_not_called_is_named():
     with pytest.raises(ValueError, match="plain calls no 'tripled'"):
-        variants.calling(twice(), "tripled", {halved: "it halves"})
+        variants.calling(make_twice(), "tripled", {halved: "it halves"})
 
 
 def test_a_table_gives_an_exercise_its_answers():
-    task = twice()
+    task = make_twice()
     variants.right(task, ("+ 0", "- 0"))
     variants.wrong(task, {
         "it adds one": ("+ 0", "+ 1"),
@@ -216,16 +216,16 @@ def test_a_table_gives_an_exercise_its_answers():
 
 
 def test_several_names_are_rebound_at_once():
-    task = twice()
+    task = make_twice()
     variants.calling(task, ("doubled", "range"), {(halved, lambda n: [0]): "it halves once"})
     assert task.own_mutants[0].function(8) == 4
 
 
 def test_another_right_answer_is_edited_where_it_is_named():
-    task = twice()
+    task = make_twice()
     variants.wrong(task, {"it is a third": ("2", "3")}, of=halved)
     variants.calling(task, "doubled", {halved: "it halves"}, of=Scaled)
-    called = "one = doubled(x)"
-    variants.calling(task, "doubled", {halved: "it halves first"}, of=steps, instead=called)
+    call_line = "one = doubled(x)"
+    variants.calling(task, "doubled", {halved: "it halves first"}, of=steps, instead=call_line)
     third, module, first = (mutant.function for mutant in task.own_mutants)
     assert third(9) == 3 and module(1)(8) == 13 and first(8) == 8

@@ -1,4 +1,4 @@
-"""What is counted of a call: its lines, the functions that C calls for it, and in which thread."""
+"""The steps of a call: its lines, and the functions that C calls for it, in all its threads."""
 
 import builtins
 import functools
@@ -26,17 +26,17 @@ from judge.trial import BUSY
 from judge.values import encode
 from judge.verdict import judge, local
 from judge.watch import CALLING, OURS
-from tests.collecting import Garbage, collecting_often
+from tests.collecting import Garbage, frequent_collections
 from tests.conftest import SEED
 
 SDPA = "scaled_dot_product_attention"
-# another name, and what NumPy made of a function before the call
-mapped = map
-negated, floored = numpy.frompyfunc(operator.neg, 1, 1), numpy.vectorize(math.floor, otypes=[int])
+# another name of map, and functions of NumPy that were made before the call
+map_alias = map
+negate, floor = numpy.frompyfunc(operator.neg, 1, 1), numpy.vectorize(math.floor, otypes=[int])
 # each calls a function that is not Python's for every number of a list
 LOOPS = {
     "map": lambda x: list(map(abs, x)),
-    "map, under another name": lambda x: list(mapped(abs, x)),
+    "map, under another name": lambda x: list(map_alias(abs, x)),
     "filter": lambda x: list(filter(math.isfinite, x)),
     "sorted": lambda x: sorted(range(len(x)), key=x.__getitem__),
     "list.sort": lambda x: list(range(len(x))).sort(key=x.__getitem__),
@@ -53,9 +53,9 @@ LOOPS = {
     "filterfalse": lambda x: list(itertools.filterfalse(math.isnan, x)),
     "groupby": lambda x: list(itertools.groupby(x, key=abs)),
     "numpy.frompyfunc": lambda x: numpy.frompyfunc(operator.neg, 1, 1)(numpy.array(x)),
-    "numpy.frompyfunc, made before": lambda x: negated(numpy.array(x)),
+    "numpy.frompyfunc, made before": lambda x: negate(numpy.array(x)),
     "numpy.vectorize": lambda x: numpy.vectorize(math.floor)(numpy.array(x)),
-    "numpy.vectorize, made before": lambda x: floored(numpy.array(x)),
+    "numpy.vectorize, made before": lambda x: floor(numpy.array(x)),
     "numpy.apply_along_axis": lambda x: vars(numpy)["apply_along_axis"](
         max, 1, numpy.array([x, x]).T
     ),
@@ -67,8 +67,8 @@ LOOPS = {
 }
 
 
-def watched(function, *args, forbidden=(SDPA,)):
-    """What the driver says of one call, in which all is counted."""
+def watch_call(function, *args, forbidden=(SDPA,)):
+    """The driver's reply to one call, in which all steps are counted."""
     request = {
         "name": "answer", "args": [*map(encode, args)], "kwargs": {}, "weights": {},
         "build": None, "before": None, "training": False, "by_columns": False, "cotangents": None,
@@ -81,19 +81,24 @@ def watched(function, *args, forbidden=(SDPA,)):
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_loop_that_no_line_shows_takes_a_step_for_each_element(loop):
     # the first call of a kind may have torch load more
-    _, few, many = (watched(LOOPS[loop], [0.5 + i for i in range(n)]) for n in (10, 10, 60))
-    assert few["outcome"] == many["outcome"] == "returned", (few["error"], many["error"])
-    assert many["steps"] - few["steps"] >= 50
+    _, short_reply, long_reply = (
+        watch_call(LOOPS[loop], [0.5 + i for i in range(n)]) for n in (10, 10, 60)
+    )
+    assert short_reply["outcome"] == long_reply["outcome"] == "returned", (
+        short_reply["error"],
+        long_reply["error"],
+    )
+    assert long_reply["steps"] - short_reply["steps"] >= 50
 
 
 def test_what_takes_the_names_of_python_s_loops_gives_them_back():
     def named_functions():
-        return [getattr(*where) for where in CALLING] + [mapped, reduce, negated, floored]
+        return [getattr(*path) for path in CALLING] + [map_alias, reduce, negate, floor]
 
-    before = named_functions()
-    assert watched(LOOPS["map"], [1.0])["outcome"] == "returned"
-    assert watched(lambda x: 1 / 0, [1.0])["outcome"] == "raised"
-    assert all(old is new for old, new in zip(before, named_functions(), strict=True))
+    functions_before = named_functions()
+    assert watch_call(LOOPS["map"], [1.0])["outcome"] == "returned"
+    assert watch_call(lambda x: 1 / 0, [1.0])["outcome"] == "raised"
+    assert all(old is new for old, new in zip(functions_before, named_functions(), strict=True))
 
 
 def test_a_module_that_a_call_loads_meets_python_s_own_functions(tmp_path, monkeypatch):
@@ -105,11 +110,11 @@ def test_a_module_that_a_call_loads_meets_python_s_own_functions(tmp_path, monke
         loaded.extend(importlib.import_module("loaded_late").found)
         return [*map(abs, x)]
 
-    assert watched(answer, [1.0, 2.0])["outcome"] == "returned"
+    assert watch_call(answer, [1.0, 2.0])["outcome"] == "returned"
     assert loaded == [builtins.map, functools.reduce]
 
 
-def in_a_thread(work):
+def threaded_answer(work):
     def answer(x):
         thread = threading.Thread(target=work, args=(x,))
         thread.start()
@@ -120,10 +125,12 @@ def in_a_thread(work):
 
 
 def test_what_torch_s_linear_algebra_has_is_known_by_its_plain_name():
-    called = watched(lambda x: torch.linalg.svd(x), torch.eye(2), forbidden=("svd",))
-    assert (called["outcome"], called["called"]) == ("forbidden", "linalg_svd")
-    norm = watched(lambda x: torch.linalg.matrix_norm(x, 2), torch.eye(2), forbidden=("svd",))
-    assert norm["outcome"] == "returned"
+    reply = watch_call(lambda x: torch.linalg.svd(x), torch.eye(2), forbidden=("svd",))
+    assert (reply["outcome"], reply["called"]) == ("forbidden", "linalg_svd")
+    norm_reply = watch_call(
+        lambda x: torch.linalg.matrix_norm(x, 2), torch.eye(2), forbidden=("svd",)
+    )
+    assert norm_reply["outcome"] == "returned"
 
 
 def two_halves():
@@ -133,41 +140,41 @@ def two_halves():
 
 def test_a_generator_that_was_left_half_way_before_the_call_may_end_within_it():
     forbidden = (f"{__name__}.two_halves",)
-    left = [two_halves()]
-    next(left[0])
-    assert watched(lambda: left.clear(), forbidden=forbidden)["outcome"] == "returned"
-    started = watched(lambda: next(two_halves()), forbidden=forbidden)
-    assert started["outcome"] == "forbidden" and started["called"].endswith("two_halves"), started
+    generators = [two_halves()]
+    next(generators[0])
+    assert watch_call(lambda: generators.clear(), forbidden=forbidden)["outcome"] == "returned"
+    reply = watch_call(lambda: next(two_halves()), forbidden=forbidden)
+    assert reply["outcome"] == "forbidden" and reply["called"].endswith("two_halves"), reply
 
 
 def test_what_python_collects_during_a_call_is_not_counted():
-    def leaves(x):
+    def leave_garbage(x):
         return [Garbage() and None for _ in range(50)]
 
     gc.disable()
     try:
         # the first call of a kind may have torch load more
-        _, alone = (watched(leaves, 1.0)["steps"] for _ in range(2))
+        _, steps_alone = (watch_call(leave_garbage, 1.0)["steps"] for _ in range(2))
     finally:
         gc.enable()
-    with collecting_often(10):
-        assert {watched(leaves, 1.0)["steps"] for _ in range(9)} == {alone}
+    with frequent_collections(10):
+        assert {watch_call(leave_garbage, 1.0)["steps"] for _ in range(9)} == {steps_alone}
     assert gc.isenabled()
 
 
 def test_a_thread_that_a_call_starts_is_watched():
-    def loops(x):
+    def loop(x):
         for _ in x:
             pass
 
-    def attends(x):
+    def attend(x):
         getattr(torch.nn.functional, SDPA)(*[torch.ones(2, 2)] * 3)
 
-    few, many = (watched(in_a_thread(loops), [1.0] * n) for n in (10, 60))
-    assert many["steps"] - few["steps"] >= 100
-    assert watched(in_a_thread(attends), [1.0])["outcome"] == "forbidden"
+    short_reply, long_reply = (watch_call(threaded_answer(loop), [1.0] * n) for n in (10, 60))
+    assert long_reply["steps"] - short_reply["steps"] >= 100
+    assert watch_call(threaded_answer(attend), [1.0])["outcome"] == "forbidden"
     # whoever waits for it comes to an end
-    assert watched(in_a_thread(loops), [1.0] * 2_000)["steps"] > 1_000
+    assert watch_call(threaded_answer(loop), [1.0] * 2_000)["steps"] > 1_000
     assert threading.gettrace() is None and threading.getprofile() is None
 
 
@@ -178,31 +185,31 @@ def test_a_forbidden_function_that_python_s_own_loop_calls_is_seen_where_torch_s
         with _disable_current_modes():
             return list(map(torch.nn.functional.scaled_dot_product_attention, *[[x[None]]] * 3))
 
-    assert watched(answer, torch.ones(2, 2))["called"] == SDPA
+    assert watch_call(answer, torch.ones(2, 2))["called"] == SDPA
 
-    def fused(x):
+    def attend_fused(x):
         with _disable_current_modes():
             return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*[x[None, None]] * 3)
 
-    assert watched(fused, torch.ones(2, 2))["outcome"] == "forbidden"
+    assert watch_call(attend_fused, torch.ones(2, 2))["outcome"] == "forbidden"
 
 
 def test_taking_torch_s_modes_away_is_told_and_nothing_else_is():
     from torch.utils._python_dispatch import _disable_current_modes
 
-    def blind(x):
+    def hide_modes(x):
         with _disable_current_modes():
             return sum(x)
 
-    assert watched(blind, torch.ones(3))["blinded"]
-    usual = (
+    assert watch_call(hide_modes, torch.ones(3))["blinded"]
+    usual_answers = (
         lambda x: torch.vmap(lambda row: row.exp().sum())(x),
         lambda x: torch.func.jacrev(lambda row: (row * row).sum(-1))(x),
         lambda x: torch.autograd.functional.jacobian(lambda row: row.exp(), x),
         lambda x: torch.nn.Linear(3, 2).double()(x).detach(),
     )
-    for answer in usual:
-        reply = watched(answer, torch.ones(3, 3, dtype=torch.float64))
+    for answer in usual_answers:
+        reply = watch_call(answer, torch.ones(3, 3, dtype=torch.float64))
         assert reply["outcome"] == "returned" and not reply["blinded"], reply["error"]
 
 
@@ -211,15 +218,20 @@ def test_an_answer_s_own_function_of_such_a_name_is_its_own():
     exec(
         "def map(f, x):\n    return f(x)\n\n\ndef answer(x):\n    return map(len, x)", vars(module)
     )
-    few, many = (watched(vars(module)["answer"], [1.0] * n) for n in (10, 60))
-    assert few["value"] == {"plain": 10} and few["steps"] == many["steps"]
+    short_reply, long_reply = (watch_call(vars(module)["answer"], [1.0] * n) for n in (10, 60))
+    assert short_reply["value"] == {"plain": 10} and short_reply["steps"] == long_reply["steps"]
 
 
 # the batch of the last tensor, a mask, is walked through before a right answer is called
-WALKED = ("softmax_with_sink", "distance_attention", "bilinear_weights", "attend_in_heads")
+WALKED_EXERCISES = (
+    "softmax_with_sink",
+    "distance_attention",
+    "bilinear_weights",
+    "attend_in_heads",
+)
 
 
-@pytest.mark.parametrize("name", WALKED)
+@pytest.mark.parametrize("name", WALKED_EXERCISES)
 def test_a_loop_over_a_batch_is_refused_however_little_it_does_in_each_turn(name):
     def answer(*args, **kwargs):
         *_, last = (x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor))
@@ -247,8 +259,8 @@ def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
             assert not any(reply["blinded"] for reply in replies), f"{task.name}: {answer.__name__}"
 
 
-def hiding(lines):
-    """A right answer that runs so many lines, and hides a call where gradients are taken.
+def hiding_answer(lines):
+    """A right answer that runs as many lines, and hides a call where gradients are taken.
 
     Not in its first call, in which everything is watched, as where loops are looked for.
     """
@@ -281,19 +293,19 @@ def test_an_answer_that_runs_away_is_called_once():
 @pytest.mark.parametrize("lines", [0, BUSY])
 @pytest.mark.parametrize("seed", range(5))
 def test_an_answer_does_not_know_where_it_is_wholly_watched(seed, lines):
-    task, answer = hiding(lines)
+    task, answer = hiding_answer(lines)
     verdict = judge(task, local(answer), seed, forbidden=COURSE.solving(task))
     assert verdict.status == "wrong" and "may not be called" in verdict.hint, verdict
 
 
 def test_no_part_of_the_points_is_for_an_answer_that_hides_a_forbidden_call():
-    task, answer = hiding(lines=0)
+    task, answer = hiding_answer(lines=0)
 
-    def detached(*args):
+    def detached_answer(*args):
         return answer(*args).detach()
 
-    assert credit(task, local(detached), 3, forbidden=COURSE.solving(task)) == NOTHING
-    assert credit(task, local(detached), 3).share > 0
+    assert credit(task, local(detached_answer), 3, forbidden=COURSE.solving(task)) == NOTHING
+    assert credit(task, local(detached_answer), 3).share > 0
 
 
 DRAWS = {
@@ -307,19 +319,19 @@ DRAWS = {
 def test_what_is_drawn_next_does_not_depend_on_an_answer_that_draws(source):
     draw = DRAWS[source]
 
-    def begin():
-        for seeded in (random.seed, numpy.random.seed, torch.manual_seed):
-            seeded(1)
+    def seed_all():
+        for seed in (random.seed, numpy.random.seed, torch.manual_seed):
+            seed(1)
 
-    begin()
+    seed_all()
     expected = [draw() for _ in range(3)]
-    begin()
-    reply = watched(lambda: [draw() for _ in range(5)])
+    seed_all()
+    reply = watch_call(lambda: [draw() for _ in range(5)])
     assert reply["outcome"] == "returned" and reply["settings"] == ["the global random numbers"]
     assert [draw() for _ in range(3)] == expected
 
 
-def in_a_namespace(text: str):
+def answer_of_cell(text: str):
     """The function `answer` of a cell, which has a namespace of its own, as a notebook's."""
     exec(text, cell := {"__name__": "__main__"})
     return cell["answer"]
@@ -327,8 +339,8 @@ def in_a_namespace(text: str):
 
 LOOP = """
 def answer(x):
-    for one in x:
-        one + 1
+    for number in x:
+        number + 1
     return x
 """
 
@@ -343,14 +355,14 @@ def answer(x):
     ],
 )
 def test_a_cell_that_is_called_like_a_library_is_counted_all_the_same(name):
-    answer = in_a_namespace(f"{name}\n{LOOP}")
+    answer = answer_of_cell(f"{name}\n{LOOP}")
     # the first call of a kind may have torch load more
-    _, few, many = (watched(answer, [0.5] * n) for n in (10, 10, 60))
+    _, short_reply, long_reply = (watch_call(answer, [0.5] * n) for n in (10, 10, 60))
     # a line for each turn, and one for what it does
-    assert many["steps"] - few["steps"] == 100
+    assert long_reply["steps"] - short_reply["steps"] == 100
 
 
 def test_a_function_that_is_called_like_an_import_is_counted_all_the_same():
     renamed = LOOP.replace("def answer", "def _find_and_load") + "answer = _find_and_load"
-    answer = in_a_namespace(f"from importlib._bootstrap import __name__\n{renamed}")
-    assert watched(answer, [0.5] * 60)["steps"] > 120
+    answer = answer_of_cell(f"from importlib._bootstrap import __name__\n{renamed}")
+    assert watch_call(answer, [0.5] * 60)["steps"] > 120
