@@ -138,13 +138,13 @@ def new_tab(browser) -> Iterator[Callable[..., Page]]:
     """
     contexts, faults = [], []
 
-    def new(**options) -> Page:
+    def open_page(**options) -> Page:
         contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
         faults.append(watch(page))
         return page
 
-    yield new
+    yield open_page
     for context in contexts:
         context.close()
     assert not any(faults), "\n".join(["", *chain(*faults)])

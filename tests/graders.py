@@ -1,4 +1,4 @@
-"""Which sandbox a test grades in: each test that starts a grader says so, or fails.
+"""The sandbox of a test's grader: each test that starts a grader names one, or fails.
 
 With the fixture `grading` it grades in the sandbox of this machine, and without one where there is
 none; with the mark `sandbox` it is about the sandbox itself, and skipped where there is none. A

@@ -1,4 +1,4 @@
-"""What teachers, reviewers and assistants are told of the course agrees with the course."""
+"""The documents for teachers, reviewers and assistants agree with the course."""
 
 import re
 from itertools import chain
@@ -18,7 +18,7 @@ SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")
 PAPER = (ROOT / "paper/paper.md").read_text("utf-8")
 TUTOR = (ROOT / "exercises/AGENTS.md").read_text("utf-8")
 EXERCISES = {name: exercise for slug in chapters() for name, exercise in exercises(slug).items()}
-# what the paper says there is, and how it is counted
+# the numbers in the paper, and how they are counted
 COUNTS = {
     r"(\d+) chapters": lambda: len(chapters()),
     r"more than ([\d,]+) exercises": lambda: len(EXERCISES),

@@ -18,7 +18,7 @@ from judge.course import listed_in
 from tests import ROOT
 from tests.taught_code import long_functions
 
-# what each chapter has, and how to get it
+# the files of each chapter, and how to get them
 WRITE, RELEASE = "write it, or take the chapter out", "run `make release`"
 PARTS = {
     "chapters/{}.md": WRITE,
@@ -31,7 +31,7 @@ PARTS = {
     "tests/attncourse/test_{}.py": WRITE,
     "tests/course/false_of/{}.py": WRITE,
 }
-# what the pages of the reference have of each chapter
+# the entry of each chapter in the pages of the reference
 REFERENCE_ENTRIES = {
     "reference/api.md": ("attncourse.{}\n", "automodule"),
     "reference/claims.md": ('\nledger("{}")\n', "ledger"),
@@ -39,7 +39,7 @@ REFERENCE_ENTRIES = {
 # english alone loads models of later chapters, so that an earlier one may look at them
 ALL_CHAPTER_MODULES = ("english",)
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib", "functools")
-# what a signature says, and the precision, that a mechanism takes for granted
+# checks of signatures and of the precision, which a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = ("figures", "drawing")
 FORBIDDEN_PATTERNS = {

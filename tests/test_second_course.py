@@ -20,7 +20,7 @@ import pytest
 from tests import ROOT
 
 OUR_PACKAGES = ("attncourse", "tests", "tools")
-# what each process has imported, when it ends
+# writes the names of the imported packages when a process ends
 SITE = """
 import atexit, os, sys
 

@@ -12,7 +12,7 @@ COMMANDS = [
     "ruff check --quiet",
     "ruff format --check",
     "pyright",
-    # what builds the site uses no private name of Sphinx or of the theme
+    # the tools that build the site use no private name of Sphinx or of the theme
     "ruff check --quiet --select SLF tools",
 ]
 

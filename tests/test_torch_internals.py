@@ -1,4 +1,4 @@
-"""What is used of torch's private parts does what it says: on next year's torch, too."""
+"""The functions that use torch's private parts do what they say, on next year's torch, too."""
 
 import subprocess
 import sys

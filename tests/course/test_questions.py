@@ -204,7 +204,7 @@ def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, 
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
-        # what is cut off is not rounded, but nearly right
+        # a truncated number is not rounded, but nearly right
         ("0.18", {"status": "cut"}), ("0.19", {"status": "digits"}),
         ("0.17", {"status": "unknown"}),
         # 13 is not 13.5 rounded, and 14 is; half of it in a decimal may go either way

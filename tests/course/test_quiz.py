@@ -31,7 +31,7 @@ def test_the_key_has_the_answer_and_each_mistake_and_the_sheet_neither(tmp_path)
     sheet, key = ((tmp_path / f"{name}.html").read_text("utf-8") for name in ("sheet", "key"))
     for question in questions("dot_product").values():
         for sentence in question.says:
-            # what stands before a formula or a word in code
+            # the words before a formula or a word in code
             words = sentence.partition("$")[0].partition("`")[0].partition('"')[0][:40]
             assert words in key and (words not in sheet or not words)
     assert "Answer:" in key and "Answer:" not in sheet

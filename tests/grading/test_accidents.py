@@ -152,7 +152,7 @@ def test_a_file_that_holds_no_answers_gets_a_clear_line(tmp_path, message):
 
 def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     write_notebook(tmp_path, make_notebook(SOLVED), "ä solved.ipynb")
-    # what stands beside a submission has no say
+    # modules beside a submission are not imported
     for name in ("attncourse", "conftest", "torch"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')")
     (tmp_path / ".ipynb_checkpoints").mkdir()
@@ -259,7 +259,7 @@ def test_several_threads_may_read_cells_at_once():
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        # what is collected while a tree is made lets another thread run
+        # a collection while a tree is made lets another thread run
         with frequent_collections(50), ThreadPoolExecutor(4) as pool:
             assert all(pool.map(parse_repeatedly, range(60)))
     finally:

@@ -1,4 +1,4 @@
-"""No verdict goes by a clock: what an answer does is told from what the machine does to it."""
+"""No verdict goes by a clock: an answer's own work is told from delays by the machine."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ VFORK = (
     "import ctypes, platform, time\nclone = {'x86_64': 56, 'aarch64': 220}[platform.machine()]\n"
     "if ctypes.CDLL(None).syscall(clone, 0x4000 | 17, 0, 0, 0, 0)"
 )
-# what a shell, another thread or another process does counts as well
+# the work of a shell, another thread or another process counts as well
 WORKING_CODE = {
     "itself": LOOP,
     "a thread": f"import threading\ndef run():\n    {LOOP}\n"
@@ -206,7 +206,7 @@ def test_nothing_of_a_kernel_is_left(server):
         code = "import os; open(os.environ['HOME'] + '/../left', 'w').close()"
         kernel.run(code, kernel.budget(5))
         assert len(started_processes) == 2
-    # who is killed takes a moment to be gone
+    # a killed process takes a moment to be gone
     _, survivors = psutil.wait_procs(started_processes)
     assert not survivors and len(descendants(server)) == len(only_kernel) - 1
     with fresh_kernel(server, []) as kernel:

@@ -95,9 +95,9 @@ def test_what_a_judge_reads_names_nobody(folder, monkeypatch):
 
 @pytest.mark.parametrize("column", ["Dot_Product (55)", "Dot-product attention (55)"])
 def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, column):
-    solved = make_notebook(SOLVED)
+    notebook = make_notebook(SOLVED)
     for name in ("doejane_10234_99_dot_product.ipynb", "roerick_77_98_dot_product.ipynb"):
-        write_notebook(folder / "class", solved, name)
+        write_notebook(folder / "class", notebook, name)
     roster = (
         f"Student,ID,SIS User ID,SIS Login ID,Section,{column},Quiz (56)\n"
         "    Points Possible,,,,,115,3\n"
@@ -138,7 +138,7 @@ def test_the_matrix_and_the_mistakes(folder):
         "wrong",
     ]
     assert matrix[NAMES[0]]["12"] == "passed"
-    # what nobody has written is no mistake
+    # an answer that nobody has written is no mistake
     (mistake,) = rows(folder / "grades/mistakes.csv")
     assert mistake == {
         "students": "2",
@@ -190,7 +190,7 @@ def test_no_cell_of_a_table_is_a_formula(folder):
 def test_no_page_is_another_s_or_turns_its_text_round():
     keys = ["a b"]
     for _ in range(3):
-        # who is called like a page
+        # a student whose key is the name of another's page
         keys.append(page_name(Student(keys[-1])).removesuffix(".html"))
     assert len({page_name(Student(key)) for key in keys}) == 4
     page = page_of(Student("1", "a\u202eb\x1b[1m"), [])
@@ -314,8 +314,8 @@ def test_of_several_files_the_best_counts(folder):
     assert [row["points"] for row in gradebook] == [str(MAX_POINTS)] and "2 files" in gradebook[0][
         "remarks"
     ]
-    (broken,) = (row for row in rows(folder / "grades/gradebook.csv") if row["chapter"] == "")
-    assert "not complete JSON" in broken["remarks"]
+    (broken_row,) = (row for row in rows(folder / "grades/gradebook.csv") if row["chapter"] == "")
+    assert "not complete JSON" in broken_row["remarks"]
     assert any(row["file"].endswith("notes.txt") for row in rows(folder / "grades/files.csv"))
 
 
@@ -576,7 +576,7 @@ def test_a_log_has_a_line_for_each_tenth_of_a_class_and_none_for_one_file():
 def test_a_log_says_that_files_are_read_how_far_it_is_and_what_is_graded_once_more(
     folder, monkeypatch
 ):
-    def busy_once(report, *arguments):
+    def judge_after_two(report, *arguments):
         """The first two files meet a busy machine."""
         files_seen.append(report.file)
         if len(files_seen) <= 2:
@@ -584,7 +584,7 @@ def test_a_log_says_that_files_are_read_how_far_it_is_and_what_is_graded_once_mo
         return judge_by_mark(report, *arguments)
 
     files_seen = []
-    monkeypatch.setattr("judge.grading.grade.judged", busy_once)
+    monkeypatch.setattr("judge.grading.grade.judged", judge_after_two)
     lines = [line for line in run_grade(folder).stderr.splitlines() if line]
     assert lines == [
         "the files are read",

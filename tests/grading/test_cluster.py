@@ -122,17 +122,19 @@ def workers(number: int, log: Path, *options: str) -> Iterator[tuple[str, list[s
 
 
 @pytest.mark.parametrize(
-    ("kills", "solved"),
+    ("kills", "solved_names"),
     [(1, ["prefix_mask"]), pytest.param(2, list(SOLVED), marks=pytest.mark.slow)],
 )
 def test_killed_workers_lose_nothing_and_reports_are_those_of_one_machine(
-    kills, solved, tmp_path, grading
+    kills, solved_names, tmp_path, grading
 ):
     jane, rick = (tmp_path / "class" / name for name in (classes.JANE, classes.RICK))
     for student_folder in (jane, rick):
         student_folder.mkdir(parents=True)
     for i in range(kills):
-        write_notebook(jane, make_notebook({name: SOLVED[name] for name in solved}), f"{i}.ipynb")
+        write_notebook(
+            jane, make_notebook({name: SOLVED[name] for name in solved_names}), f"{i}.ipynb"
+        )
     path = write_notebook(tmp_path, make_notebook({"prefix_mask": classes.WRONG}))
     with zipfile.ZipFile(rick / "work.zip", "w") as archive:
         archive.write(path, "mine/submission.ipynb")

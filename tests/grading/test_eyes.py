@@ -1,4 +1,4 @@
-"""What a notebook's free cells may do: hide nothing, hold nobody up, pass nothing on."""
+"""A notebook's free cells hide nothing from the judge, hold nobody up and pass nothing on."""
 
 import nbformat
 import pytest

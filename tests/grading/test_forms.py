@@ -1,4 +1,4 @@
-"""What is ok in the notebook is ok when graded, in whatever form a notebook holds what it needs."""
+"""An answer that is ok in its notebook is ok when graded, in whatever form it has its helpers."""
 
 import json
 
@@ -31,7 +31,7 @@ from tests.grading.submissions import SECONDS, SLUG, SOLVED, make_notebook, stat
 FORM_PARAMS = [
     pytest.param(form, marks=[pytest.mark.slow] * (form not in PUBLIC_FORMS)) for form in FORMS
 ]
-# what is set on torch's own classes is torch's from then on; what exec runs is not read
+# a function set on torch's classes counts as torch's; code run by exec is not read
 UNPROVEN = (
     "a method set on a class", "a method set by setattr", "a helper from exec",
     "a helper put among the globals",

@@ -42,6 +42,6 @@ def test_what_the_notebook_has_recorded_of_a_cell_counts_before_its_first_line()
         cell for cell in read(nbformat.writes(notebook).encode()) if f"{first} = 1" in cell.source
     ]
     assert cell.answers(EXERCISE_NAMES) == first
-    bare = {"cells": [{"cell_type": "code", "source": cell.source, "metadata": {}}]}
-    assert read(json.dumps(bare).encode())[0].answers(EXERCISE_NAMES) == second
+    bare_notebook = {"cells": [{"cell_type": "code", "source": cell.source, "metadata": {}}]}
+    assert read(json.dumps(bare_notebook).encode())[0].answers(EXERCISE_NAMES) == second
     assert answer_cells(notebook)[first].source == cell.source

@@ -156,7 +156,7 @@ def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(
     assert broken_result.status == "error", broken_result
     assert "breaks the grader, also when it is judged once more" in broken_result.hint
     assert {result.status for result in results.values()} == {"passed"}
-    # what is graded is kept, and is not graded again
+    # graded answers are kept, and not graded again
     assert report.graded and not report.problem
 
 
@@ -169,8 +169,8 @@ def test_the_second_fault_is_the_answer_s_and_a_kernel_that_does_not_start_is_no
 
     notebook = object.__new__(GradedNotebook)
     notebook.worked = {}
-    judged = notebook.judged_or_fault(EXERCISE, raise_fault)
-    assert judged.verdict.status == status
+    outcome = notebook.judged_or_fault(EXERCISE, raise_fault)
+    assert outcome.verdict.status == status
 
 
 @pytest.mark.skipif(not COPIES, reason="a process is not copied here")

@@ -111,7 +111,7 @@ def test_a_weaker_sandbox_is_not_proved(weakness, monkeypatch):
     option, path = WEAKNESSES[weakness]
     original_targets, original_command, folders = sandbox.outside, sandbox.bubblewrap, []
 
-    def outside(stack):
+    def record_targets(stack):
         targets = original_targets(stack)
         folders.append(targets["folders"][0])
         return targets
@@ -126,7 +126,7 @@ def test_a_weaker_sandbox_is_not_proved(weakness, monkeypatch):
         # before the last, which closes the root
         return [*full_command[:-4], *dir_options, option, bind_path, bind_path, *full_command[-4:]]
 
-    monkeypatch.setattr(sandbox, "outside", outside)
+    monkeypatch.setattr(sandbox, "outside", record_targets)
     monkeypatch.setattr(sandbox, "bubblewrap", weaker_command)
     # which would hold it all the same
     monkeypatch.setattr(Sandbox, "landlock", lambda self: None)
@@ -177,7 +177,7 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
         "print(sandbox.Sandbox(sandbox.BUBBLEWRAP).command('true')[0])"
     )
 
-    def lines_with(script: str) -> list[str]:
+    def output_lines(script: str) -> list[str]:
         script_file.write_text(f"#!/bin/sh\n{script}\n")
         script_file.chmod(0o755)
         path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
@@ -188,8 +188,8 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
         return process.stdout.splitlines()
 
     failing_script = 'echo "bwrap: Unknown option --perms" >&2; exit 1'
-    assert lines_with(failing_script) == ["bwrap: Unknown option --perms", str(script_file)]
-    assert lines_with(f'exec {sandbox.BWRAP} "$@"') == ["", str(script_file)]
+    assert output_lines(failing_script) == ["bwrap: Unknown option --perms", str(script_file)]
+    assert output_lines(f'exec {sandbox.BWRAP} "$@"') == ["", str(script_file)]
 
 
 @pytest.mark.sandbox

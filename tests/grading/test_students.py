@@ -39,7 +39,7 @@ FOLDERS = {
     # a download as it came
     ("class", "submissions.zip/doejane_10234_998877_a.ipynb"): ("10234", "doejane", "canvas"),
     ("class", "c-12.zip/Jane Doe_47_assignsubmission_file_/a.ipynb"): ("47", "Jane Doe", "moodle"),
-    # what was handed in as a text or a link lies beside the files
+    # a text or a link that was handed in lies beside the files
     ("class", "doejane_LATE_10234_text.html"): ("10234", "doejane", "canvas"),
     # none of them
     ("class", "jdoe/linear.ipynb"): ("jdoe", "", ""),
@@ -55,7 +55,7 @@ FOLDERS = {
     ("class", "s16_2026_11_23.ipynb"): ("s16_2026_11_23", "", ""),
     ("class", "s16_23_11_26_final.ipynb"): ("s16_23_11_26_final", "", ""),
     ("class", "s16_20261123_1159_b.ipynb"): ("s16_20261123_1159_b", "", ""),
-    # what browsers, phones and file managers add
+    # names with additions of browsers, phones and file managers
     ("class", "lisi.ipynb.json"): ("lisi", "", ""),
     ("class", "wangwu.IPYNB.txt"): ("wangwu", "", ""),
     ("class", "lisi.ipynb (1)"): ("lisi", "", ""),
@@ -63,7 +63,7 @@ FOLDERS = {
     ("class", "lisi.zip.download/linear.ipynb"): ("lisi", "", ""),
     ("class", "lisi (1).ipynb"): ("lisi (1)", "", ""),
     ("class", "lisi"): ("lisi", "", ""),
-    # what students name themselves says nothing
+    # names that students give themselves say nothing
     ("class", "mallory/Bob Jones_77_9988_x.ipynb"): ("mallory", "", ""),
     ("class", "mallory.zip/submitted/bob/x/linear.ipynb"): ("mallory", "", ""),
     ("class", "mallory/linear-submissions/linear-bob/x.ipynb"): ("mallory", "", ""),
@@ -256,7 +256,7 @@ def test_two_whose_names_differ_by_little_are_two(case):
     swapped_class = classroom_of(files[::-1], [{"name": name}, {"name": "Nora None"}])
     assert rows_of(swapped_class) == [(second, False), (first, True)]
     assert [student.key for student in swapped_class.missing] == ["Nora None"]
-    # whoever comes alone is known in the other's spelling, too
+    # a student who comes alone is known in the other's spelling, too
     assert rows_of(classroom_of(files[1:], [{"name": name}])) == [(second, True)]
 
 
@@ -400,7 +400,7 @@ def test_a_file_without_an_ending_or_with_a_rare_one_is_nobody_else_s():
     assert [key for key, _ in rows_of(classroom_of(files))] == keys
     roster = [{"login": name} for name in ("li.wang", "li", "wu", "zhao")]
     assert all(in_roster for _, in_roster in rows_of(classroom_of(files, roster)))
-    # who is not in the roster is not taken for one who is, and comes
+    # a student outside the roster is not taken for a student in it
     assert rows_of(classroom_of(files[:2], roster[1:])) == [("li.wang", False), ("li", True)]
 
 

@@ -95,7 +95,7 @@ def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
             time.sleep(0.1)
         children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGKILL)
-    # what it has started ends by itself, and holds what it needs until then
+    # its children end by themselves, and hold the folders that they need until then
     psutil.wait_procs(children)
     assert list(temporary.glob(f"{PREFIX}*"))
     with start("solved") as process:

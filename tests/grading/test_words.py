@@ -61,8 +61,10 @@ def test_a_joiner_stays_where_a_script_is_written_with_it():
 @pytest.mark.parametrize("character", "\ufffe\uffff\ud800\x00\x1b\ufdd0\U0001ffff")
 def test_no_character_breaks_the_junit_of_a_class(character):
     result = Result("x", "X", 1, "wrong", f"a{character}b", f"c{character}d")
-    broken = Report("y", problem=f"e{character}f")
-    root = ElementTree.fromstring(junit([("k", Report("a", exercises=[result])), ("l", broken)]))
+    broken_report = Report("y", problem=f"e{character}f")
+    root = ElementTree.fromstring(
+        junit([("k", Report("a", exercises=[result])), ("l", broken_report)])
+    )
     faults = [(element.get("message"), element.text) for element in root.findall(".//testcase/*")]
     assert faults == [("ab", "cd"), ("ef", None)]
 
@@ -88,8 +90,10 @@ def test_only_the_driver_s_own_words_on_a_module_stand_without_quotation_marks()
         assert unfit(message) == message
     for other in (LIE, f"{LIE} cannot learn: requires_grad is False"):
         assert unfit(other).endswith(f": “{other}”")
-    long = "its parameters: not asked for are " + ", ".join(f"layer.{i} (4, 4)" for i in range(99))
-    assert unfit(long[:300]) == long[:300]
+    long_message = "its parameters: not asked for are " + ", ".join(
+        f"layer.{i} (4, 4)" for i in range(99)
+    )
+    assert unfit(long_message[:300]) == long_message[:300]
 
 
 # answers that speak in the grader's place, when they are called or when their cell runs

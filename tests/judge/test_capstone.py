@@ -86,7 +86,7 @@ def test_the_course_s_own_weights_are_refused_under_other_names_too(change, weig
         changed_weights = {
             f"a{i}": WEIGHT_CHANGES[change](x, g) for i, x in enumerate(known_weights.values())
         }
-    # what nothing uses
+    # with a tensor that nothing uses
     save_file(changed_weights | {"more": torch.randn(20_000, generator=g)}, folder / CAPSTONE.file)
     verdict = judge_capstone()
     assert (verdict.status, verdict.hint) == ("wrong", KNOWN)

@@ -277,12 +277,12 @@ def project(x, w_x):
     return x @ w_x
 
 
-def through_a_helper(x, w_x, w_h, b, first=None):
+def project_by_helper(x, w_x, w_h, b, first=None):
     return project(x, w_x) + b
 
 
 def test_an_error_is_told_at_the_line_where_it_happens():
-    verdict = judge(exercise("rnn_states"), local(through_a_helper), seed=3)
+    verdict = judge(exercise("rnn_states"), local(project_by_helper), seed=3)
     assert verdict.status == "error"
     assert verdict.evidence.endswith("“return x @ w_x”)"), verdict.evidence
 

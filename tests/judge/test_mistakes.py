@@ -127,12 +127,12 @@ def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(ide
 
 
 def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(identity_task):
-    def thorough(x):
+    def ten_thousand_lines(x):
         for _ in range(10_000):
             pass
         return x + 1
 
-    assert verdict_on(identity_task, thorough).hint == SHIFTED
+    assert verdict_on(identity_task, ten_thousand_lines).hint == SHIFTED
 
 
 def test_a_difference_that_no_known_mistake_makes_is_told_in_the_words_of_the_exercise(
@@ -147,11 +147,11 @@ def test_a_difference_that_no_known_mistake_makes_is_told_in_the_words_of_the_ex
 
 
 def test_of_a_test_that_refuses_every_right_function_it_is_said_which_wrong_one_it_accepts():
-    def reversed_rows(multi_head):
+    def reversed_rows_test(multi_head):
         q, k, v = inputs(2, heads=3)
         assert torch.allclose(multi_head(q, k, v, 3), in_heads(q, k, v, heads=3).flip(-2))
 
-    verdict = verdict_on(exercise("test_multi_head"), reversed_rows)
+    verdict = verdict_on(exercise("test_multi_head"), reversed_rows_test)
     assert verdict.hint == hints.ACCEPTS.format("a function that gives the rows in reverse")
 
 

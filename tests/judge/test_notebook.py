@@ -355,16 +355,16 @@ def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right_answer
     verdict = judge(exercise("distance_attention"), local(attend_in_place), SEED)
     assert verdict.hint == "the numbers are right, but autograd cannot go back"
     assert "modified by an inplace operation" in verdict.evidence
-    # what torch advises goes on from there
+    # torch's advice, which follows, is left out
     assert "Hint" not in verdict.evidence and verdict.evidence.endswith("instead.”")
 
 
 def test_numbers_that_went_through_float32_are_told_so_however_few(right_answer):
-    third = torch.tensor([1 / 3, 0.5], dtype=torch.float64)
-    assert close(third * (1 + 1e-10), third, length=2)
-    assert not close(third * (1 + 1e-8), third, length=2)
-    assert not close(third.float().double(), third, length=2)
-    assert close(torch.tensor([0.5], dtype=torch.float64), third[1:] * (1 + 1e-15), length=2)
+    numbers = torch.tensor([1 / 3, 0.5], dtype=torch.float64)
+    assert close(numbers * (1 + 1e-10), numbers, length=2)
+    assert not close(numbers * (1 + 1e-8), numbers, length=2)
+    assert not close(numbers.float().double(), numbers, length=2)
+    assert close(torch.tensor([0.5], dtype=torch.float64), numbers[1:] * (1 + 1e-15), length=2)
 
     def attend_in_float32(q, k, v, mask=None):
         out = right_answer(q, k, v, mask)

@@ -89,12 +89,12 @@ def append_and_sum(x, state):
     return x.softmax(-1), state, state.shape[-2]
 
 
-def state_detached(x, state):
+def detach_state(x, state):
     total, state, count = append_and_sum(x, state)
     return total, state.detach(), count
 
 
-def input_detached(x, state):
+def detach_input(x, state):
     return append_and_sum(x, state.detach())
 
 
@@ -104,7 +104,7 @@ def state_cases(draw):
 
 @pytest.mark.parametrize(
     ("answer", "evidence"),
-    [(state_detached, "On a batch: state"), (input_detached, "On a batch: state")],
+    [(detach_state, "On a batch: state"), (detach_input, "On a batch: state")],
 )
 def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
     task = make_exercise(state_cases, append_and_sum)
@@ -122,19 +122,19 @@ def sum_of_real(x, real):
     return x[real].sum(0)
 
 
-def zeros_made_anew(x, real):
+def sum_or_new_zeros(x, real):
     return sum_of_real(x, real) if real.any() else x.new_zeros(x.shape[-1])
 
 
-def sum_detached(x, real):
+def detached_sum(x, real):
     return sum_of_real(x.detach(), real)
 
 
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (zeros_made_anew, (hints.CUT_OFF, "On none real: x")),
-        (sum_detached, (hints.DETACHED, "On all real: x")),
+        (sum_or_new_zeros, (hints.CUT_OFF, "On none real: x")),
+        (detached_sum, (hints.DETACHED, "On all real: x")),
     ],
 )
 def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, sentence):
@@ -148,24 +148,24 @@ def mean_of_real(x, real):
     return x.masked_fill(~real[..., None], 0.0).sum(-2) / real.sum(-1)[..., None]
 
 
-def nan_made_zero(x, real):
+def mean_with_nan_as_zero(x, real):
     x = torch.where(x.isnan(), 0.0, x)
     return (x * real[..., None]).sum(-2) / real.sum(-1)[..., None]
 
 
-def lowered_by_a_large_number(x, real):
+def max_of_lowered(x, real):
     return (x - 1e34 * ~real[..., None]).amax(-2)
 
 
-def largest_of_real(x, real):
+def max_of_real(x, real):
     return x.masked_fill(~real[..., None], -torch.inf).amax(-2)
 
 
-def square_after_the_mask(x, real):
+def squares_after_mask(x, real):
     return (x * real[..., None]).square().sum(-2)
 
 
-def square_before_the_mask(x, real):
+def squares_before_mask(x, real):
     return (x.square() * real[..., None]).sum(-2)
 
 
@@ -177,10 +177,10 @@ def padding_cases(draw):
 @pytest.mark.parametrize(
     ("right", "wrong", "numbers"),
     [
-        (mean_of_real, nan_made_zero, WHATEVER),
-        (largest_of_real, lowered_by_a_large_number, FINITE),
+        (mean_of_real, mean_with_nan_as_zero, WHATEVER),
+        (max_of_real, max_of_lowered, FINITE),
         # in float32 the square is infinite
-        (square_after_the_mask, square_before_the_mask, FINITE),
+        (squares_after_mask, squares_before_mask, FINITE),
     ],
 )
 def test_anything_stands_where_the_exercise_says_that_nothing_is_read(right, wrong, numbers):

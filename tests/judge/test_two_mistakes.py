@@ -73,9 +73,9 @@ def test_one_tensor_in_place_of_two_is_told_so_before_anything_of_its_batch():
 
 
 def test_shares_of_few_are_not_taken_for_rounded_numbers():
-    third = torch.tensor([0.34, 0.51], dtype=torch.float64)
-    sentences = [pattern([(x, third)], 2) for x in (third.bfloat16().double(), third.round())]
-    quarters = pattern([((third * 8).round() / 8, third)], 2)
+    shares = torch.tensor([0.34, 0.51], dtype=torch.float64)
+    sentences = [pattern([(x, shares)], 2) for x in (shares.bfloat16().double(), shares.round())]
+    quarters = pattern([((shares * 8).round() / 8, shares)], 2)
     assert sentences[0] == hints.HALF_INSIDE and hints.HALF_INSIDE not in (sentences[1], quarters)
 
 

@@ -30,7 +30,7 @@ def means(x):
     return (x - top).sum(dim=-2)
 
 
-def largest(x):
+def argmax_of_rows(x):
     return x.argmax(dim=-1)
 
 
@@ -100,7 +100,7 @@ def test_each_is_made_and_refused_with_its_hint(task, expected):
     [
         (lambda d: iter([Case("one", (d.normal(3, 4),))]), means, {},
          {"loops", "loops_over_a_batch", "squeezed", "batch_axis_assumed", "axes_from_the_front"}),
-        (inputs, largest, {"differentiable": False},
+        (inputs, argmax_of_rows, {"differentiable": False},
          {"always_float32", "always_float64", "float32_inside", "half_inside", "detached",
           "remembers"}),
         (lambda d: iter([Case("a number", (3,), longer=(50,))]), lambda n: n + 1, {},
@@ -143,7 +143,7 @@ def test_a_call_of_the_reference_that_goes_wrong_is_named(monkeypatch):
         judge(make_exercise(inputs, means), local(means), seed=1)
 
 
-def rows_viewed(x):
+def view_rows(x):
     return means(x.view(-1, *x.shape[-2:])).view(*x.shape[:-2], x.shape[-1])
 
 
@@ -151,12 +151,12 @@ def loop_means(x):
     return means(torch.stack([row * 1 for row in x.unbind(-2)], dim=-2))
 
 
-def batch_unpacked(x):
+def unpack_batch(x):
     _batch, _n, _d = x.shape
     return means(x)
 
 
-def shifted_in_place(x):
+def shift_in_place(x):
     x -= x.amax(dim=-1, keepdim=True)
     return x.sum(dim=-2)
 
@@ -164,10 +164,10 @@ def shifted_in_place(x):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (rows_viewed, hints.VIEW),
+        (view_rows, hints.VIEW),
         (loop_means, hints.LOOPS),
-        (batch_unpacked, hints.BATCH),
-        (shifted_in_place, hints.CHANGES),
+        (unpack_batch, hints.BATCH),
+        (shift_in_place, hints.CHANGES),
         (lambda x: means(x.float()), hints.FLOAT32),
         (lambda x: means(x.double()), hints.FLOAT64),
         (lambda x: means(x.float()).to(x.dtype), hints.FLOAT32_INSIDE),
@@ -181,7 +181,7 @@ def test_a_learner_who_makes_one_hears_its_hint(answer, hint):
 
 
 def test_an_answer_that_reshapes_passes():
-    def reshaped(x):
+    def reshape_rows(x):
         return means(x.reshape(-1, *x.shape[-2:])).reshape(*x.shape[:-2], x.shape[-1])
 
-    assert judge(make_exercise(inputs, means), local(reshaped), seed=5).status == "passed"
+    assert judge(make_exercise(inputs, means), local(reshape_rows), seed=5).status == "passed"

@@ -117,11 +117,11 @@ def test_what_is_no_edit_is_named():
 
 
 def test_a_traceback_shows_the_edited_text():
-    broken = variants.edited(plain, "x + 0", "x / 0")
+    divided_by_zero = variants.edited(plain, "x + 0", "x / 0")
     with pytest.raises(ZeroDivisionError) as caught:
-        broken(1)
+        divided_by_zero(1)
     assert "return x / 0" in "".join(traceback.format_tb(caught.tb))
-    assert broken.__name__ == "x + 0 -> x / 0"
+    assert divided_by_zero.__name__ == "x + 0 -> x / 0"
 
 
 def test_a_name_that_only_the_edit_knows_is_named():
@@ -136,7 +136,7 @@ def test_a_name_that_only_the_edit_knows_is_named():
         ("return both", 16),
         ("both, sign = 2 * one, -1\none = x + 2", -18),
         ("if one < 0: one = 0", 16),
-        # what is no step stands before the next that is
+        # a statement that is no step stands before the next step
         ("less = x - 1\none = less; return one", 6),
         ("if x > 5:\n    return 0\nboth, sign = one, one", 0),
     ],

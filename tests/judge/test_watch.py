@@ -173,7 +173,7 @@ def test_a_thread_that_a_call_starts_is_watched():
     short_reply, long_reply = (watch_call(threaded_answer(loop), [1.0] * n) for n in (10, 60))
     assert long_reply["steps"] - short_reply["steps"] >= 100
     assert watch_call(threaded_answer(attend), [1.0])["outcome"] == "forbidden"
-    # whoever waits for it comes to an end
+    # a call that waits for it ends
     assert watch_call(threaded_answer(loop), [1.0] * 2_000)["steps"] > 1_000
     assert threading.gettrace() is None and threading.getprofile() is None
 

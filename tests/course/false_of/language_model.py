@@ -29,7 +29,7 @@ def bits_of_one_decade(model, texts, windows, device):
 FALSE_OF = {
     "tokens_come_back": ("stored_pairs", lambda: Ascii([*PAIRS.merges])),
     "a_seen_text_looks_easy": (
-        "counted",
+        "count_back_off",
         lambda order, texts, windows: page.BackOff(order, windows.vocabulary),
     ),
     "perplexity_needs_its_tokens": [
@@ -38,7 +38,7 @@ FALSE_OF = {
         ("perplexity", lambda scores, labels: page.surprisal(scores, labels).mean().exp().item()),
     ],
     "one_token_before_helps": (
-        "counted",
+        "count_back_off",
         lambda order, texts, windows: page.BackOff(1, windows.vocabulary),
     ),
     "context_pays_less_and_less": ("ours", untrained_model),

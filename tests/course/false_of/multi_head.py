@@ -112,7 +112,10 @@ FALSE_OF = {
     "the_head_does_not_work_alone": ("attncourse.english.without", remove_no_head),
     "one_head_waits_for_a_word": [
         ("attncourse.english.without", remove_next_head),
-        ("attncourse.english.head_weights", lambda model, read: HEAD_WEIGHTS(model, read).flip(2)),
+        (
+            "attncourse.english.head_weights",
+            lambda model, token_ids: HEAD_WEIGHTS(model, token_ids).flip(2),
+        ),
     ],
     "one_head_cannot_subtract": (LAYER, Skipping),
     "equals_torch": [(LAYER, Viewed), (LAYER, Unmasked), (LAYER, Unbiased)],
