@@ -166,7 +166,7 @@ variants.wrong(exercise, {
         "    j =", "    _n, _ = weights.shape\n    j ="),
     LOOP: [
         "rows = [(x * near).sum() for x in weights.reshape(-1, *near.shape)]\n"
-        "inside = torch.stack(rows).reshape(weights.shape[:-2])",
+        "inside = torch.stack(rows).reshape(*weights.shape[:-2])",
         "n = weights.shape[-1]\n"
         "inside = sum(\n"
         "    weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))"],
