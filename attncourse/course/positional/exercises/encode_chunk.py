@@ -17,10 +17,8 @@ exercise = Exercise.read(
         "changes_its_input": CHANGES,
         "loops": "it loops over the tokens: one table serves all of them",
     },
-    without={"axes_from_the_front": "the table has two axes, whatever x has in front"},
 )
 exercise.stub(variants.stub(exercise))
-worked = exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -53,75 +51,88 @@ def cases(draw):
 
 
 @exercise.valid
+def plain(x, start):
+    n, d = x.shape[-2:]
+    positions = torch.arange(n, dtype=x.dtype, device=x.device) + start
+    even = torch.arange(0, d, 2, dtype=x.dtype, device=x.device)
+    angles = positions[:, None] * 10000 ** -(even / d)
+    rows = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
+    return x + rows[:, :d]
+
+
+@exercise.valid
 def filled_up_in_front(x, start):
     behind = x.new_zeros(*x.shape[:-2], start, x.shape[-1])
-    return worked(torch.cat([behind, x], dim=-2), 0)[..., start:, :]
+    return plain(torch.cat([behind, x], dim=-2), 0)[..., start:, :]
 
 
+ALL = ("torch.arange(n,", "torch.arange(start + n,", " + start", "")
+CUT, PAIR, JOIN = "rows[:, :d]", "[angles.sin(), angles.cos()]", ", -1).flatten(-2)"
 variants.right(exercise,
-    ("start, start + n", "start + n", "+ table", "+ table[start : start + n]"),
-    ("start, start + n", "start + n", "+ table", "+ table[-n:]"),
+    (*ALL, CUT, "rows[start : start + n, :d]"), (*ALL, CUT, "rows[-n:, :d]"),
     # the table turned by start
-    "positions = torch.arange(n, dtype=x.dtype, device=x.device)\n"
-    "turn = start * rates\n"
-    "sine = angles.sin() * turn.cos() + angles.cos() * turn.sin()\n"
-    "cosine = angles.cos() * turn.cos() - angles.sin() * turn.sin()\n"
-    "table = torch.stack([sine, cosine], dim=-1).flatten(-2)[:, :d]",
+    (" + start", "", "    rows", "    turn = start * 10000 ** -(even / d)\n    rows",
+     PAIR, "[angles.sin() * turn.cos() + angles.cos() * turn.sin(), "
+     "angles.cos() * turn.cos() - angles.sin() * turn.sin()]"),
 )  # fmt: skip
+
 variants.wrong(exercise, {
-    "start is taken away: the positions begin at start, and grow": (
-        "start, start + n", "-start, n - start"),
+    "start is taken away: the positions begin at start, and grow": ("+ start", "- start"),
     "the chunk begins one position too late: its first token stands at start": (
-        "start, start + n", "start + 1, start + n + 1"),
+        "+ start", "+ start + 1"),
     "the chunk begins one position too early: its first token stands at start": (
-        "start, start + n", "start - 1, start + n - 1"),
-    "the chunk ends at start: it should begin there": ("start, start + n", "start - n, start"),
+        "+ start", "+ start - 1"),
+    "the chunk ends at start: it should begin there": ("+ start", "+ start - n"),
     "the table has too few rows there: it needs those from start to start + n, n of them": (
-        "start, start + n", "start + n", "+ table", "+ table[start:n]"),
+        *ALL, CUT, "rows[start:n, :d]"),
     "the positions run from start to n, and n is a number of tokens: they end at start + n": (
-        "start, start + n", "start, n"),
+        "arange(n,", "arange(start, n,", " + start", ""),
     "the positions reach start + n: the last is one less, in steps of 1": (
-        "arange(start, start + n,", "linspace(start, start + n, n,"),
-    "a chunk that starts at 0 gets no encoding: position 0 has a row, too":
-        "return x if start == 0 else x + table",
-    "start is added twice: once is enough": ("start, start + n", "2 * start, 2 * start + n"),
-    "all rows of the table are added: only those of the chunk belong to x": (
-        "start, start + n", "start + n"),
-    "start is counted in chunks: it is a position, counted in tokens": (
-        "start, start + n", "start * n, start * n + n"),
-    "the positions run backwards: they go up from start": (
-        "start, start + n", "start, start - n, -1"),
-    "all tokens of the chunk have the same position: they go up from start":
-        "positions = torch.full((n,), start, dtype=x.dtype, device=x.device)",
-    "start multiplies the positions: it is added to them":
-        "positions = torch.arange(n, dtype=x.dtype, device=x.device) * start",
+        "arange(n,", "linspace(0, n, n,"),
+    "a chunk that starts at 0 gets no encoding: position 0 has a row, too": (
+        "return x", "return x if start == 0 else x"),
+    "start is added twice: once is enough": ("+ start", "+ 2 * start"),
+    "all rows of the table are added: only those of the chunk belong to x": ALL,
+    "start is counted in chunks: it is a position, counted in tokens": ("+ start", "+ start * n"),
+    "the positions run backwards: they go up from start": ("torch.arange(n,", "-torch.arange(n,"),
+    "all tokens of the chunk have the same position: they go up from start": (
+        "torch.arange(n,", "0 * torch.arange(n,"),
+    "start multiplies the positions: it is added to them": ("+ start", "* start"),
     "start is added to the angles: add it to the positions, before the frequencies multiply them": (
-        "start, start + n", "n", "* rates", "* rates + start"),
-    "start is a lower bound here: the first token stands at start, the next at start + 1":
-        "positions = torch.arange(n, dtype=x.dtype, device=x.device).clamp(min=start)",
+        " + start", "", "-(even / d)", "-(even / d) + start"),
+    "start is a lower bound here: the first token stands at start, the next at start + 1": (
+        " + start", ".clamp(min=start)"),
     "start is added to the vectors: it belongs to the positions, before the sines": (
-        "start, start + n", "n", "+ table", "+ start + table"),
-    "the vectors of the tokens are missing: the encoding is added to x": "return 0 * x + table",
-    "x is scaled on the way: the given code adds the encoding to x as it is":
-        "return x * d**0.5 + table",
+        " + start", "", "return x", "return x + start"),
+    "the vectors of the tokens are missing: the encoding is added to x": (
+        "x + rows", "0 * x + rows"),
+    "x is scaled on the way: the given code adds the encoding to x as it is": (
+        "x + rows", "x * d**0.5 + rows"),
     "the table has a fixed number of rows: a chunk may begin anywhere": (
-        "start, start + n", "4096", "+ table", "+ table[start : start + n]"),
-    "a position beyond a fixed number gets another's row: a chunk may begin anywhere":
-        "angles = positions[:, None] % 512 * rates",
+        "arange(n,", "arange(4096,", " + start", "", CUT, "rows[start : start + n, :d]"),
+    "a position beyond a fixed number gets another's row: a chunk may begin anywhere": (
+        "[:, None]", "[:, None] % 512"),
     "sine and cosine are exchanged now: they were right, leave the formula as it is": (
-        "[angles.sin(), angles.cos()]", "[angles.cos(), angles.sin()]"),
-    "sines and cosines no longer alternate: they did, leave the formula as it is":
-        "table = torch.cat([angles.sin(), angles.cos()], dim=-1)[:, :d]",
+        PAIR, "[angles.cos(), angles.sin()]"),
+    "sines and cosines no longer alternate: they did, leave the formula as it is": (
+        f"torch.stack({PAIR}{JOIN}", f"torch.cat({PAIR}, -1)"),
     "the exponent has changed: it was right, leave the formula as it is": [
-        ("/ d)", "* 2 / d)"), ("/ d)", "/ (2 * d))")],
-    "an odd width goes wrong: keep the cut to d columns": ("[:, :d]", ""),
-    "n is taken from the front: the length is the last axis but one, shape[-2]":
-        "n, d = x.shape[1], x.shape[-1]",
-    CHANGES: "x += table\nreturn x",
-    SINGLE: [(every("dtype=x.dtype"), "dtype=torch.float32"), "return x + table.float()"],
-    DOUBLE: ("2, dtype=x.dtype, device=x.device", "2, dtype=torch.float64"),
+        ("even / d", "2 * even / d"), ("even / d", "even / (2 * d)")],
+    "an odd width goes wrong: keep the cut to d columns": (CUT, "rows"),
+    "n is taken from the front: the length is the last axis but one, shape[-2]": (
+        "x.shape[-2:]", "x.shape[1], x.shape[-1]"),
+    CHANGES: ("return x + rows[:, :d]", "x += rows[:, :d]\n    return x"),
+    SINGLE: [(every("dtype=x.dtype"), "dtype=torch.float32"), (CUT, f"{CUT}.float()")],
+    DOUBLE: ("even = torch.arange(0, d, 2, dtype=x.dtype, device=x.device)",
+             "even = torch.arange(0, d, 2, dtype=torch.float64)"),
 })  # fmt: skip
-variants.wrong(exercise, {
-    "the whole table comes back: only the rows of the chunk are asked for": (
-        "[..., start:, :]", ""),
-}, of=filled_up_in_front)  # fmt: skip
+variants.wrong(
+    exercise,
+    {
+        "the whole table comes back: only the rows of the chunk are asked for": (
+            "[..., start:, :]",
+            "",
+        )
+    },
+    of=filled_up_in_front,
+)

@@ -128,9 +128,9 @@ variants.wrong(exercise, {
         "distance = (difference.square().sum((-2, -1)) + 1e-8).sqrt()\n"
         "size = (out.square().sum((-2, -1)) + 1e-8).sqrt()"],
     "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square":
-        "a, b = permuted_out.flatten(-2), expected.flatten(-2)\n"
-        "squares = a.square().sum(-1) + b.square().sum(-1) - 2 * (a * b).sum(-1)\n"
-        "distance = squares.clamp(min=0).sqrt()",
+        "squares = permuted_out.square().sum((-2, -1)) + expected.square().sum((-2, -1))\n"
+        "products = (permuted_out * expected).sum((-2, -1))\n"
+        "distance = (squares - 2 * products).clamp(min=0).sqrt()",
     "a small gap is set to 0: return it as it is":
         "gap = distance / size\nreturn torch.where(gap < 1e-6, 0, gap)",
     "the gap is cut off at the top: return it as it is": [

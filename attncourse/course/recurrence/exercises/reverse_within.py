@@ -41,11 +41,11 @@ def cases(draw):
 
 
 variants.right(exercise,
-    "index = (ends - 1 - t) * inside + t * ~inside\n"
-    "return torch.take_along_dim(x, index.unsqueeze(-1), dim=-2)",
-    "return (index[..., None] == t).to(x.dtype) @ x",
-    "return torch.zeros_like(x).scatter(-2, index[..., None].expand(x.shape), x)",
-    "index = torch.where(inside, -1 - t, t).argsort(dim=-1)",
+    "place = (lengths - 1 - t) * inside + t * ~inside\n"
+    "return torch.take_along_dim(x, place.unsqueeze(-1), dim=-2)",
+    "return (place[..., None] == t).to(x.dtype) @ x",
+    "return torch.zeros_like(x).scatter(-2, place[..., None].expand(x.shape), x)",
+    "place = torch.where(inside, -1 - t, t).argsort(dim=-1)",
 )  # fmt: skip
 
 WHOLE = "the padding comes to the front: turn round only as many tokens as `lengths` says"
@@ -56,45 +56,45 @@ variants.wrong(exercise, {
     WHOLE: [
         "return x.flip(-2)", "return torch.where(inside[..., None], x.flip(-2), x)",
         "return torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)",
-        "ends = (x != 0).any(-1).sum(-1, keepdim=True)"],
+        ("lengths[..., None]", "(x != 0).any(-1).sum(-1, keepdim=True)")],
     "the result ends with the longest sequence: it keeps all n positions, with the padding": (
         END, f"{END}[..., : int(lengths.max()), :]"),
     "the padding is turned round, too: after the length each token keeps its place":
-        "index = (ends - 1 - t) % x.shape[-2]",
+        "place = (lengths - 1 - t) % x.shape[-2]",
     "a small number vanishes beside a large one: pick one of the two with where, and add none":
-        "index = (ends - 1 - t).clamp(min=0)\n"
-        "turned = x.gather(-2, index[..., None].expand(x.shape))\n"
+        "place = (lengths - 1 - t).clamp(min=0)\n"
+        "turned = x.gather(-2, place[..., None].expand(x.shape))\n"
         "return x + inside[..., None] * (turned - x)",
     "the padding is filled with the first token: after the length each token keeps its place":
-        "index = (ends - 1 - t).clamp(min=0)",
+        "place = (lengths - 1 - t).clamp(min=0)",
     "the padding is set to zero: after the length each token keeps its place": (
         END, f"{END}.masked_fill(~inside[..., None], 0)"),
     "the padding is no longer in place: after the length each token keeps its place":
         "order = torch.where(inside, -t, 1).argsort(dim=-1)\n"
-        "index = torch.where(inside, order, order.flip(-1))",
+        "place = torch.where(inside, order, order.flip(-1))",
     "a sequence of length 0 loses its vectors: all of them are padding, so they stay": (
-        END, f"{END} * (ends > 0)[..., None]"),
+        END, f"{END} * (lengths > 0)[..., None]"),
     "after the length the index is negative: there it should be the position itself":
-        "index = ends - 1 - t",
+        "place = lengths - 1 - t",
     OFF: [
-        "index = torch.where(inside, ends - t, t)",
-        "index = torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)",
-        "index = torch.where(inside, ends - t, t) % x.shape[-2]"],
+        "place = torch.where(inside, lengths - t, t)",
+        "place = torch.where(inside, lengths - t, t).clamp(max=x.shape[-2] - 1)",
+        "place = torch.where(inside, lengths - t, t) % x.shape[-2]"],
     "the last token of each sequence stays: its place is that of the first one":
-        "index = torch.where(t < ends - 1, ends - 1 - t, t)",
-    "a sequence of one token, or of none, changes: lengths 0 and 1 leave all in place":
-        "ends = lengths[..., None].clamp(min=min(2, x.shape[-2]))",
-    "one length serves all: each sequence is turned round in its own":
-        "ends = lengths.max().expand_as(lengths)[..., None]",
+        "place = torch.where(t < lengths - 1, lengths - 1 - t, t)",
+    "a sequence of one token, or of none, changes: lengths 0 and 1 leave all in place": (
+        "lengths[..., None]", "lengths[..., None].clamp(min=min(2, x.shape[-2]))"),
+    "one length serves all: each sequence is turned round in its own": (
+        "lengths[..., None]", "lengths.max().expand_as(lengths)[..., None]"),
     "every index meets every sequence: pair them, with gather or with two indices":
-        "return x[..., index, :]",
+        "return x[..., place, :]",
     COUNTED: [
-        "ends = lengths[:, None]",
-        "return x[torch.arange(len(x), device=x.device)[:, None], index]"],
+        ("lengths[..., None]", "lengths[:, None]"),
+        "return x[torch.arange(len(x), device=x.device)[:, None], place]"],
     "gather gives a number for each entry of its index: the index needs an axis of width d":
-        "return x.gather(-2, index[..., None])",
+        "return x.gather(-2, place[..., None])",
     LOOP: [
-        f"pairs = zip(x, {ends}, strict=True)\n"
+        f"ends = lengths.squeeze(-1)\npairs = zip(x, {each}, strict=True)\n"
         "return torch.stack([torch.cat([one[:end].flip(0), one[end:]]) for one, end in pairs])"
-        for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(x))]")],
+        for each in ("ends", "ends.tolist()", "[ends[i] for i in range(len(x))]")],
 })  # fmt: skip
