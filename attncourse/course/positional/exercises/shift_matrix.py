@@ -47,6 +47,15 @@ def cases(draw):
     yield Case(f"offset 1, d={d}", (torch.ones_like(offset[0, 0]), d))
 
 
+@exercise.valid
+def by_diagonals(offset, d):
+    even = torch.arange(0, d, 2, dtype=offset.dtype, device=offset.device)
+    angles = offset[..., None] * 10000 ** (-even / d)
+    sines = torch.stack([angles.sin(), 0 * angles], dim=-1).flatten(-2)[..., :-1]
+    above = torch.diag_embed(sines, offset=1)
+    return torch.diag_embed(angles.cos().repeat_interleave(2, dim=-1)) + above - above.mT
+
+
 variants.right(exercise,
     # rows and columns compared
     "cosines, sines = (x.repeat_interleave(2, dim=-1)[..., None] for x in (cosine, sine))\n"
@@ -63,13 +72,12 @@ variants.right(exercise,
     "blocks = torch.stack([cosine, sine, -sine, cosine], dim=-1).unflatten(-1, (2, 2))\n"
     "eye = torch.eye(d // 2, dtype=offset.dtype, device=offset.device)\n"
     'return torch.einsum("pq,...pij->...piqj", eye, blocks).flatten(-2).flatten(-3, -2)',
-    "sines = torch.stack([sine, 0 * sine], dim=-1).flatten(-2)[..., :-1]\n"
-    "above = torch.diag_embed(sines, offset=1)\n"
-    "return torch.diag_embed(cosine.repeat_interleave(2, dim=-1)) + above - above.mT",
     "turn = offset.new_zeros(d, d)\n"
     "turn[even, even + 1], turn[even + 1, even] = rates, -rates\n"
     "return torch.linalg.matrix_exp(offset[..., None, None] * turn)",
 )  # fmt: skip
+
+SINGLE = "it takes a single offset only: a tensor of offsets gives as many matrices"
 variants.wrong(exercise, {
     "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs":
         "matrix[..., even, even + 1] = -sine\nmatrix[..., even + 1, even] = sine",
@@ -109,8 +117,6 @@ variants.wrong(exercise, {
         "return matrix",
     "the first offset is used for all: each has a matrix of its own":
         "angles = offset.flatten()[0].expand_as(offset)[..., None] * rates",
-    "the axes of offset are merged: all of them stand before (d, d)":
-        "offset = offset.flatten()\nangles = offset[..., None] * rates",
     "this shifts by 1 whatever the offset is: the angle is offset times frequency":
         "angles = torch.ones_like(offset)[..., None] * rates",
     "a shift back goes forth: an offset has a sign, so take no absolute value":
@@ -119,16 +125,20 @@ variants.wrong(exercise, {
         "angles = offset.trunc()[..., None] * rates", "angles = offset.round()[..., None] * rates"],
     "these are only the blocks: put them on the diagonal of one (d, d) matrix":
         "return torch.stack([cosine, sine, -sine, cosine], dim=-1).unflatten(-1, (2, 2))",
-    "every offset needs its own matrix: the angles have an axis more than the offsets":
-        "angles = offset * rates\nmatrix = offset.new_zeros(*angles.shape[:-1], d, d)",
-    "it takes a single offset only: a tensor of offsets gives as many matrices": [
-        "pairs = zip(cosine, sine, strict=True)\n"
+    SINGLE: "pairs = zip(cosine, sine, strict=True)\n"
         "blocks = [torch.stack([c, s, -s, c]).reshape(2, 2) for c, s in pairs]\n"
         "return torch.block_diag(*blocks)",
-        "angles = offset.new_tensor([offset.item()]) * rates"],
-    "it expects a row of offsets: one has no axis, and a tensor of them may have several":
-        "angles = offset[:, None] * rates\nmatrix = offset.new_zeros(*angles.shape[:-1], d, d)",
     LOOP: "rows = [one for one in matrix.reshape(-1, d, d)]\n"
         "return torch.stack(rows).reshape(*offset.shape, d, d)",
     hints.CHANGES: "offset *= 1 + 1e-12\neven = torch.arange(0, d, 2, device=offset.device)",
 })  # fmt: skip
+# the axes of what comes back are those of the angles
+variants.wrong(exercise, {
+    "the axes of offset are merged: all of them stand before (d, d)": (
+        "offset[..., None]", "offset.flatten()[..., None]"),
+    "every offset needs its own matrix: the angles have an axis more than the offsets": (
+        "offset[..., None]", "offset"),
+    "it expects a row of offsets: one has no axis, and a tensor of them may have several": (
+        "offset[..., None]", "offset[:, None]"),
+    SINGLE: ("offset[..., None]", "offset.new_tensor([offset.item()])"),
+}, of=by_diagonals)  # fmt: skip

@@ -100,7 +100,7 @@ variants.wrong(exercise, {
     "the table repeats after its end: stretch all of it":
         "return table[torch.arange(n, device=table.device) % len(table)]",
     "the shares lack an axis: each belongs to a row, and serves all of its columns": [
-        "share = places - low",
+        "share = places - low\nreturn (1 - share) * table[low] + share * table[high]",
         "share = places - low\nreturn table[low] + (table[high] - table[low]) * share"],
     "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row": [
         f"places = {COUNT} * (last / (n - 1))",
