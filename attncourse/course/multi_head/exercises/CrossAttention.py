@@ -60,7 +60,7 @@ def cases(draw):
     yield Case("a mask by name, without a batch", (x[0], context[0]), kwargs=named, **made)
     yield Case("one mask for the whole batch", (x, context, mask[0]), **made)
     three = draw.normal(3, n, d_model), draw.normal(3, m, d_context)
-    longer = draw.normal(24, 6 + n, 48), draw.normal(24, 6 + m, 8), draw.mask(24, 6 + n, 6 + m)
+    longer = draw.normal(64, 6 + n, 48), draw.normal(64, 6 + m, 8), draw.mask(64, 6 + n, 6 + m)
     many = Case("24 heads", longer, **layer(draw, 48, 8, 24))
     of_three = *three, draw.mask(3, n, m)
     yield Case("a mask, a batch of 3 and 3 heads", of_three, longer=many, **made)
@@ -129,8 +129,8 @@ variants.wrong(exercise, {
     LOOP: [
         ("part.unflatten(-1, (self.heads, -1)).transpose(-3, -2)",
          "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
-        ("else mask", "else torch.stack([torch.stack([row & True for row in one])[None] "
-         "for one in mask]) if mask.dim() == x.dim() == 3 else mask")],
+        ("else mask", "else torch.stack([one[None] for one in mask]) "
+         "if mask.dim() == x.dim() == 3 else mask")],
     "x is added to the result: the residual stream is the business of the caller": (
         "return ", "return x + "),
     "the scale is that of the whole width: a head's score has d_model / heads terms":
