@@ -3,8 +3,9 @@
 import torch
 
 from attncourse.course.linear.exercises.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
-from judge import variants
+from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
 exercise = Exercise.read(__name__, usual_hints={"loops": TOKENS})
@@ -115,6 +116,12 @@ variants.wrong(exercise, {
     "the whole n x n matrix is built: within a chunk only, and the rest by the state": (
         SPLIT, "[a]"),
     TOKENS: (SPLIT, "a.split(1, dim=-2)"),
+    # where the new state is made before the chunk is read, torch says so in other words
+    hints.FRONT: (
+        every("dim=-2"), "dim=1", "dim=-1", "dim=2",
+        "        sums =", "        s_new, z_new = s + k.mT @ x, z + k.sum(dim=1)[..., None]\n"
+        "        sums =", "s = s + k.mT @ x", "s = s_new", "z = z + k.sum(dim=1)[..., None]",
+        "z = z_new"),
     "no gradient reaches the earlier chunks: the state may not be detached": [
         ("q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
         ("q @ s", "q @ s.detach()"), ("q @ z", "q @ z.detach()")],

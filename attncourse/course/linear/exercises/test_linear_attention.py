@@ -75,7 +75,7 @@ def weights_read_off_the_unit_vectors(linear_attention):
 
 
 GIVEN, MEAN = "            given =", "weights @ v / weights.sum(dim=-1, keepdim=True)"
-KIND = "assert got.shape == want.shape and got.dtype == dtype"
+KIND = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
 NUMBERS = "assert torch.allclose(got, want, atol=torch.finfo(dtype).eps ** 0.5)"
 UNCHANGED = "assert all(map(torch.equal, given, (q, k, v)))"
 variants.right(exercise,
@@ -106,6 +106,8 @@ variants.wrong(exercise, {
         MEAN, "linear_attention(q, k, v, causal=causal)"),
     "it looks at shape and dtype only: compare the numbers, too": (NUMBERS, "pass"),
     "it asks only that the values' mean lies between them: many wrong weights pass": (
+        # numbers among which a mean is near the least value, and one near the largest
+        "manual_seed(0)", "manual_seed(277)",
         NUMBERS, "assert (got >= v.amin(-2, True) - 1e-6).all()\n"
                  "            assert (got <= v.amax(-2, True) + 1e-6).all()"),
     "all values are ones: whatever the weights, their mean is 1. Draw the values": (
@@ -137,9 +139,9 @@ variants.wrong(exercise, {
     "only float32 is tried: float64 should give float64":
         "batches = ((), torch.float32), ((2, 3), torch.float32)",
     "the dtype of the result is not looked at: it should be that of the inputs": (
-        " and got.dtype == dtype", "", "(got, want,", "(got.float(), want.float(),"),
+        KIND, "assert got.shape == want.shape", "(got, want,", "(got.float(), want.float(),"),
     "the shape of the result is not looked at: an axis of size 1 too many passes": (
-        "got.shape == want.shape and ", ""),
+        KIND, "assert got.dtype == want.dtype"),
     "only what is too large fails it, not what is too small: take abs of the difference": (
         NUMBERS, "assert (got - want).max() < 1e-4"),
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
