@@ -55,7 +55,7 @@ variants.right(
               "                    raise ValueError(out, want)"),
     # what is asked of shared keys is what the same function makes of a copy for each head
     (WANT, f"grouped_query_attention(before[0], *{REPEATED}, *before[3:])",
-     NUMBERS, f"{NUMBERS}\n                want = {WANT}\n                {NUMBERS}"),
+     NUMBERS, "\n                ".join([NUMBERS, f"want = {WANT}", KIND, NUMBERS])),
 )  # fmt: skip
 NOTHING_REFUSED = (
     "it refuses nothing: call the function, assert what must hold, and catch none of the errors"
