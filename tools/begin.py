@@ -67,7 +67,7 @@ def main() -> None:
     release.write()
     print(f"==> wrote {', '.join(files)}: make them yours, then say make release")
     if kind == "exercise":
-        print(f"    {files[0]} has its chapter's first aim, and stands last in the list: choose both")
+        print("    it has its chapter's first aim and stands last in index.md: choose both")
 
 
 if __name__ == "__main__":
