@@ -66,6 +66,8 @@ def main() -> None:
     # the notebooks of what was added
     release.write()
     print(f"==> wrote {', '.join(files)}: make them yours, then say make release")
+    if kind == "exercise":
+        print("    it has its chapter's first aim and stands last in index.md: choose both")
 
 
 if __name__ == "__main__":

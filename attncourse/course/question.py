@@ -3,6 +3,7 @@
 Those of a chapter are in the module `questions` of its folder.
 """
 
+import ast
 import json
 import math
 import random
@@ -351,10 +352,21 @@ def mutant(exercise_name: str, hint: str) -> Callable:
 def texts(exercise_name: str, hint: str) -> dict[str, str]:
     """The text of such a mutant, and that of the right answer that it was made of."""
     made_of = mutant(exercise_name, hint).made_by  # pyright: ignore
-    return {
-        "mutant": made_of.source,
-        "plain": variants.source_of(made_of.answer),
-    }
+    right = variants.source_of(made_of.answer)
+    return {"mutant": bare(made_of.source), "plain": bare(right)}
+
+
+def bare(source: str) -> str:
+    """The text of a function without types, docstring and comments: what it does."""
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    for argument in ast.walk(function.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    first = function.body[ast.get_docstring(function) is not None]
+    lines = source.splitlines()[first.lineno - 1 :]
+    body = [line for line in lines if not line.strip().startswith("#")]
+    return "\n".join([f"def {function.name}({ast.unparse(function.args)}):", *body])
 
 
 # of the first line of a function, as a mistake in a wrong line

@@ -67,22 +67,22 @@ variants.right(
     'return torch.einsum("icj,...jd->...icd", picks, x)',
 )  # fmt: skip
 variants.wrong(exercise, {
-    "positions near the ends get no window: add zeros at both ends first": (
-        "padded.unfold", "x.unfold"),
+    "positions near the ends get no window: add zeros at both ends first":
+        "windows = x.unfold(-2, width, 1)",
     "it adds zeros to every vector: the zeros belong before the first and after the last": (
         "(0, 0, side, side)", "(side, side)"),
     "the last two axes are exchanged: the places of a window come before its vectors' width":
-        "return padded.unfold(-2, width, 1)",
+        "return windows",
     "reshape does not exchange axes: it deals the same numbers out anew. Transpose":
-        "return padded.unfold(-2, width, 1).reshape(*x.shape[:-1], width, x.shape[-1])",
+        "return windows.reshape(*x.shape[:-1], width, x.shape[-1])",
     "positions and places are exchanged: the result is (..., n, width, d)":
-        "return padded.unfold(-2, width, 1).mT.transpose(-2, -3)",
+        "return windows.mT.transpose(-2, -3)",
     "the windows lie before their position: half of each lies after it": (
         "side, side)", "width - 1, 0)"),
     "the windows lie after their position: half of each lies before it": (
         "side, side)", "0, width - 1)"),
     "the places of each window are in reverse: the earliest position comes first":
-        "return padded.unfold(-2, width, 1).mT.flip(-2)",
+        "return windows.mT.flip(-2)",
     "the two ends are joined: beyond an end there are zeros, not the other end":
         "return torch.stack([x.roll(side - c, -2) for c in range(width)], dim=-2)",
     LOOP:

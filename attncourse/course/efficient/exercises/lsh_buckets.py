@@ -14,6 +14,8 @@ exercise = Exercise.read(
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "axes_from_the_front": FRONT},
     without={"ties": "the text leaves open which of two directions counts that fit equally well"},
 )
+exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -48,13 +50,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(x, rotations):
-    along = x @ rotations
-    products = torch.cat([along, -along], dim=-1)
-    return products.argmax(dim=-1)
-
-
-@exercise.valid
 def moved_by_half_where_negative(x, rotations):
     along = x @ rotations
     at = along.abs().argmax(-1)
@@ -62,58 +57,56 @@ def moved_by_half_where_negative(x, rotations):
     return at + rotations.shape[-1] * (product < 0)
 
 
-ALONG, NUMBER = "x @ rotations", "products.argmax(dim=-1)"
-CAT = "torch.cat([along, -along], dim=-1)"
-UNITS = "torch.nn.functional.normalize(x, dim=-1), rotations"
-exercise.stub(variants.edited(plain, CAT, "along.abs()"))
-variants.right(
-    exercise,
-    (CAT, "x @ torch.cat([rotations, -rotations], dim=1)", NUMBER, "products.max(dim=-1).indices"),
-    (ALONG, f'torch.einsum("...d,db->...b", {UNITS})'),
+variants.right(exercise,
+    "products = x @ torch.cat([rotations, -rotations], dim=1)\n"
+    "return products.max(dim=-1).indices",
+    "units = torch.nn.functional.normalize(x, dim=-1)\n"
+    'along = torch.einsum("...d,db->...b", units, rotations)',
     # the larger of two
-    (NUMBER, "along.argmax(-1).where(along.amax(-1) >= -along.amin(-1), "
-     "along.argmin(-1) + rotations.size(1))"),
+    "return along.argmax(-1).where(along.amax(-1) >= -along.amin(-1),\n"
+    "                              along.argmin(-1) + rotations.size(1))",
 )  # fmt: skip
-CODE = "((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)"
-BESIDE = "the opposites are on the wrong axis: put them beside the columns, on the last"
+CODE = "code = ((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)\n"
 variants.wrong(exercise, {
-    "half of the directions are gone: the opposite of each counts as well": (CAT, "along"),
-    "the columns are gone: only their opposites count": (CAT, "-along"),
+    "half of the directions are gone: the opposite of each counts as well": "products = along",
+    "the columns are gone: only their opposites count": "products = -along",
     "these are the buckets of -x: the largest product counts, and the columns come before their "
-    "opposites": [("along, -along", "-along, along"), ("argmax", "argmin")],
-    "the opposites come in reverse: that of column c is bucket b / 2 + c": (
-        "-along]", "-along.flip(-1)]"),
+    "opposites": ["products = torch.cat([-along, along], dim=-1)", ("argmax", "argmin")],
+    "the opposites come in reverse: that of column c is bucket b / 2 + c":
+        "products = torch.cat([along, -along.flip(-1)], dim=-1)",
     "all signs make one code: the bucket is the one direction with the largest product": [
-        (NUMBER, CODE), (NUMBER, f"{CODE} % products.shape[-1]")],
+        f"{CODE}return code", f"{CODE}return code % products.shape[-1]"],
     "an opposite is taken only where no product is positive: it wins wherever its product is "
-    "larger": (
-        NUMBER, "along.argmax(-1).where(along.amax(-1) > 0, along.argmin(-1) + along.shape[-1])"),
-    "the columns are used as they are: do not divide them by their lengths": (
-        ALONG, "x @ torch.nn.functional.normalize(rotations, dim=0)"),
-    "this is the nearest direction, which a long one is seldom: the largest product counts": (
-        NUMBER, "(products - torch.cat([rotations, rotations], dim=-1).square().sum(-2) / 2)"
-        ".argmax(dim=-1)"),
-    BESIDE: [("-along], dim=-1", "-along], dim=-2"), ("-along], dim=-1", "-along], dim=0")],
-    "argmax runs over the tokens: each token picks one of the directions": (
-        "argmax(dim=-1)", "argmax(dim=-2)"),
-    "argmax runs over all numbers at once: say dim=-1": ("argmax(dim=-1)", "argmax()"),
-    "these are the products: return the number of the largest": ("argmax", "amax"),
-    "a bucket is an integer: argmax gives int64, leave it at that": (
-        NUMBER, f"{NUMBER}.to(x.dtype)"),
+    "larger":
+        "return along.argmax(-1).where(along.amax(-1) > 0, along.argmin(-1) + along.shape[-1])",
+    "the columns are used as they are: do not divide them by their lengths":
+        "along = x @ torch.nn.functional.normalize(rotations, dim=0)",
+    "this is the nearest direction, which a long one is seldom: the largest product counts":
+        "squares = torch.cat([rotations, rotations], dim=-1).square().sum(-2)\n"
+        "return (products - squares / 2).argmax(dim=-1)",
+    "the opposites are on the wrong axis: put them beside the columns, on the last": [
+        "products = torch.cat([along, -along], dim=-2)",
+        "products = torch.cat([along, -along], dim=0)"],
+    "argmax runs over the tokens: each token picks one of the directions":
+        "return products.argmax(dim=-2)",
+    "argmax runs over all numbers at once: say dim=-1": "return products.argmax()",
+    "these are the products: return the number of the largest": "return products.amax(dim=-1)",
+    "a bucket is an integer: argmax gives int64, leave it at that":
+        "return products.argmax(dim=-1).to(x.dtype)",
     hints.FLOAT32_INSIDE: [
-        (ALONG, "x.float() @ rotations.float()"), (ALONG, "(x @ rotations).float()")],
-    hints.SQUEEZES: (NUMBER, f"{NUMBER}.squeeze()"),
+        "along = x.float() @ rotations.float()", "along = (x @ rotations).float()"],
+    hints.SQUEEZES: "return products.argmax(dim=-1).squeeze()",
     FRONT: (every("dim=-1"), "dim=1"),
-    LOOP: (ALONG, "torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)"),
-    hints.CHANGES: ("x @", "x.div_(x.norm(dim=-1, keepdim=True)) @"),
+    LOOP: "along = torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)",
+    hints.CHANGES: "along = x.div_(x.norm(dim=-1, keepdim=True)) @ rotations",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "a column and its opposite are b / 2 apart, not next to each other": (
-        "at + rotations.shape[-1] *", "2 * at +"),
-    "the opposites begin at the wrong number: there are b / 2 columns, not d": (
-        "rotations.shape[-1]", "x.shape[-1]"),
+    "a column and its opposite are b / 2 apart, not next to each other":
+        "return 2 * at + (product < 0)",
+    "the opposites begin at the wrong number: there are b / 2 columns, not d":
+        "return at + x.shape[-1] * (product < 0)",
     "the sign of another number is asked: it is the largest product whose sign counts": [
-        ("product < 0", "along.sum(-1) < 0"), ("product < 0", "along[..., 0] < 0")],
-    "the sign is kept in the number: buckets are numbered from 0 to b - 1": (
-        "at + rotations.shape[-1] * (product < 0)", "at * product.sign().long()"),
+        "product = along.sum(-1)", "product = along[..., 0]"],
+    "the sign is kept in the number: buckets are numbered from 0 to b - 1":
+        "return at * product.sign().long()",
 }, of=moved_by_half_where_negative)  # fmt: skip

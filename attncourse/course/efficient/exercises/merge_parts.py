@@ -10,6 +10,7 @@ LOOP = "it loops over rows or sentences: the formula holds for all of them at on
 exercise = Exercise.read(
     __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -63,102 +64,89 @@ def cases(draw):
     yield Case("one query", tuple(x[:, :1] for x in (*a, *b)))
 
 
-@exercise.valid
-def plain(out_a, log_sum_a, out_b, log_sum_b):
-    total = torch.logaddexp(log_sum_a, log_sum_b)
-    finite = total.where(total > -torch.inf, 0.0)
-    share_a, share_b = (log_sum_a - finite).exp(), (log_sum_b - finite).exp()
-    out = share_a[..., None] * out_a + share_b[..., None] * out_b
-    return out, total
-
-
-ADDED = "torch.logaddexp(log_sum_a, log_sum_b)"
-FINITE = "finite = total.where(total > -torch.inf, 0.0)"
-SHARES = "(log_sum_a - finite).exp(), (log_sum_b - finite).exp()"
-OUT = "share_a[..., None] * out_a + share_b[..., None] * out_b"
-MAX, RESULT = "torch.maximum(log_sum_a, log_sum_b)", "out, total"
-TOP = f"""top = {MAX}.clamp(min=-1e30)
-    a, b = (log_sum_a - top).exp(), (log_sum_b - top).exp()"""
-variants.right(
-    exercise,
-    (FINITE, "finite = total", OUT, f"({OUT}).where(total[..., None] > -torch.inf, 0.0)"),
-    # the larger one taken away
-    (FINITE, TOP, SHARES, "a, b", OUT, f"({OUT}) / (a + b).clamp(min=1e-9)[..., None]",
-     RESULT, "out, (a + b).log() + top"),
-    (OUT, "torch.lerp(out_b, out_a, (log_sum_a - log_sum_b).nan_to_num(0.0).sigmoid()[..., None])"),
+MAX, BOTH = "torch.maximum(log_sum_a, log_sum_b)", "for x in (log_sum_a, log_sum_b))"
+# the maximum of each row taken away, or another
+TOP = f"top = {{}}.clamp(min=-1e30)\na, b = ((x - top).exp()[..., None] {BOTH}\n"
+SHARES = "share_a = a / (a + b)\nshare_b = b / (a + b)\n"
+BACK = "return out, (a + b)[..., 0].log() + top"
+variants.right(exercise,
+    "known = log_sum\n"
+    "out = (share_a * out_a + share_b * out_b).where(log_sum[..., None] > -torch.inf, 0.0)",
+    f"{TOP.format(MAX)}out = (a * out_a + b * out_b) / (a + b).clamp(min=1e-9)\n{BACK}",
+    "apart = (log_sum_a - log_sum_b).nan_to_num(0.0)\n"
+    "out = torch.lerp(out_b, out_a, apart.sigmoid()[..., None])",
     # the two parts stacked
-    (ADDED, "torch.stack([log_sum_a, log_sum_b], dim=-1).logsumexp(-1)",
-     OUT, 'torch.einsum("...p,...pe->...e", torch.stack([share_a, share_b], dim=-1), '
-     "torch.stack([out_a, out_b], dim=-2))"),
+    "log_sum = torch.stack([log_sum_a, log_sum_b], dim=-1).logsumexp(-1)\n"
+    "shares, outs = torch.cat([share_a, share_b], dim=-1), torch.stack([out_a, out_b], dim=-2)\n"
+    'out = torch.einsum("...p,...pe->...e", shares, outs)',
 )  # fmt: skip
-CLAMPED = "log_sum_a, log_sum_b = (x.clamp(min={}) for x in (log_sum_a, log_sum_b))"
-EXP = "a, b = log_sum_a.exp(), log_sum_b.exp()"
-NO_NAN = "(a / (a + b)).nan_to_num(0.0), (b / (a + b)).nan_to_num(0.0)"
-NO_ZERO = "a / (a + b).where(a + b > 0, 1.0), b / (a + b).where(a + b > 0, 1.0)"
-LOG = "out, (log_sum_a.exp() + log_sum_b.exp()).log()"
-OF_ALL = TOP.replace(MAX, f"{MAX}.max()")
-HAS_A, HAS_B = (f"(log_sum_{one} > -torch.inf)[..., None]" for one in "ab")
-OF_LOGS = "log_sum_a / (log_sum_a + log_sum_b)"
-LOG_OR_NAN = f"out, {MAX} + ((log_sum_a - {MAX}).exp() + (log_sum_b - {MAX}).exp()).log()"
+EXP = f"a, b = (x.exp()[..., None] {BOTH}\n"
+NO_NAN = "share_a = (a / (a + b)).nan_to_num(0.0)\nshare_b = (b / (a + b)).nan_to_num(0.0)\n"
+NO_ZERO = "both = (a + b).where(a + b > 0, 1.0)\nshare_a = a / both\nshare_b = b / both\n"
+LOG = "return out, (log_sum_a.exp() + log_sum_b.exp()).log()"
+LOG_OR_NAN = (
+    f"top = {MAX}\nreturn out, top + ((log_sum_a - top).exp() + (log_sum_b - top).exp()).log()"
+)
+LOGS = "a, b = log_sum_a[..., None], log_sum_b[..., None]\n"
+CHANGED = f"    log_sum_a, log_sum_b = (x.{{}} {BOTH}\n"
 variants.wrong(exercise, {
     "the parts count alike: each counts by what its softmax divided by": [
-        (OUT, "(out_a + out_b) / 2"),
-        (OUT, f"((out_a + out_b) / 2).where({HAS_A}, out_b).where({HAS_B}, out_a)")],
-    "the outputs are added up: each is a mean, and so is the result": (OUT, "out_a + out_b"),
-    "the part with the larger log sum takes all: each has its share": (
-        OUT, "out_a.where((log_sum_a >= log_sum_b)[..., None], out_b)"),
-    "the shares are swapped: that of a part comes from its own log_sum": (
-        "share_a, share_b =", "share_b, share_a ="),
+        "out = (out_a + out_b) / 2",
+        f"has_a, has_b = ((x > -torch.inf)[..., None] {BOTH}\n"
+        "out = ((out_a + out_b) / 2).where(has_a, out_b).where(has_b, out_a)"],
+    "the outputs are added up: each is a mean, and so is the result": "out = out_a + out_b",
+    "the part with the larger log sum takes all: each has its share":
+        "out = out_a.where((log_sum_a >= log_sum_b)[..., None], out_b)",
+    "the shares are swapped: that of a part comes from its own log_sum":
+        "out = share_b * out_a + share_a * out_b",
     "the logarithms serve as weights: take exp, they are logarithms of sums": [
-        (FINITE, EXP.replace("exp()", "clamp(min=-1e30)"), SHARES, "a / (a + b), b / (a + b)"),
-        (SHARES, f"{OF_LOGS}, log_sum_b / (log_sum_a + log_sum_b)"),
-        (SHARES, f"({OF_LOGS}).nan_to_num(), (log_sum_b / (log_sum_a + log_sum_b)).nan_to_num()"),
-        (SHARES, f"(a := ({OF_LOGS}).nan_to_num()), 1 - a")],
-    "the sum is not divided: the shares of the two parts add up to 1": (
-        FINITE, f"finite = {MAX}.clamp(min=-1e30)"),
-    "the log sums are added: that multiplies the sums, and they should be added": (
-        RESULT, "out, log_sum_a + log_sum_b"),
-    "the larger log sum is returned: the smaller sum belongs to the total as well": (
-        RESULT, f"out, {MAX}"),
-    "this is the sum: its logarithm is asked for": (RESULT, "out, total.exp()"),
-    "the maximum is taken away and not put back: add it to the logarithm again": (
-        RESULT, f"out, total - {MAX}.clamp(min=-1e30)"),
+        f"a, b = (x.clamp(min=-1e30)[..., None] {BOTH}\n{SHARES}",
+        f"{LOGS}{SHARES}", f"{LOGS}{NO_NAN}",
+        f"{LOGS}share_a = (a / (a + b)).nan_to_num()\nshare_b = 1 - share_a"],
+    "the sum is not divided: the shares of the two parts add up to 1":
+        f"known = {MAX}.clamp(min=-1e30)",
+    "the log sums are added: that multiplies the sums, and they should be added":
+        "return out, log_sum_a + log_sum_b",
+    "the larger log sum is returned: the smaller sum belongs to the total as well":
+        f"return out, {MAX}",
+    "this is the sum: its logarithm is asked for": "return out, log_sum.exp()",
+    "the maximum is taken away and not put back: add it to the logarithm again":
+        f"return out, log_sum - {MAX}.clamp(min=-1e30)",
     "exp of a log sum overflows or vanishes: take the larger of the two away first": [
-        (FINITE, EXP, SHARES, "a / (a + b), b / (a + b)"),
-        (FINITE, EXP, SHARES, "a / (a + b), b / (a + b)", RESULT, LOG),
-        (FINITE, EXP, SHARES, NO_NAN), (FINITE, EXP, SHARES, NO_NAN, RESULT, LOG),
-        (FINITE, EXP, SHARES, NO_ZERO), (FINITE, EXP, SHARES, NO_ZERO, RESULT, LOG),
-        (RESULT, LOG), (RESULT, "out, log_sum_a + (log_sum_b - log_sum_a).exp().log1p()")],
+        *(f"{EXP}{shares}{result}"
+          for shares in (SHARES, NO_NAN, NO_ZERO) for result in ("", LOG)),
+        LOG, "return out, log_sum_a + (log_sum_b - log_sum_a).exp().log1p()"],
     "one maximum is taken away from all rows: each row has its own": [
-        (FINITE, OF_ALL, SHARES, "a / (a + b), b / (a + b)", RESULT, "out, (a + b).log() + top"),
-        (FINITE, OF_ALL, SHARES, NO_ZERO, RESULT, "out, (a + b).log() + top")],
+        f"{TOP.format(f'{MAX}.max()')}{shares}{BACK}" for shares in (SHARES, NO_ZERO)],
     "a part without keys gets a log sum, and those of the other may be lower: its share is 0": [
-        (ADDED, f"{ADDED}\n    log_sum_a, log_sum_b = (x.{floor} for x in (log_sum_a, log_sum_b))")
+        ("    known", f"{CHANGED.format(floor)}    known")
         for floor in ("nan_to_num(neginf=-1000)", "nan_to_num(neginf=-1e4)")],
     "the log sums are cut off from below: -inf means no key, and -100000 a key that counts": (
-        "    total", "    log_sum_a, log_sum_b = "
-        "(x.clamp(min=-1e4) for x in (log_sum_a, log_sum_b))\n    total"),
+        "    log_sum =", f"{CHANGED.format('clamp(min=-1e4)')}    log_sum ="),
     "one query without keys decides for all: in its row alone the part has no share": (
-        "    total", f"    if not {HAS_A}.all():\n        return out_b + 0, log_sum_b + 0\n"
-        f"    if not {HAS_B}.all():\n        return out_a + 0, log_sum_a + 0\n    total"),
+        "    log_sum =",
+        "    if (log_sum_a == -torch.inf).any():\n        return out_b + 0, log_sum_b + 0\n"
+        "    if (log_sum_b == -torch.inf).any():\n        return out_a + 0, log_sum_a + 0\n"
+        "    log_sum ="),
     "without a key on either side it gives NaN: it should give zeros and -inf": [
-        (FINITE, "finite = total"), (FINITE, "finite = total", RESULT, LOG_OR_NAN),
-        (RESULT, LOG_OR_NAN)],
+        "known = log_sum", f"known = log_sum\n{LOG_OR_NAN}", LOG_OR_NAN],
     "without a key on either side log_sum is a number: it should be -inf": [
-        (RESULT, "out, total.nan_to_num(neginf=0.0)"), (RESULT, "out, total.nan_to_num()"),
-        *(("    total", f"    {CLAMPED.format(low)}\n    total") for low in ("-1e9", "-1e30"))],
-    "without a key on either side log_sum is +inf: it should be -inf": (
-        RESULT, "out, total.where(total > -torch.inf, torch.inf)"),
+        "return out, log_sum.nan_to_num(neginf=0.0)", "return out, log_sum.nan_to_num()",
+        *(("    log_sum =", f"{CHANGED.format(f'clamp(min={low})')}    log_sum =")
+          for low in ("-1e9", "-1e30"))],
+    "without a key on either side log_sum is +inf: it should be -inf":
+        "return out, log_sum.where(log_sum > -torch.inf, torch.inf)",
     "an epsilon is added to the sum, and without a key its logarithm is a number: it should be "
     "-inf": [
-        (FINITE, TOP, SHARES, "a, b", OUT, f"({OUT}) / (a + b + {small})[..., None]",
-         RESULT, f"out, (a + b + {small}).log() + {MAX}.nan_to_num(neginf=0.0)")
+        f"{TOP.format(MAX)}total = a + b + {small}\n"
+        "out = (a * out_a + b * out_b) / total\n"
+        f"return out, total[..., 0].log() + {MAX}.nan_to_num(neginf=0.0)"
         for small in ("1e-8", "1e-9", "1e-10", "1e-12", "1e-20", "1e-30")],
     "a share has no axis for the width: give it one of size 1, the last": (
         every("[..., None]"), ""),
-    "the results have changed places: the output comes first": (RESULT, "total, out"),
-    "only the output comes back: the next part will need the log sum": (RESULT, "out"),
-    LOOP: (ADDED, "torch.stack([torch.logaddexp(a, b) for a, b in "
-                  "zip(log_sum_a.unbind(-1), log_sum_b.unbind(-1), strict=True)], dim=-1)"),
-    hints.CHANGES: ("share_a[..., None] * out_a", "out_a.mul_(share_a[..., None])"),
+    "the results have changed places: the output comes first": "return log_sum, out",
+    "only the output comes back: the next part will need the log sum": "return out",
+    LOOP: "rows = zip(log_sum_a.unbind(-1), log_sum_b.unbind(-1), strict=True)\n"
+        "log_sum = torch.stack([torch.logaddexp(a, b) for a, b in rows], dim=-1)",
+    hints.CHANGES: "out = out_a.mul_(share_a) + share_b * out_b",
 })  # fmt: skip

@@ -16,6 +16,7 @@ FACTORISATIONS = (
 exercise = Exercise.read(
     __name__, forbidden=FACTORISATIONS, usual_hints={"loops_over_a_batch": LOOP}
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -62,76 +63,67 @@ def cases(draw):
     yield Case("n=2, m=1, steps=2", (drawn(2, n=2, m=1), 2))
 
 
-@exercise.valid
-def plain(a, steps):
-    identity = torch.eye(a.shape[-2], dtype=a.dtype, device=a.device)
-    size = a.square().sum((-2, -1), keepdim=True)
-    y = a.mT / size
-    for _ in range(steps):
-        y = y @ (2 * identity - a @ y)
-    return y
-
-
-SIZE, START, STEP = "a.square().sum((-2, -1), keepdim=True)", "a.mT / size", (
-    "y @ (2 * identity - a @ y)")  # fmt: skip
-AT, TURNS, TAKEN = "a.shape[-2]", "range(steps)", f"        y = {STEP}\n"
+STEP, OF_ROWS = "y @ (2 * identity - a @ y)", "a.shape[-2]"
+STEPS, TAKEN = "range(steps)", f"        y = {STEP}\n"
 variants.right(
     exercise,
-    (SIZE, "torch.linalg.matrix_norm(a, keepdim=True) ** 2"),
+    "squares = torch.linalg.matrix_norm(a, keepdim=True) ** 2",
     # the trace of A^T A
-    (SIZE, "(a.mT @ a).diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]",
+    ("a.square().sum(dim=(-2, -1), keepdim=True)",
+     "(a.mT @ a).diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]",
      STEP, "2 * y - y @ a @ y"),
     # every y is the transpose times powers of a and its transpose: the side does not matter
-    (AT, "a.shape[-1]", STEP, "(2 * identity - y @ a) @ y"),
-    (SIZE, "(a * a).flatten(-2).sum(-1)[..., None, None]",
+    (OF_ROWS, "a.shape[-1]", STEP, "(2 * identity - y @ a) @ y"),
+    ("a.square().sum(dim=(-2, -1), keepdim=True)", "(a * a).flatten(-2).sum(-1)[..., None, None]",
      STEP, 'y + y @ (identity - torch.einsum("...ij,...jk->...ik", a, y))'),
 )  # fmt: skip
 BRACKETS = "(13 * identity - a @ y @ (15 * identity - a @ y @ (7 * identity - a @ y)))"
 variants.wrong(exercise, {
-    "the squares are added up over the whole batch: each matrix has its own sum": (
-        SIZE, "a.square().sum()"),
-    "this is the norm, and the start is divided by its square: leave the root out": (
-        SIZE, "torch.linalg.matrix_norm(a, keepdim=True)"),
+    "the squares are added up over the whole batch: each matrix has its own sum":
+        "squares = a.square().sum()",
+    "this is the norm, and the start is divided by its square: leave the root out":
+        "squares = torch.linalg.matrix_norm(a, keepdim=True)",
     "the sums have lost their last two axes: keep them, with size 1, and each divides its own "
-    "matrix": (", keepdim=True", ""),
+    "matrix": "squares = a.square().sum(dim=(-2, -1))",
     "an epsilon is added to the sum, which may be smaller still: no zeros are asked for": [
-        (START, f"a.mT / (size + {epsilon})") for epsilon in (1e-5, 1e-6, 1e-8, 1e-10, 1e-12)],
+        f"y = a.mT / (squares + {epsilon})" for epsilon in (1e-5, 1e-6, 1e-8, 1e-10, 1e-12)],
     "the sum is kept from being small: that of a small matrix is small": [
-        (START, f"a.mT / size.clamp(min={least})")
+        f"y = a.mT / squares.clamp(min={least})"
         for least in (1e-4, 1e-6, 1e-8, 1e-12, "torch.finfo(a.dtype).eps")],
-    "these are the chapter's two norms: here it is the sum of all squares": (
-        SIZE, "(a.abs().sum(-2).amax(-1) * a.abs().sum(-1).amax(-1))[..., None, None]"),
+    "these are the chapter's two norms: here it is the sum of all squares":
+        "columns, rows = a.abs().sum(-2).amax(-1), a.abs().sum(-1).amax(-1)\n"
+        "squares = (columns * rows)[..., None, None]",
     "each row or column is divided by a sum of its own: add up the squares of the whole matrix": [
-        (START, "(a / a.square().sum(-1, keepdim=True)).mT"),
-        (START, "(a / a.square().sum(-2, keepdim=True)).mT")],
+        "y = (a / a.square().sum(-1, keepdim=True)).mT",
+        "y = (a / a.square().sum(-2, keepdim=True)).mT"],
     "this is the mean of the squares: add them up": (".sum(", ".mean("),
     "absolute values are added up: square each entry first": [
-        (SIZE, "a.abs().sum((-2, -1), keepdim=True)"),
-        (SIZE, "a.abs().sum((-2, -1), keepdim=True) ** 2")],
-    "the entries are added up before they are squared: square each of them": (
-        SIZE, "a.sum((-2, -1), keepdim=True) ** 2"),
-    "this is the largest singular value: take the sum of all squares": (
-        SIZE, "torch.linalg.matrix_norm(a, 2, keepdim=True) ** 2"),
-    "the largest square is taken: add all of them up": (
-        SIZE, "a.square().amax((-2, -1), keepdim=True)"),
-    "the start is not divided: its size must be that of an inverse": (START, "a.mT + 0"),
-    "the start is not transposed: it is the transpose that resembles the inverse": ("a.mT", "a"),
-    "the start is reshaped: rows and columns change places in a transpose": (
-        "a.mT", "a.reshape(*a.shape[:-2], *a.shape[:-3:-1])"),
+        "squares = a.abs().sum((-2, -1), keepdim=True)",
+        "squares = a.abs().sum((-2, -1), keepdim=True) ** 2"],
+    "the entries are added up before they are squared: square each of them":
+        "squares = a.sum((-2, -1), keepdim=True) ** 2",
+    "this is the largest singular value: take the sum of all squares":
+        "squares = torch.linalg.matrix_norm(a, 2, keepdim=True) ** 2",
+    "the largest square is taken: add all of them up":
+        "squares = a.square().amax((-2, -1), keepdim=True)",
+    "the start is not divided: its size must be that of an inverse": "y = a.mT + 0",
+    "the start is not transposed: it is the transpose that resembles the inverse":
+        "y = a / squares",
+    "the start is reshaped: rows and columns change places in a transpose":
+        "y = a.reshape(*a.shape[:-2], *a.shape[:-3:-1]) / squares",
     "Y stands on the wrong side: it comes before the bracket, because the bracket holds A Y": (
         STEP, "(2 * identity - a @ y) @ y"),
     "the bracket has Y A: with Y before it, it is A Y that fits": [
         (STEP, "y @ (2 * identity - y @ a)"),
-        (STEP, "y @ (2 * identity - y @ a)", AT, "a.shape[-1]")],
+        (STEP, "y @ (2 * identity - y @ a)", OF_ROWS, "a.shape[-1]")],
     "the bracket has got lost: Y multiplies all that it holds": [
         (STEP, "y @ (2 * identity) - a @ y"), (STEP, "2 * y - a @ y")],
     "the bracket is multiplied by the first Y: it is multiplied by the latest one": [
-        (START, f"(first := {START})", STEP, "first @ (2 * identity - a @ y)"),
-        (START, f"(first := {START})", STEP, "y + first @ (identity - a @ y)")],
+        ("    for", "    first = y\n    for", STEP, "first @ (2 * identity - a @ y)"),
+        ("    for", "    first = y\n    for", STEP, "y + first @ (identity - a @ y)")],
     "the steps are taken with another A, scaled: only the start is divided": [
-        (f"    y = {START}", f"    a = a / {scale}\n    y = a.mT")
-        for scale in ("size", "size.sqrt()")],
-    "the identity is too large or too small: A Y has as many rows as A": (AT, "a.shape[-1]"),
+        "a = a / squares\ny = a.mT", "a = a / squares.sqrt()\ny = a.mT"],
+    "the identity is too large or too small: A Y has as many rows as A": (OF_ROWS, "a.shape[-1]"),
     "the identity is taken once: the step has two of it": [
         ("2 * identity", "identity"), (STEP, "y - y @ a @ y")],
     "the product is added: it is taken away from twice the identity": [
@@ -145,43 +137,43 @@ variants.wrong(exercise, {
     "a number less a matrix takes it from every entry: write a multiple of the identity": (
         "2 * identity", "2"),
     "A Y is that of the start in every step: Y changes, so make it anew": (
-        "    for _", "    p = a @ y\n    for _", "- a @ y", "- p"),
+        "    for", "    product = a @ y\n    for", "- a @ y", "- product"),
     "the entries are multiplied one by one: these are products of matrices, @": [
         (every("@"), "*"), ("a @ y", "a * y"), ("y @ (", "y * (")],
-    "it takes one step too few": (TURNS, "range(steps - 1)"),
+    "it takes one step too few": (STEPS, "range(steps - 1)"),
     "it takes a step where `steps` is 0: the start alone is asked for": (
-        TURNS, "range(max(1, steps))"),
-    "it takes one step too many": (TURNS, "range(steps + 1)"),
+        STEPS, "range(max(1, steps))"),
+    "it takes one step too many": (STEPS, "range(steps + 1)"),
     "the number of steps is fixed: it is an argument": [
-        (TURNS, f"range({count})") for count in (3, 6, 10)],
+        (STEPS, f"range({count})") for count in (3, 6, 10)],
     "it never takes more than so many steps: take as many as are asked for": [
-        (TURNS, f"range(min(steps, {most}))") for most in (6, 10)],
+        (STEPS, f"range(min(steps, {most}))") for most in (6, 10)],
     "it stops before all steps are taken: take as many as are asked for, however little changes": [
         *((TAKEN, f"        if (identity - a @ y).{size} < {left}:\n            break\n{TAKEN}")
           for left in (1e-2, 1e-3, 1e-6) for size in ("abs().max()", "norm()")),
-        *((TAKEN, f"        old, y = y, {STEP}\n        {near}\n            {end}\n")
-          for change in (1e-3, 1e-4, 1e-6) for end in ("break", "return old")
-          for near in (f"if torch.allclose(y, old, rtol=0, atol={change}):",))],
+        *((TAKEN, f"        old, y = y, {STEP}\n"
+           f"        if torch.allclose(y, old, rtol=0, atol={change}):\n            {end}\n")
+          for change in (1e-3, 1e-4, 1e-6) for end in ("break", "return old"))],
     "it returns within the loop, after one step: return below it": [
         ("    return y", "        return y"), (f"y = {STEP}", f"return {STEP}")],
-    "this is the inverse itself, where the steps lead: take as many as asked, no more": (
-        "return y", "return torch.linalg.pinv(a)"),
-    hints.BATCH: ("a.mT", "a.permute(0, 2, 1)"),
+    "this is the inverse itself, where the steps lead: take as many as asked, no more":
+        "return torch.linalg.pinv(a)",
+    hints.BATCH: "y = a.permute(0, 2, 1) / squares",
     LOOP: (
         TAKEN, f"{TAKEN}        each = [+one for one in y.reshape(-1, *y.shape[-2:])]\n"
                "        y = torch.stack(each).reshape(y.shape)\n"),
     hints.LOOPS: [
         (STEP, "torch.cat([row @ (2 * identity - a @ y) for row in y.split(1, dim=-2)], dim=-2)"),
-        (SIZE, "sum(x.square().sum(-1) for x in a.unbind(-1))[..., None, None]")],
-    "no gradient flows through the start: nothing may be detached": (START, f"({START}).detach()"),
-    "no gradient flows through the sum: it depends on a, so detach nothing": (
-        SIZE, f"{SIZE}.detach()"),
+        "squares = sum(x.square().sum(-1) for x in a.unbind(-1))[..., None, None]"],
+    "no gradient flows through the start: nothing may be detached": "y = (a.mT / squares).detach()",
+    "no gradient flows through the sum: it depends on a, so detach nothing":
+        "squares = a.square().sum((-2, -1), keepdim=True).detach()",
     "no gradient flows through a part of the bracket: A and Y both depend on a": [
         ("- a @ y", "- a @ y.detach()"), ("- a @ y", "- a.detach() @ y"),
         ("- a @ y", "- (a @ y).detach()")],
     "the gradient ends at the last step: it flows through all of them": [
         (STEP, "y.detach() @ (2 * identity - a @ y.detach())"),
-        (f"_ in {TURNS}:\n{TAKEN}", f"left in reversed({TURNS}):\n"
+        (f"_ in {STEPS}:\n{TAKEN}", f"left in reversed({STEPS}):\n"
          f"        with torch.set_grad_enabled(not left):\n    {TAKEN}")],
     hints.CHANGES: ("    identity =", "    a.mul_(2)\n    identity =", "return y", "return 2 * y"),
 })  # fmt: skip

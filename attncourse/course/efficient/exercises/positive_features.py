@@ -7,6 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the features: one product with w.mT makes all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -44,80 +45,74 @@ def cases(draw):
     yield Case("long vectors, w close to them", (far * d**0.25, near))
 
 
-@exercise.valid
-def plain(x, w):
-    scaled = x / x.shape[-1] ** 0.25
-    half = scaled.square().sum(-1, keepdim=True) / 2
-    features = (scaled @ w.mT - half).exp()
-    return features / w.shape[0] ** 0.5
-
-
-SCALED, HALF = "x / x.shape[-1] ** 0.25", "scaled.square().sum(-1, keepdim=True) / 2"
-EXPONENT, ROOT = "scaled @ w.mT - half", "w.shape[0] ** 0.5"
-variants.right(
-    exercise,
-    (HALF, "torch.linalg.vecdot(scaled, scaled).unsqueeze(-1) / 2",
-     "scaled @ w.mT", "torch.nn.functional.linear(scaled, w)"),
+variants.right(exercise,
+    "half = torch.linalg.vecdot(scaled, scaled).unsqueeze(-1) / 2\n"
+    "exponents = torch.nn.functional.linear(scaled, w) - half",
     # one exponent
-    ("scaled @ w.mT", 'torch.einsum("...d,rd->...r", scaled, w)',
-     "- half", "- half - w.new_ones(len(w)).sum().log() / 2", ROOT, "1"),
+    'along = torch.einsum("...d,rd->...r", scaled, w)\n'
+    "exponents = along - half - w.new_ones(r).sum().log() / 2\n"
+    "return exponents.exp()",
     # by a completed square: w x - x x / 2 = w w / 2 - (w - x) (w - x) / 2
-    (EXPONENT, "w.square().sum(-1) / 2 - (scaled[..., None, :] - w).square().sum(-1) / 2"),
+    "apart = scaled[..., None, :] - w\n"
+    "exponents = w.square().sum(-1) / 2 - apart.square().sum(-1) / 2",
 )  # fmt: skip
-PRECEDENCE = "a power comes before a division: give the exponent brackets"
 variants.wrong(exercise, {
-    "x is not scaled: divide it by the fourth root of d, then take all the rest": (SCALED, "x / 1"),
-    "x is divided by the square root of d: it stands in queries and in keys, so each has half": (
-        "0.25", "0.5"),
-    "the scale comes from the number of features: it is the fourth root of the width d": (
-        SCALED, "x / w.shape[0] ** 0.25"),
-    PRECEDENCE: [(SCALED, "x / (4 * x.shape[-1])"), (ROOT, "w.shape[0] * 2")],
-    "the squared length is that of x before the scale: take that of the scaled x": (
-        "scaled.square()", "x.square()"),
-    "only the squared length is scaled: w meets the scaled x as well": ("scaled @", "x @"),
-    "w is divided as well: only x is, by the fourth root of d": (
-        "w.mT", "w.mT / x.shape[-1] ** 0.25"),
-    "the rows of w are divided by their lengths: use them as they are, long ones and short": (
-        "w.mT", "(w / w.norm(dim=-1, keepdim=True)).mT"),
+    "x is not scaled: divide it by the fourth root of d, then take all the rest": "scaled = x",
+    "x is divided by the square root of d: it stands in queries and in keys, so each has half":
+        "scaled = x / d**0.5",
+    "the scale comes from the number of features: it is the fourth root of the width d":
+        "scaled = x / r**0.25",
+    "a power comes before a division: give the exponent brackets": [
+        "scaled = x / d**1 / 4", "return exponents.exp() / (r**1 / 2)"],
+    "the squared length is that of x before the scale: take that of the scaled x":
+        "half = x.square().sum(dim=-1, keepdim=True) / 2",
+    "only the squared length is scaled: w meets the scaled x as well":
+        "exponents = x @ w.mT - half",
+    "w is divided as well: only x is, by the fourth root of d":
+        "exponents = scaled @ (w / d**0.25).mT - half",
+    "the rows of w are divided by their lengths: use them as they are, long ones and short":
+        "exponents = scaled @ (w / w.norm(dim=-1, keepdim=True)).mT - half",
     "the squared length of w is taken away: it is that of the scaled x": [
-        (EXPONENT, "scaled @ w.mT - w.square().sum(-1) / 2"),
-        (EXPONENT, f"{EXPONENT} - w.square().sum(-1) / 2")],
-    "half the squared length has no axis for the features: keep the last one, with size 1": (
-        "sum(-1, keepdim=True)", "sum(-1)"),
-    "the squared length is not halved": (" / 2", ""),
-    "the sign is wrong: long vectors need a smaller factor, so the length is taken away": (
-        "- half", "+ half"),
-    "the length is not squared": (HALF, "scaled.norm(dim=-1, keepdim=True) / 2"),
-    "the sum is squared: square each number, then add up": (
-        HALF, "scaled.sum(-1, keepdim=True) ** 2 / 2"),
-    "nothing is taken away: half the squared length of x belongs into the exponent": (
-        " - half", ""),
+        "exponents = scaled @ w.mT - w.square().sum(-1) / 2",
+        "exponents = scaled @ w.mT - half - w.square().sum(-1) / 2"],
+    "half the squared length has no axis for the features: keep the last one, with size 1":
+        "half = scaled.square().sum(dim=-1) / 2",
+    "the squared length is not halved": "half = scaled.square().sum(dim=-1, keepdim=True)",
+    "the sign is wrong: long vectors need a smaller factor, so the length is taken away":
+        "exponents = scaled @ w.mT + half",
+    "the length is not squared": "half = scaled.norm(dim=-1, keepdim=True) / 2",
+    "the sum is squared: square each number, then add up":
+        "half = scaled.sum(dim=-1, keepdim=True) ** 2 / 2",
+    "nothing is taken away: half the squared length of x belongs into the exponent":
+        "exponents = scaled @ w.mT",
     "the squares are averaged over the width: add them up": (".sum(", ".mean("),
-    "the squared length is summed over the positions as well: each vector has its own": (
-        ".sum(-1,", ".sum((-2, -1),"),
-    "the result is not divided by the square root of r": (ROOT, "1"),
-    "it is divided by r: the root of r stands in queries and in keys": (ROOT, "w.shape[0]"),
-    "it is divided by the root of d: the sum runs over r features": (ROOT, "x.shape[-1] ** 0.5"),
-    "it is divided by the root of the length: the sum runs over r features": (
-        ROOT, "x.shape[-2] ** 0.5"),
+    "the squared length is summed over the positions as well: each vector has its own":
+        "half = scaled.square().sum(dim=(-2, -1), keepdim=True) / 2",
+    "the result is not divided by the square root of r": "return exponents.exp()",
+    "it is divided by r: the root of r stands in queries and in keys": "return exponents.exp() / r",
+    "it is divided by the root of d: the sum runs over r features":
+        "return exponents.exp() / d**0.5",
+    "it is divided by the root of the length: the sum runs over r features":
+        "return exponents.exp() / x.shape[-2] ** 0.5",
     "the largest exponent is taken away, which changes the product: leave it in": [
-        (EXPONENT, f"(sum := {EXPONENT}) - sum.amax(-1, keepdim=True)"),
-        (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()"),
-        (EXPONENT, f"{EXPONENT} - (scaled @ w.mT).amax(-1, keepdim=True)")],
+        "return (exponents - exponents.amax(-1, keepdim=True)).exp() / r**0.5",
+        "return (exponents - exponents.amax()).exp() / r**0.5",
+        "along = scaled @ w.mT\nexponents = along - half - along.amax(-1, keepdim=True)"],
     "an epsilon is added: the features are positive without": [
-        (".exp()", f".exp() + {small}") for small in ("1e-3", "1e-4", "1e-6")],
+        f"return (exponents.exp() + {small}) / r**0.5" for small in ("1e-3", "1e-4", "1e-6")],
     "the exponent is cut off: leave it as it is": [
-        (EXPONENT, f"({EXPONENT}).clamp({ends})")
+        f"return exponents.clamp({ends}).exp() / r**0.5"
         for ends in ("-10, 10", "max=0", "max=10", "max=30", "max=60", "min=-20")],
-    "two exponentials overflow or vanish, each by itself: subtract first, then one exp": (
-        f"({EXPONENT}).exp()", "(scaled @ w.mT).exp() * (-half).exp()"),
-    "these are waves, which may be negative: the exponential is asked for": (
-        f"({EXPONENT}).exp()", "half.exp() * (scaled @ w.mT).cos() * 2**0.5"),
-    "a softmax is taken over the features: they need not sum to one": (
-        f"({EXPONENT}).exp()", "(scaled @ w.mT).softmax(-1)", ROOT, "1"),
-    "these are exponents: exp is missing": (".exp()", "", ROOT, "1"),
+    "two exponentials overflow or vanish, each by itself: subtract first, then one exp":
+        "return (scaled @ w.mT).exp() * (-half).exp() / r**0.5",
+    "these are waves, which may be negative: the exponential is asked for":
+        "return half.exp() * (scaled @ w.mT).cos() * 2**0.5 / r**0.5",
+    "a softmax is taken over the features: they need not sum to one":
+        "return (scaled @ w.mT).softmax(-1)",
+    "these are exponents: exp is missing": "return exponents",
     hints.BATCH: ("w.mT", "w.mT.expand(len(x), -1, -1)"),
-    LOOP: ("scaled @ w.mT", "torch.stack([scaled @ row for row in w], dim=-1)"),
-    "no gradient flows through the length: nothing may be detached": ("- half", "- half.detach()"),
-    hints.CHANGES: (SCALED, "x.div_(x.shape[-1] ** 0.25)"),
+    LOOP: "exponents = torch.stack([scaled @ row for row in w], dim=-1) - half",
+    "no gradient flows through the length: nothing may be detached":
+        "exponents = scaled @ w.mT - half.detach()",
+    hints.CHANGES: "scaled = x.div_(d**0.25)",
 })  # fmt: skip

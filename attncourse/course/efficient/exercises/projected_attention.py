@@ -8,6 +8,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops: a product with the whole of e makes all r keys at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -54,79 +55,65 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(q, k, v, e, f):
-    keys = e @ k
-    values = f @ v
-    scores = q @ keys.mT / q.shape[-1] ** 0.5
-    weights = scores.softmax(-1)
-    return weights @ values
-
-
-@exercise.valid
 def by_attention(q, k, v, e, f):
     return attention(q, e @ k, f @ v)
 
 
-SCALE, WEIGHTS, MEAN = "q.shape[-1] ** 0.5", "scores.softmax(-1)", "weights @ values"
-EINSUM = 'torch.einsum("rj,...jd->...rd",'
-LINEAR = "torch.nn.functional.linear"
-variants.right(
-    exercise,
-    ("e @ k", "(k.mT @ e.mT).mT", "f @ v", "(v.mT @ f.T).mT", f"q @ keys.mT / {SCALE}",
-     "(q * q.shape[-1] ** -0.5) @ keys.mT"),
-    ("e @ k", f"{EINSUM} e, k)", "f @ v", f"{EINSUM} f, v)"),
-    ("e @ k", f"{LINEAR}(k.mT, e).mT", "f @ v", f"{LINEAR}(v.mT, f).mT"),
-    (WEIGHTS, "(scores - scores.amax(-1, keepdim=True)).exp()",
-     MEAN, f"{MEAN} / weights.sum(-1, keepdim=True)"),
+variants.right(exercise,
+    "keys = (k.mT @ e.mT).mT\nvalues = (v.mT @ f.T).mT\n"
+    "scores = (q * q.shape[-1] ** -0.5) @ keys.mT",
+    'keys = torch.einsum("rj,...jd->...rd", e, k)\n'
+    'values = torch.einsum("rj,...jd->...rd", f, v)',
+    "keys = torch.nn.functional.linear(k.mT, e).mT\n"
+    "values = torch.nn.functional.linear(v.mT, f).mT",
+    "weights = (scores - scores.amax(-1, keepdim=True)).exp()\n"
+    "return weights @ values / weights.sum(-1, keepdim=True)",
 )  # fmt: skip
-TOO_LARGE = (
-    "n x m numbers are made on the way: make the r keys first, and the r values by themselves"
-)
 variants.wrong(exercise, {
-    "e and f have changed places: e is for the keys, f for the values": (
-        "e @ k", "f @ k", "f @ v", "e @ v"),
-    "e projects the values as well: they have f": ("f @ v", "e @ v"),
-    "f projects the keys as well: they have e": ("e @ k", "f @ k"),
-    "nothing is projected: e and f make r keys and values of m": ("e @ k", "k", "f @ v", "v"),
-    "the values are not projected: f makes r of them, one for each of the r keys": ("f @ v", "v"),
-    TOO_LARGE: [
-        ("e @ k", "k", "q @ keys.mT", "q @ keys.mT @ e.mT"),
-        ("f @ v", "v", MEAN, "(weights @ f) @ values")],
-    "the softmax comes before the projection: it runs over the r projected keys": (
-        "e @ k", "k", WEIGHTS, f"{WEIGHTS} @ e.mT"),
+    "e and f have changed places: e is for the keys, f for the values":
+        "keys = f @ k\nvalues = e @ v",
+    "e projects the values as well: they have f": "values = e @ v",
+    "f projects the keys as well: they have e": "keys = f @ k",
+    "nothing is projected: e and f make r keys and values of m": "keys = k\nvalues = v",
+    "the values are not projected: f makes r of them, one for each of the r keys": "values = v",
+    "n x m numbers are made on the way: make the r keys first, and the r values by themselves": [
+        "scores = q @ k.mT @ e.mT / q.shape[-1] ** 0.5", "return (weights @ f) @ v"],
+    "the softmax comes before the projection: it runs over the r projected keys":
+        "keys = k\nweights = scores.softmax(dim=-1) @ e.mT",
     "a softmax makes means of the projections: e and f are used as they are": [
-        ("e @ k", "e.softmax(-1) @ k", "f @ v", "f.softmax(-1) @ v"),
-        ("e @ k", "e.softmax(-1) @ k"), ("f @ v", "f.softmax(-1) @ v")],
-    "the rows of e and f are divided by their sums: they are used as they are, and are no means": (
-        "e @ k", "e / e.sum(-1, keepdim=True) @ k", "f @ v", "f / f.sum(-1, keepdim=True) @ v"),
-    "the projections are divided by m: e and f are used as they are": (
-        "e @ k", "e @ k / k.shape[-2]", "f @ v", "f @ v / k.shape[-2]"),
-    "e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)": (
-        "e @ k", "e.mT @ k", "f @ v", "f.mT @ v"),
-    "the scores are not scaled: divide by sqrt(d_k)": (SCALE, "1"),
-    "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
-    "the scale comes from the number of projections: it is the root of the width d_k": (
-        SCALE, "len(e) ** 0.5"),
-    "the scale comes from the number of keys: it is the root of the width d_k": (
-        SCALE, "k.shape[-2] ** 0.5"),
-    "the scale comes from the width of the values: it is the root of d_k, the keys' width": (
-        SCALE, "v.shape[-1] ** 0.5"),
-    "the scale comes after the softmax, so the rows no longer sum to one: divide the scores": (
-        f" / {SCALE}", "", WEIGHTS, f"{WEIGHTS} / {SCALE}"),
-    "the softmax runs over the queries: each row, over the r keys, must sum to one": (
-        "softmax(-1)", "softmax(-2)"),
-    "exp of the scores is too large or too small: take the largest of a row away first": (
-        WEIGHTS, "scores.exp()\n    weights = weights / weights.sum(-1, keepdim=True)"),
-    "large scores are cut off: shift all scores of a row by the same number instead": (
-        WEIGHTS, "scores.clamp(-1e6, 1e6).softmax(-1)"),
+        "keys = e.softmax(-1) @ k\nvalues = f.softmax(-1) @ v",
+        "keys = e.softmax(-1) @ k", "values = f.softmax(-1) @ v"],
+    "the rows of e and f are divided by their sums: they are used as they are, and are no means":
+        "keys = e / e.sum(-1, keepdim=True) @ k\nvalues = f / f.sum(-1, keepdim=True) @ v",
+    "the projections are divided by m: e and f are used as they are":
+        "keys = e @ k / k.shape[-2]\nvalues = f @ v / k.shape[-2]",
+    "e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)":
+        "keys = e.mT @ k\nvalues = f.mT @ v",
+    "the scores are not scaled: divide by sqrt(d_k)": "scores = q @ keys.mT",
+    "the scores are divided by d_k: divide once, by its square root":
+        "scores = q @ keys.mT / q.shape[-1]",
+    "the scale comes from the number of projections: it is the root of the width d_k":
+        "scores = q @ keys.mT / len(e) ** 0.5",
+    "the scale comes from the number of keys: it is the root of the width d_k":
+        "scores = q @ keys.mT / k.shape[-2] ** 0.5",
+    "the scale comes from the width of the values: it is the root of d_k, the keys' width":
+        "scores = q @ keys.mT / v.shape[-1] ** 0.5",
+    "the scale comes after the softmax, so the rows no longer sum to one: divide the scores":
+        "scores = q @ keys.mT\nweights = scores.softmax(dim=-1) / q.shape[-1] ** 0.5",
+    "the softmax runs over the queries: each row, over the r keys, must sum to one":
+        "weights = scores.softmax(dim=-2)",
+    "exp of the scores is too large or too small: take the largest of a row away first":
+        "weights = scores.exp() / scores.exp().sum(-1, keepdim=True)",
+    "large scores are cut off: shift all scores of a row by the same number instead":
+        "weights = scores.clamp(-1e6, 1e6).softmax(dim=-1)",
     "where all scores are far below 0, each exp is 0: take the largest of a row away, whatever its "
-    "sign is": (
-        WEIGHTS, "(scores - scores.detach().amax(-1, keepdim=True).clamp(min=0)).exp()\n"
-        "    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)"),
-    hints.BATCH: ("e @ k", "torch.bmm(e.expand(len(k), -1, -1), k)"),
-    LOOP: ("e @ k", "torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)"),
+    "sign is":
+        "parts = (scores - scores.detach().amax(-1, keepdim=True).clamp(min=0)).exp()\n"
+        "weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-30)",
+    hints.BATCH: "keys = torch.bmm(e.expand(len(k), -1, -1), k)",
+    LOOP: "keys = torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)",
     "no gradient reaches e and f: they are learned, so nothing may be detached": [
-        ("e @ k", "e.detach() @ k", "f @ v", "f.detach() @ v"),
-        ("e @ k", "e.detach() @ k"), ("f @ v", "f.detach() @ v")],
+        "keys = e.detach() @ k\nvalues = f.detach() @ v",
+        "keys = e.detach() @ k", "values = f.detach() @ v"],
     hints.CHANGES: ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),
 })  # fmt: skip

@@ -12,6 +12,7 @@ LOOP = (
 exercise = Exercise.read(
     __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -66,100 +67,91 @@ def cases(draw):
     yield Case("one query and one key", (weights[:, :1, :1], 0.8))
 
 
-@exercise.valid
-def plain(weights, share):
-    values = torch.linalg.svdvals(weights)
-    held = values.square().cumsum(-1)
-    total = held[..., -1:]
-    below = (held < share * total).sum(-1)
-    return below + (total[..., 0] > 0)
-
-
-VALUES, HELD, BELOW = "torch.linalg.svdvals(weights)", "values.square().cumsum(-1)", "held < share"
-COUNT, RESULT = "(held < share * total).sum(-1)", "below + (total[..., 0] > 0)"
-variants.right(
-    exercise,
-    (VALUES, "torch.linalg.eigvalsh(weights @ weights.mT).clamp(min=0).flip(-1).sqrt()"),
-    (VALUES, "torch.svd(weights).S", COUNT, "(held >= share * total).int().argmax(-1) + 1",
-     RESULT, "below * weights.any(-1).any(-1)"),
-    (COUNT, "torch.searchsorted(held, share * total)[..., 0] + 1",
-     RESULT, "below.masked_fill(total[..., 0] == 0, 0)"),
+variants.right(exercise,
+    "squares = torch.linalg.eigvalsh(weights @ weights.mT)\n"
+    "values = squares.clamp(min=0).flip(-1).sqrt()",
+    "values = torch.svd(weights).S\n"
+    "below = (held >= share * total).int().argmax(-1) + 1\n"
+    "return below * weights.any(-1).any(-1)",
+    "below = torch.searchsorted(held, share * total)[..., 0] + 1\n"
+    "return below.masked_fill(total[..., 0] == 0, 0)",
     # after the first r, no more than 1 - share may be left
-    (VALUES, "torch.linalg.svd(weights, full_matrices=False).S",
-     HELD, "values.square().flip(-1).cumsum(-1).flip(-1)", "held[..., -1:]", "held[..., :1]",
-     COUNT, "(held > (1 - share) * total).sum(-1)", RESULT, "below"),
+    "values = torch.linalg.svd(weights, full_matrices=False).S\n"
+    "held = values.square().flip(-1).cumsum(-1).flip(-1)\n"
+    "total = held[..., :1]\n"
+    "return (held > (1 - share) * total).sum(-1)",
 )  # fmt: skip
+SOME = "(total[..., 0] > 0)"
 variants.wrong(exercise, {
-    "the singular values are not squared: their squares must hold the share": (".square()", ""),
-    "the sums are squared: square each singular value, then add up": (
-        HELD, "values.cumsum(-1).square()"),
-    "the roots of the sums are compared: it is the sums of squares that hold the share": (
-        "held < share * total", "held.sqrt() < share * total.sqrt()"),
-    "one is missing: those that hold less than the share are one too few": (RESULT, "below"),
-    "what holds exactly the share is enough: the share is reached, not passed": (
-        RESULT, "(below + 1) * (total[..., 0] > 0)", BELOW, "held <= share"),
-    "the smallest come first: begin with the largest singular value": (
-        VALUES, f"{VALUES}.flip(-1)"),
-    "these hold the share already: count those that do not, and one more": (
-        BELOW, "held >= share", RESULT, "below"),
+    "the singular values are not squared: their squares must hold the share":
+        "held = values.cumsum(-1)",
+    "the sums are squared: square each singular value, then add up":
+        "held = values.cumsum(-1).square()",
+    "the roots of the sums are compared: it is the sums of squares that hold the share":
+        "below = (held.sqrt() < share * total.sqrt()).sum(-1)",
+    "one is missing: those that hold less than the share are one too few": "return below",
+    "what holds exactly the share is enough: the share is reached, not passed":
+        f"below = (held <= share * total).sum(-1)\nreturn (below + 1) * {SOME}",
+    "the smallest come first: begin with the largest singular value":
+        "values = torch.linalg.svdvals(weights).flip(-1)",
+    "these hold the share already: count those that do not, and one more":
+        "return (held >= share * total).sum(-1)",
     "each value is compared by itself: it is the sum of the first ones that holds a share": [
-        (COUNT, "((values > (1 - share) * values[..., :1]) & (values > 0)).sum(-1)",
-         RESULT, "below"),
-        (COUNT, "(values**2 > (1 - share) * values[..., :1] ** 2).sum(-1)", RESULT, "below"),
-        (COUNT, "((values >= share * values[..., :1]) & (values > 0)).sum(-1)", RESULT, "below"),
-        (COUNT, "(values >= share * values[..., :1]).sum(-1)", RESULT, "below"),
-        (BELOW, "values.square() < share", RESULT, "below")],
-    "a share of the number of singular values is taken: add up their squares": (
-        COUNT, "-int(-share * min(weights.shape[-2:]) // 1)",
-        RESULT, "below * (total[..., 0] > 0).long()"),
-    "this is the rank: most of a matrix may lie in far fewer directions": (
-        RESULT, "torch.linalg.matrix_rank(weights)"),
-    "the share is a fixed number: it is an argument": (BELOW, "held < 0.9"),
-    "the sums are compared with the share itself: it is a share of all squares, so multiply": (
-        f"{BELOW} * total", BELOW, RESULT, "(below + 1) * (total[..., 0] > 0)"),
-    "the share is read as what may be lost: it is what should be held": (
-        BELOW, "held < (1 - share)"),
-    "these are lengths of rows, not singular values: rows may point the same way": (
-        VALUES, "weights.norm(dim=-1).sort(descending=True).values"),
+        "return ((values > (1 - share) * values[..., :1]) & (values > 0)).sum(-1)",
+        "return (values**2 > (1 - share) * values[..., :1] ** 2).sum(-1)",
+        "return ((values >= share * values[..., :1]) & (values > 0)).sum(-1)",
+        "return (values >= share * values[..., :1]).sum(-1)",
+        "return (values.square() < share * total).sum(-1)"],
+    "a share of the number of singular values is taken: add up their squares":
+        f"return -int(-share * min(weights.shape[-2:]) // 1) * {SOME}.long()",
+    "this is the rank: most of a matrix may lie in far fewer directions":
+        "return torch.linalg.matrix_rank(weights)",
+    "the share is a fixed number: it is an argument": "below = (held < 0.9 * total).sum(-1)",
+    "the sums are compared with the share itself: it is a share of all squares, so multiply":
+        f"below = (held < share).sum(-1)\nreturn (below + 1) * {SOME}",
+    "the share is read as what may be lost: it is what should be held":
+        "below = (held < (1 - share) * total).sum(-1)",
+    "these are lengths of rows, not singular values: rows may point the same way":
+        "values = weights.norm(dim=-1).sort(descending=True).values",
     "these are eigenvalues, which only a square matrix has: take singular values": [
-        (VALUES, "torch.linalg.eig(weights).eigenvalues.abs().sort(descending=True).values"),
-        (VALUES, "torch.linalg.eigvalsh(weights).abs().sort(descending=True).values")],
-    "the batch makes one number: each matrix has its own": (RESULT, f"({RESULT}).amax()"),
-    "the running sum goes over the batch: it goes over the singular values, the last axis": (
-        "cumsum(-1)", "cumsum(0)"),
+        "values = torch.linalg.eig(weights).eigenvalues.abs().sort(descending=True).values",
+        "values = torch.linalg.eigvalsh(weights).abs().sort(descending=True).values"],
+    "the batch makes one number: each matrix has its own": f"return (below + {SOME}).amax()",
+    "the running sum goes over the batch: it goes over the singular values, the last axis":
+        "held = values.square().cumsum(0)",
     "a small number decides: compare with the share itself, weights may be smaller": [
-        ("share * total", "share * total - 1e-6"),
-        *((f"{BELOW} * total", f"held / (total + {small}) < share", RESULT, count)
+        "below = (held < share * total - 1e-6).sum(-1)",
+        *(f"below = (held / (total + {small}) < share).sum(-1)\nreturn {count}"
           for small in ("1e-6", "1e-12")
-          for count in (
-              RESULT, "(below + 1) * (total[..., 0] > 0)",
-              "(below + 1).clamp(max=values.shape[-1]) * (total[..., 0] > 0)"))],
-    "a matrix of small weights is taken for zeros: ask whether any of them is not 0": (
-        "> 0", "> 1e-12"),
-    "a row of zeros is taken for a matrix of zeros: only where all of them are is nothing held": (
-        RESULT, "(below + 1) * weights.any(-1).all(-1)"),
+          for count in (f"below + {SOME}", f"(below + 1) * {SOME}",
+                        f"(below + 1).clamp(max=values.shape[-1]) * {SOME}"))],
+    "a matrix of small weights is taken for zeros: ask whether any of them is not 0":
+        "return below + (total[..., 0] > 1e-12)",
+    "a row of zeros is taken for a matrix of zeros: only where all of them are is nothing held":
+        "return (below + 1) * weights.any(-1).all(-1)",
     "the squares of the whole batch make one sum: each matrix has its own": [
-        ("share * total", "share * total.sum()", RESULT, "below + 1"),
-        ("share * total", "share * total.sum()"),
-        ("share * total", "share * total.sum()", HELD, f"{HELD} - values.square()",
-         "held[..., -1:]", "values.square().sum(-1, True)", RESULT, "below")],
+        "below = (held < share * total.sum()).sum(-1)\nreturn below + 1",
+        "below = (held < share * total.sum()).sum(-1)",
+        "before = held - values.square()\nreturn (before < share * total.sum()).sum(-1)"],
     "a matrix of zeros needs no direction: it should give 0": [
-        (RESULT, "below + 1"),
-        (f"{BELOW} * total", "held / total.clamp(min=1e-30) < share", RESULT, "below + 1")],
-    "the numbers of a matrix may cancel in a sum: ask whether any of them is not 0": (
-        RESULT, "(below + 1) * (weights.sum((-2, -1)) > 0)"),
-    "an axis of size 1 is left: there is one number for each matrix, and no axis for it": (
-        RESULT, f"({RESULT})[..., None]"),
-    "a count is an integer: give int64": (RESULT, f"({RESULT}).to(weights.dtype)"),
-    "it gives plain numbers: return a tensor, one count for each matrix": (
-        RESULT, f"({RESULT}).tolist()"),
+        "return below + 1",
+        "below = (held / total.clamp(min=1e-30) < share).sum(-1)\nreturn below + 1"],
+    "the numbers of a matrix may cancel in a sum: ask whether any of them is not 0":
+        "return (below + 1) * (weights.sum((-2, -1)) > 0)",
+    "an axis of size 1 is left: there is one number for each matrix, and no axis for it":
+        "return below[..., None] + (total > 0)",
+    "a count is an integer: give int64": f"return (below + {SOME}).to(weights.dtype)",
+    "it gives plain numbers: return a tensor, one count for each matrix":
+        f"return (below + {SOME}).tolist()",
     LOOP: [
-        (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights.reshape("
-                 "-1, *weights.shape[-2:])]).reshape(*weights.shape[:-2], -1)"),
-        (HELD, "torch.stack([values.square()[..., : r + 1].sum(-1) "
-               "for r in range(values.shape[-1])], dim=-1)")],
+        "matrices = weights.reshape(-1, *weights.shape[-2:])\n"
+        "values = torch.stack([torch.linalg.svdvals(one) for one in matrices])\n"
+        "held = values.square().cumsum(-1).reshape(*weights.shape[:-2], -1)",
+        "held = torch.stack([values.square()[..., : r + 1].sum(-1) "
+        "for r in range(values.shape[-1])], dim=-1)"],
     "it loops over the first axis, which is a batch only if there is one: svdvals takes all "
-    "matrices at once": (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights])"),
-    "you compute in float32: stay in the dtype of the inputs": (VALUES, f"{VALUES[:-1]}.float())"),
-    hints.CHANGES: (RESULT, f"{RESULT} + 0 * weights.div_(weights.norm()).sum((-2, -1)).long()"),
+    "matrices at once": "values = torch.stack([torch.linalg.svdvals(one) for one in weights])",
+    "you compute in float32: stay in the dtype of the inputs":
+        "values = torch.linalg.svdvals(weights.float())",
+    hints.CHANGES: f"weights /= weights.norm()\nreturn below + {SOME}",
 })  # fmt: skip

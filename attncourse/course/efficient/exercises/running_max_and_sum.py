@@ -13,6 +13,7 @@ LOGARITHM = (
 exercise = Exercise.read(
     __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -58,21 +59,6 @@ def cases(draw):
     yield Case("one query and one key", (scores[:, :1, :1], 3))
 
 
-@exercise.valid
-def plain(scores, block):
-    top = scores.new_full(scores.shape[:-1], -torch.inf)
-    total = torch.zeros_like(top)
-    tops, sums = [], []
-    for keys in scores.split(block, dim=-1):
-        old, top = top, torch.maximum(top, keys.amax(-1))
-        part = (keys - top[..., None]).exp().sum(-1)
-        total = total * (old - top).exp() + part
-        tops.append(top)
-        sums.append(total)
-    tops, sums = torch.stack(tops, dim=-1), torch.stack(sums, dim=-1)
-    return tops, sums
-
-
 def blocks(scores, block):
     """(..., blocks, block), the last one filled up."""
     return pad(scores, (0, -scores.shape[-1] % block), value=-torch.inf).unflatten(-1, (-1, block))
@@ -88,78 +74,81 @@ def each_block_with_all_before(scores, block):
     return top, (factor * sums[..., None, :]).sum(-1)
 
 
-FIRST, TOP, TAKEN = "-torch.inf", "torch.maximum(top, keys.amax(-1))", "keys - top[..., None]"
-OLD, FACTOR, RESULT = "total * (old - top).exp() + ", "(old - top).exp()", "return tops, sums"
+TOP, FACTOR, TAKEN = "torch.maximum(top, part.amax(dim=-1))", "(old - top)", "part - top[..., None]"
+OLD, NEW = "total * (old - top).exp() + ", "(part - top[..., None]).exp().sum(dim=-1)"
+SO_FAR = "scores[..., : block * (len(totals) + 1)] - top[..., None]"
 variants.right(
     exercise,
-    (FIRST, "torch.finfo(scores.dtype).min"),
+    ("-torch.inf", "torch.finfo(scores.dtype).min"),
     # every prefix anew
-    (f"{OLD}part", "(scores[..., : block * (len(sums) + 1)] - top[..., None]).exp().sum(-1)"),
+    (f"{OLD}{NEW}", f"({SO_FAR}).exp().sum(dim=-1)"),
 )  # fmt: skip
 variants.wrong(exercise, {
     "the old sum keeps its scale: when the maximum grows, it shrinks by exp(old - new)": (
-        FACTOR, "1"),
+        OLD, "total + "),
     "the old sum is rescaled the wrong way: the factor is exp(old - new), at most 1": (
-        FACTOR, "(top - old).exp().where(old > -1e300, 0.0)"),
+        OLD, "total * (top - old).exp().where(old > -1e300, 0.0) + "),
     "a block's own maximum is used for its part: both sums need the new maximum": (
-        TAKEN, "keys - keys.amax(-1, keepdim=True).clamp(min=-1e30)"),
+        TAKEN, "part - part.amax(-1, keepdim=True).clamp(min=-1e30)"),
     "each block stands for itself: maximum and sum are of all keys so far": [
-        (TOP, "keys.amax(-1)", TAKEN, f"{TAKEN}.clamp(min=-1e30)", OLD, ""),
-        (TOP, "keys.amax(-1)", OLD, "")],
+        (TOP, "part.amax(-1)", TAKEN, f"{TAKEN}.clamp(min=-1e30)", OLD, ""),
+        (TOP, "part.amax(-1)", OLD, "")],
     "the sums start anew in each block: the old sum, rescaled, belongs to them": (OLD, ""),
     "the maximum of the whole row is used: after a block only the keys so far are known": (
         TOP, "scores.amax(-1)"),
     "the sums are taken without the maximum: they overflow, or vanish": [
-        (TAKEN, "keys", FACTOR, "1"),
-        (TAKEN, "keys", FACTOR, "1", "append(total)", "append(total * (-top).exp())")],
+        (TAKEN, "part", OLD, "total + "),
+        (TAKEN, "part", OLD, "total + ", "append(total)", "append(total * (-top).exp())")],
     "the sums belong to the largest score of the whole row: each is relative to the largest so far":
         ("append(total)", "append(total * (top - scores.amax(-1)).exp())"),
     "exp(last maximum - maximum so far) overflows, and 0 times inf is NaN: keep each sum relative "
     "to the maximum so far": (
-        TAKEN, "keys - scores.amax(-1, True)", FACTOR, "1",
+        TAKEN, "part - scores.amax(-1, True)", OLD, "total + ",
         "append(total)", "append(total * (scores.amax(-1) - top).exp())"),
-    "the keys left over are dropped: the last block may be shorter": [(
-        RESULT, f"m = {blocks}\n    return tops[..., :m], sums[..., :m]")
-        for blocks in ("scores.shape[-1] // block", "max(1, scores.shape[-1] // block)")],
+    "the keys left over are dropped: the last block may be shorter": [
+        f"m = {full}\n"
+        "return torch.stack(tops, dim=-1)[..., :m], torch.stack(totals, dim=-1)[..., :m]"
+        for full in ("scores.shape[-1] // block", "max(1, scores.shape[-1] // block)")],
     "the last block is filled up with zeros, which count as scores: fill with -inf": (
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block)).split"),
     "the last block is filled up with a number that may be above all scores: fill with -inf": (
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block), value=-1e9).split"),
     "the old sum is brought to the maximum of the block, which may be lower: use the new maximum": [
-        (FACTOR, "(old - keys.amax(-1)).exp()"),
-        (FACTOR, "(-(old - keys.amax(-1)).abs()).exp()")],
-    "the blocks are stacked along another axis: there is one number for each on the last": (
-        "dim=-1), torch.stack(sums, dim=-1)", "dim=0), torch.stack(sums, dim=0)"),
+        (FACTOR, "(old - part.amax(-1))"), (FACTOR, "(-(old - part.amax(-1)).abs())")],
+    "the blocks are stacked along another axis: there is one number for each on the last":
+        "return torch.stack(tops, dim=0), torch.stack(totals, dim=0)",
     "the maximum begins too high: all scores may be lower, so begin with -inf": [
-        (FIRST, "0.0"), (FIRST, "-1e4"), (FIRST, "-1e9")],
+        ("-torch.inf", "0.0"), ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
     "a block in which all is masked gives NaN: its own maximum is -inf, so use the new one": (
-        f"({TAKEN}).exp().sum(-1)", "(keys - keys.amax(-1, keepdim=True)).exp().sum(-1)",
-        "+ part", "+ part * (keys.amax(-1) - top).exp()"),
+        NEW, "(part - part.amax(-1, keepdim=True)).exp().sum(dim=-1) "
+        "* (part.amax(-1) - top).exp()"),
     "the maximum is the block's alone: it never falls, keep the larger of old and new": (
-        TOP, "keys.amax(-1)"),
-    "every sum is the last one: the list holds one tensor, changed again and again": (
-        RESULT, "return tops, sums[..., -1:].expand_as(tops).clone()"),
+        TOP, "part.amax(-1)"),
+    "every sum is the last one: the list holds one tensor, changed again and again":
+        "return torch.stack(tops, dim=-1), torch.stack([total] * len(totals), dim=-1)",
     "the blocks are evened out: each has block keys, only the last may be shorter": (
         "split(block,", "chunk(-(-scores.shape[-1] // block),"),
-    "the sums are returned first: the maxima come first": (RESULT, "return sums, tops"),
-    "only the last block's numbers come back: there is one pair for each block": (
-        RESULT, "return tops[..., -1], sums[..., -1]"),
-    "these are logarithms of the sums: return the sums themselves": (
-        RESULT, "return tops, sums.log()"),
+    "the sums are returned first: the maxima come first":
+        "return torch.stack(totals, dim=-1), torch.stack(tops, dim=-1)",
+    "only the last block's numbers come back: there is one pair for each block":
+        "return top, total",
+    "these are logarithms of the sums: return the sums themselves":
+        "return torch.stack(tops, dim=-1), torch.stack(totals, dim=-1).log()",
     "block counts the blocks here: it is how many keys a block has": (
         "split(block,", "split(-(-scores.shape[-1] // block),"),
     "one maximum serves the whole tensor: each row has its own": [
-        (TOP, "scores.amax().expand_as(top)"), (TOP, "torch.maximum(top, keys.amax())")],
+        (TOP, "scores.amax().expand_as(top)"), (TOP, "torch.maximum(top, part.amax())")],
     "keys that share the maximum count as one: each of them adds exp(0) = 1": (
-        f"{OLD}part", "1 + (x := scores[..., : block * (len(sums) + 1)] - top[..., None])"
-        ".exp().where(x < 0, 0.0).sum(-1)"),
+        f"{OLD}{NEW}", f"1 + (x := {SO_FAR}).exp().where(x < 0, 0.0).sum(-1)"),
     LOGARITHM: [
-        ("torch.zeros_like(top)", "top", f"{OLD}part",
-         "torch.logaddexp(total, keys.logsumexp(-1))", RESULT, "return tops, (sums - tops).exp()"),
-        (RESULT, "last = [*range(block - 1, scores.shape[-1] - 1, block), -1]\n"
-         "    return tops, (scores.logcumsumexp(-1)[..., last] - tops).exp()")],
-    LOOP: (f"({TAKEN}).exp().sum(-1)", "sum((one - top).exp() for one in keys.unbind(-1))"),
-    hints.CHANGES: (RESULT, f"scores -= scores.amax(-1, keepdim=True)\n    {RESULT}"),
+        ("torch.zeros_like(top)", "top",
+         f"{OLD}{NEW}", "torch.logaddexp(total, part.logsumexp(-1))",
+         "append(total)", "append((total - top).exp())"),
+        "last = [*range(block - 1, scores.shape[-1] - 1, block), -1]\n"
+        "largest = torch.stack(tops, dim=-1)\n"
+        "return largest, (scores.logcumsumexp(-1)[..., last] - largest).exp()"],
+    LOOP: (NEW, "sum((one - top).exp() for one in part.unbind(-1))"),
+    hints.CHANGES: ("    return", "    scores -= scores.amax(-1, keepdim=True)\n    return"),
 })  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from judge.variants import every
 FRONT = "the heads are counted from the front: they are the axis third from the end"
 LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "axes_from_the_front": FRONT})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -73,11 +74,10 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(q, k, v, mask=None):
-    times = q.shape[-3] // k.shape[-3]
-    k, v = (x.repeat_interleave(times, dim=-3) for x in (k, v))
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    return softmax(scores, mask) @ v
+def by_attention(q, k, v, mask=None):
+    shared = q.shape[-3] // k.shape[-3]
+    k, v = (x.repeat_interleave(shared, dim=-3) for x in (k, v))
+    return attention(q, k, v, mask)
 
 
 @exercise.valid
@@ -110,24 +110,15 @@ def by_einsum(q, k, v, mask=None):
     return torch.einsum("...grij,...gjc->...gric", weights, v).flatten(-4, -3)
 
 
-SPREAD, SCALE = "x.repeat_interleave(times, dim=-3)", "q.shape[-1] ** 0.5"
-MEAN, ATTENTION = "softmax(scores, mask) @ v", "attention(q, k, v, mask)"
-BY_ATTENTION = f"scores = q @ k.mT / {SCALE}", "pass", MEAN, ATTENTION
-BOTH = f"({SPREAD} for x in (k, v))"
+SPREAD = "x.repeat_interleave(shared, dim=-3)"
 EACH = "torch.arange(q.shape[-3], device=q.device)"
-EACH_TIMES = "x.repeat_interleave(x.shape[-3], dim=-3)"
-OF_FIRST = "mask.expand(scores.shape)[..., ::times, :, :].repeat_interleave(times, dim=-3)"
-variants.right(
-    exercise,
-    (MEAN, ATTENTION),
-    (SPREAD, f"x.index_select(-3, {EACH} * x.shape[-3] // q.shape[-3])"),
-)
+variants.right(exercise, (SPREAD, f"x.index_select(-3, {EACH} * x.shape[-3] // q.shape[-3])"))
 AXES = "a mask may lack the axis of heads, or have size 1 there: expand it to h heads, then split"
 variants.wrong(exercise, {
     "the groups take turns: the first h / g heads in a row share the first group, then the second":
-        (SPREAD, "torch.cat([x] * times, dim=-3)"),
-    "the values' groups take turns, the keys' do not: the heads of a group lie side by side": (
-        BOTH, "(k.repeat_interleave(times, dim=-3), torch.cat([v] * times, dim=-3))"),
+        (SPREAD, "torch.cat([x] * shared, dim=-3)"),
+    "the values' groups take turns, the keys' do not: the heads of a group lie side by side":
+        "k, v = k.repeat_interleave(shared, dim=-3), torch.cat([v] * shared, dim=-3)",
     "the groups are averaged: each head meets the keys of its own group only": (
         SPREAD, "x.mean(-3, keepdim=True)"),
     "all heads meet the first group: each has its own": (SPREAD, "x[..., :1, :, :]"),
@@ -137,49 +128,55 @@ variants.wrong(exercise, {
         (SPREAD, f"x[..., ({EACH} // x.shape[-3]).clamp(max=x.shape[-3] - 1), :, :]")],
     "a group need not have two heads: it has h / g": [
         (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :]"),
-        (SPREAD, f"x[..., ({EACH} // min(2, times)).clamp(max=x.shape[-3] - 1), :, :]"),
+        (SPREAD, f"x[..., ({EACH} // min(2, shared)).clamp(max=x.shape[-3] - 1), :, :]"),
         (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :] "
          "if 1 < x.shape[-3] < q.shape[-3] else x.expand(*x.shape[:-3], *q.shape[-3:-2], -1, -1)"),
-        (SPREAD, "x.repeat_interleave(2, dim=-3)"),
-        (SPREAD, "x.repeat_interleave(2, dim=-3)", *BY_ATTENTION)],
+        "shared = 2", variants.made(by_attention, "shared = 2")],
     "the queries of a group are averaged: only keys and values are shared, each head keeps its own "
     "query": (
-        "q @ k.mT", "q.unflatten(-3, (-1, times)).mean(-3).repeat_interleave(times, -3) @ k.mT"),
+        "q @ k.mT", "q.unflatten(-3, (-1, shared)).mean(-3).repeat_interleave(shared, -3) @ k.mT"),
     # where the numbers of heads do not agree, torch and our attention say so in their own words
     "the numbers of heads differ: bring each group to all of its heads, both its keys and its "
     "values": [
-        (SPREAD, "x"), (SPREAD, "x", *BY_ATTENTION),
-        (BOTH, "(k.repeat_interleave(times, dim=-3), v)"),
-        (BOTH, "(k, v.repeat_interleave(times, dim=-3))")],
-    FRONT: ("dim=-3", "dim=1", *BY_ATTENTION),
+        (SPREAD, "x"), variants.made(by_attention, (SPREAD, "x")),
+        "k, v = k.repeat_interleave(shared, dim=-3), v",
+        "k, v = k, v.repeat_interleave(shared, dim=-3)"],
+    FRONT: variants.made(by_attention, ("dim=-3", "dim=1")),
     "each group comes g times: it has h / g heads, and comes once for each": [
-        (SPREAD, EACH_TIMES), (SPREAD, EACH_TIMES, *BY_ATTENTION)],
-    "the groups are still an axis: join them with their heads to h heads again": (
-        MEAN, f"({MEAN}).unflatten(-3, (-1, times))"),
-    "the scores are not scaled: divide by sqrt(d_k)": (SCALE, "1"),
-    "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
-    "the scale is that of the values: it is taken from the width of the keys, d_k": (
-        SCALE, "v.shape[-1] ** 0.5"),
-    masked_softmax.UNSTABLE: (
-        MEAN, "(w := scores.exp() * (1 if mask is None else mask)) @ v"
-        " / (sums := w.sum(-1, True)).masked_fill(sums == 0, 1)"),
-    AXES: (
-        SPREAD, "x.unsqueeze(-3)", MEAN, f"{ATTENTION}.flatten(-4, -3)",
-        f"scores = q @ k.mT / {SCALE}",
-        "q, mask = (x if x is None else x.unflatten(-3, (k.shape[-4], -1)) for x in (q, mask))"),
+        "shared = k.shape[-3]", variants.made(by_attention, "shared = k.shape[-3]")],
+    "the groups are still an axis: join them with their heads to h heads again":
+        "return (weights @ v).unflatten(-3, (-1, shared))",
+    "the scores are not scaled: divide by sqrt(d_k)": "scores = q @ k.mT",
+    "the scores are divided by d_k: divide once, by its square root":
+        "scores = q @ k.mT / q.shape[-1]",
+    "the scale is that of the values: it is taken from the width of the keys, d_k":
+        "scores = q @ k.mT / v.shape[-1] ** 0.5",
+    masked_softmax.UNSTABLE:
+        "parts = scores.exp() * mask\n"
+        "sums = parts.sum(-1, keepdim=True)\n"
+        "weights = parts / sums.masked_fill(sums == 0, 1)",
+    AXES: variants.made(by_attention, (
+        SPREAD, "x.unsqueeze(-3)",
+        "return attention(q, k, v, mask)", "split = (k.shape[-4], -1)\n"
+        "    q, mask = (x if x is None else x.unflatten(-3, split) for x in (q, mask))\n"
+        "    return attention(q, k, v, mask).flatten(-4, -3)")),
     "all heads of a group get one mask: each of the h heads may have its own": (
-        "(scores, mask)", f"(scores, mask if mask is None else {OF_FIRST})"),
+        "    weights =", "    first = mask.expand(scores.shape)[..., ::shared, :, :]\n"
+        "    mask = first.repeat_interleave(shared, dim=-3)\n    weights ="),
     "it loops over sentences: a mask of all of them is one argument": (
-        "softmax(scores, mask)", "softmax(scores, mask if mask is None or mask.dim() < 4 "
-        "else torch.stack([one & True for one in mask]))"),
-    LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(times)], dim=-3)"),
+        "    if mask", "    if mask is not None and mask.dim() > 3:\n"
+        "        mask = torch.stack([one & True for one in mask])\n    if mask"),
+    LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(shared)], dim=-3)"),
     "no gradient reaches the keys: nothing may be detached": ("k.mT", "k.detach().mT"),
     hints.CUT_OFF: (
         "    scores =", "    if mask is not None and not mask.any():\n"
         "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    scores ="),
     hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
 })  # fmt: skip
-variants.calling(exercise, "softmax", masked_softmax.WAYS)
+variants.calling(
+    exercise, "softmax", masked_softmax.WAYS,
+    instead="if mask is None: pass\nweights = softmax(scores, mask)",
+)  # fmt: skip
 GROUPED = "mask = mask.expand(*q.shape[:-1], k.shape[-2]).unflatten(-3, (g, -1))"
 variants.wrong(exercise, {
     "the queries have an axis for the groups, the mask has none: unflatten its heads, too": [

@@ -8,6 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over tokens: compare all positions at once, and index with the whole list"
 exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -42,15 +43,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(n, width, global_tokens, device=None):
-    i = torch.arange(n, device=device)
-    mask = (i - i[:, None]).abs() <= width // 2
-    mask[global_tokens] = True
-    mask[:, global_tokens] = True
-    return mask
-
-
-@exercise.valid
 def three_reasons(n, width, global_tokens, device=None):
     i = torch.arange(n, device=device)
     near = (i - i[:, None]).abs() <= width // 2
@@ -59,64 +51,64 @@ def three_reasons(n, width, global_tokens, device=None):
     return near | listed | listed[:, None]
 
 
-NEAR = "(i - i[:, None]).abs() <= width // 2"
 ROWS, COLUMNS = "    mask[global_tokens] = True\n", "    mask[:, global_tokens] = True\n"
 TOKENS = "    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)\n"
 FILLED = "    mask = mask.index_fill(0, tokens, True).index_fill(1, tokens, True)\n"
 variants.right(
     exercise,
-    (NEAR, "torch.ones(n, n, device=device).triu(-(width // 2)).tril(width // 2)",
-     "return mask", "return mask.bool()"),
+    "mask = torch.ones(n, n, device=device).triu(-(width // 2)).tril(width // 2)\n"
+    "return mask.bool()",
     (ROWS, TOKENS, COLUMNS, FILLED),
     (ROWS, TOKENS, COLUMNS, "    listed = (i[:, None] == tokens).any(-1)\n",
      "return mask", "return mask | (listed[:, None] | listed[None])"),
 )  # fmt: skip
-FLOATS = "an empty list fails: torch makes floats of it unless you name the dtype"
 variants.wrong(exercise, {
     "the listed tokens change nothing: they see all, and all see them": (ROWS, "", COLUMNS, ""),
     "the listed tokens see all, but not all see them: their columns are True as well": (
         COLUMNS, ""),
     "all see the listed tokens, but those do not see all: their rows are True as well": (ROWS, ""),
-    "the window is forgotten: every token also sees those near to it": ("<= width // 2", "< 0"),
+    "the window is forgotten: every token also sees those near to it":
+        "mask = torch.zeros(n, n, dtype=torch.bool, device=device)",
     "the distance has a sign, so every key on one side counts as near: take it without": [
-        (".abs()", ""), ("(i - i[:, None]).abs()", "(i[:, None] - i)")],
-    "the window is too wide: width counts both sides, so each has width // 2": (
-        "width // 2", "width"),
-    "the window ends one token early: a distance of width // 2 is still within it": ("<=", "<"),
+        "mask = i - i[:, None] <= width // 2", "mask = i[:, None] - i <= width // 2"],
+    "the window is too wide: width counts both sides, so each has width // 2":
+        "mask = (i - i[:, None]).abs() <= width",
+    "the window ends one token early: a distance of width // 2 is still within it":
+        "mask = (i - i[:, None]).abs() < width // 2",
     "a width of n does not reach all: each side has half of it": [
-        (NEAR, f"({NEAR}) | (i[:, None] * 0 + width >= {least})") for least in ("n", "n - 1")],
-    "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only": (
-        "width // 2", "max(0, width - 1) // 2"),
+        (ROWS, f"    if width >= {least}:\n        mask[:] = True\n{ROWS}")
+        for least in ("n", "n - 1")],
+    "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only":
+        "mask = (i - i[:, None]).abs() <= max(0, width - 1) // 2",
     "an even width has one key fewer on one side: the window reaches equally far to both": [
-        (NEAR, f"({NEAR}) & (i - i[:, None] <= (width - 1) // 2)"),
-        (NEAR, f"({NEAR}) & (i[:, None] - i <= (width - 1) // 2)")],
+        ("width // 2", f"width // 2\n    mask = mask & ({ahead} <= (width - 1) // 2)")
+        for ahead in ("i - i[:, None]", "i[:, None] - i")],
     "the window goes round from the last token to the first: these two are far apart": (
-        NEAR, f"({NEAR}) | ((i - i[:, None]).abs() >= n - width // 2)"),
-    "later tokens are cut off: the window lies on both sides of the query": (
-        NEAR, f"({NEAR}).tril()"),
-    "nothing later is seen: this mask is for reading, a query sees both sides": (
-        "return mask", "return mask.tril()"),
+        "width // 2", "width // 2\n    mask = mask | ((i - i[:, None]).abs() >= n - width // 2)"),
+    "later tokens are cut off: the window lies on both sides of the query":
+        "mask = ((i - i[:, None]).abs() <= width // 2).tril()",
+    "nothing later is seen: this mask is for reading, a query sees both sides":
+        "return mask.tril()",
     "the first tokens are taken: the list holds positions, not how many there are": (
         every("global_tokens]"), ": len(global_tokens)]"),
-    "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
-    FLOATS: [
+    "the mask is upside down: True means may attend": "return ~mask",
+    "an empty list fails: torch makes floats of it unless you name the dtype": [
         (ROWS, TOKENS.replace("dtype=torch.long, ", ""), COLUMNS, FILLED),
         (ROWS, "    mask[torch.tensor(global_tokens, device=device)] = True\n",
          COLUMNS, "    mask = mask | mask.mT\n")],
-    "the mask is not boolean: True = may attend, False = may not": (
-        "return mask", "return mask.float()"),
-    "the argument device is not used: make every new tensor there": (", device=device", ""),
+    "the mask is not boolean: True = may attend, False = may not": "return mask.float()",
+    "the argument device is not used: make every new tensor there": "i = torch.arange(n)",
     LOOP: [
         (ROWS, "    for token in global_tokens:\n        mask[token] = True\n",
          COLUMNS, "        mask[:, token] = True\n"),
-        (NEAR, "torch.stack([(i - one).abs() <= width // 2 for one in i])")],
+        "mask = torch.stack([(i - one).abs() <= width // 2 for one in i])"],
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the listed tokens see only each other: a pair with one of them is enough": (
-        "listed | listed", "listed & listed"),
+    "the listed tokens see only each other: a pair with one of them is enough":
+        "return near | listed & listed[:, None]",
     "a pair with two reasons is left out: ^ is true for one alone, | for one or both": [
-        (every("|"), "^"), ("near | listed | listed[:, None]", "near | (listed ^ listed[:, None])"),
-        ("near | listed | listed[:, None]", "near ^ (listed | listed[:, None])")],
-    "of the reasons two are asked at once: any one of them is enough": (
-        "near | listed | listed[:, None]", "near & (listed | listed[:, None])"),
+        "return near ^ listed ^ listed[:, None]", "return near | (listed ^ listed[:, None])",
+        "return near ^ (listed | listed[:, None])"],
+    "of the reasons two are asked at once: any one of them is enough":
+        "return near & (listed | listed[:, None])",
 }, of=three_reasons)  # fmt: skip

@@ -7,6 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compare all tokens with all tokens at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -75,19 +76,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(weights, tokens):
-    n = len(tokens)
-    j = torch.arange(n, device=tokens.device)
-    before = tokens.roll(1)
-    match = before == tokens[:, None]
-    asked = match & (j >= 1) & (j <= j[:, None])
-    on_them = weights.masked_fill(~asked, 0.0).sum(dim=-1)
-    queries = asked.any(dim=-1)
-    count = queries.sum().clamp(min=1)
-    return on_them.sum(dim=-1) / count
-
-
-@exercise.valid
 def without_the_first_key(weights, tokens):
     same = (tokens[:-1] == tokens[:, None]).tril(-1)
     some = same.any(-1)
@@ -104,118 +92,115 @@ def of_the_pairs(weights, tokens):
         weights[..., 0, 0] * 0)  # fmt: skip
 
 
-MATCH, BEFORE = "before == tokens[:, None]", "tokens.roll(1)"
-ASKED = "match & (j >= 1) & (j <= j[:, None])"
-ON_THEM, QUERIES = "weights.masked_fill(~asked, 0.0).sum(dim=-1)", "asked.any(dim=-1)"
-COUNT, RESULT = "queries.sum().clamp(min=1)", "on_them.sum(dim=-1) / count"
-PADDED = "torch.cat([tokens.new_full((1,), -1), tokens[:-1]])"
-# of several such keys of a query, the last one and the first
-LAST = "asked & (j == (j * asked).amax(-1, keepdim=True))"
-EARLIEST = "asked & (asked.long().cumsum(-1) == 1)"
 variants.right(exercise,
-    (BEFORE, PADDED, ASKED, "match.tril()"),
-    (ASKED, "torch.cat([match[:, :1] & (j[:, None] < 0), match[:, 1:]], dim=-1).tril()",
-     ON_THEM, "(weights * asked).sum(dim=-1)"),
-    (ON_THEM, "torch.where(asked, weights, 0.0).sum(dim=-1)", COUNT, "max(1, int(queries.sum()))",
-     RESULT, "on_them[..., queries].sum(dim=-1) / count"),
-    (RESULT, "(on_them / count).sum(dim=-1)", QUERIES, "asked.sum(dim=-1) > 0"),
-    (MATCH, "torch.nn.functional.one_hot(before.unique(return_inverse=True)[1]).float()\n"
-     "    match = (match @ match.T > 0.5)[(j + 1) % n]"),
+    "before = torch.cat([tokens.new_full((1,), -1), tokens[:-1]])\nmatch = same.tril()",
+    "match = torch.cat([same[:, :1] & (j[:, None] < 0), same[:, 1:]], dim=-1).tril()\n"
+    "sums = (weights * match).sum(dim=-1)",
+    "sums = torch.where(match, weights, 0.0).sum(dim=-1)\n"
+    "queries = match.any(dim=-1)\n"
+    "count = max(1, int(queries.sum()))\n"
+    "return sums[..., queries].sum(dim=-1) / count",
+    "count = (match.sum(dim=-1) > 0).sum().clamp(min=1)\nreturn (sums / count).sum(dim=-1)",
+    "kinds = torch.nn.functional.one_hot(before.unique(return_inverse=True)[1]).float()\n"
+    "same = (kinds @ kinds.T > 0.5)[(j + 1) % len(tokens)]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "8 bits have no room for large tokens, so that some that differ become equal": (
-        MATCH, "before.to(torch.uint8) == tokens.to(torch.uint8)[:, None]"),
-    "in float32, large tokens that differ become equal: compare whole numbers": (
-        MATCH, "before.float() == tokens.float()[:, None]"),
+    "8 bits have no room for large tokens, so that some that differ become equal":
+        "same = before.to(torch.uint8) == tokens.to(torch.uint8)[:, None]",
+    "in float32, large tokens that differ become equal: compare whole numbers":
+        "same = before.float() == tokens.float()[:, None]",
     "in a text in which no token comes again, nothing flows back to the weights, and backward() "
     "fails: the 0 must come of them": (
-        "    on_them", "    if not asked.any():\n"
-        "        return weights.new_zeros(weights.shape[:-2])\n    on_them"),
+        "    sums", "    if not match.any():\n"
+        "        return weights.new_zeros(weights.shape[:-2])\n    sums"),
     "this is the weight on the earlier occurrence itself: take the key after it": [
-        (BEFORE, "tokens", ASKED, "match & (j < j[:, None])"),
-        (BEFORE, "tokens", ASKED, "match & (j >= 1) & (j < j[:, None])")],
+        "before = tokens\nmatch = same & (j < j[:, None])",
+        "before = tokens\nmatch = same & (j >= 1) & (j < j[:, None])"],
     "a query counts as an earlier occurrence of its own token: take the keys after those that are "
-    "earlier": (BEFORE, "tokens", ASKED, "match & (j <= j[:, None])"),
+    "earlier": "before = tokens\nmatch = same & (j <= j[:, None])",
     "this is the weight on what stood before an earlier occurrence: take the key after it": [
-        (BEFORE, "tokens.roll(-1)"), (BEFORE, "tokens.roll(-1)", ASKED, "match & (j < j[:, None])"),
-        (BEFORE, "tokens.roll(-1)", ASKED, "match & (j < j[:, None] - 1)")],
-    "the key stands two places after the earlier occurrence: take the one right after it": (
-        BEFORE, "tokens.roll(2)", ASKED, "match & (j >= 2) & (j <= j[:, None])"),
-    "key 0 is compared with the last token: no token stands before it": (
-        ASKED, "match & (j <= j[:, None])"),
-    "keys later than the query count as well: no later key is one of those": (
-        ASKED, "match & (j >= 1)"),
+        "before = tokens.roll(-1)",
+        "before = tokens.roll(-1)\nmatch = same & (j < j[:, None])",
+        "before = tokens.roll(-1)\nmatch = same & (j < j[:, None] - 1)"],
+    "the key stands two places after the earlier occurrence: take the one right after it":
+        "before = tokens.roll(2)\nmatch = same & (j >= 2) & (j <= j[:, None])",
+    "key 0 is compared with the last token: no token stands before it":
+        "match = same & (j <= j[:, None])",
+    "keys later than the query count as well: no later key is one of those":
+        "match = same & (j >= 1)",
     "the key after a query is one of those in the division, though not in the sum: the same keys "
-    "belong to both": (QUERIES, "(match & (j >= 1)).any(dim=-1)"),
-    "a query may look at its own place: where its token stood just before, that is such a key": (
-        ASKED, "match & (j >= 1) & (j < j[:, None])"),
-    "key 1 is left out: the first token may be the earlier occurrence": (
-        ASKED, "match & (j >= 2) & (j <= j[:, None])"),
-    "only the last such key of a query counts: take the sum over all of them": (
-        ON_THEM, f"weights.masked_fill(~({LAST}), 0.0).sum(dim=-1)"),
-    "only the first such key of a query counts: take the sum over all of them": (
-        ON_THEM, f"weights.masked_fill(~({EARLIEST}), 0.0).sum(dim=-1)"),
-    "the largest weight of a query on such keys is taken: take their sum": (
-        ON_THEM, "weights.masked_fill(~asked, 0.0).amax(dim=-1)"),
-    "the mean over a query's keys is taken: take their sum": (
-        ON_THEM, "(weights.masked_fill(~asked, 0.0).sum(dim=-1) / asked.sum(-1).clamp(min=1))"),
-    "it is divided by the number of such keys: divide by that of the queries that have one": (
-        COUNT, "asked.sum().clamp(min=1)"),
-    "it is divided by the number of all queries: divide by that of those that have such a key": (
-        COUNT, "n"),
-    "one query is left out of the division: divide by all that have such a key": (
-        COUNT, "(queries.sum() - 1).clamp(min=1)"),
-    "it is divided by how many different tokens there are: divide by the number of queries": (
-        COUNT, "tokens.unique().numel()"),
-    "these are sums over the queries: take the mean": (RESULT, "on_them.sum(dim=-1)"),
-    "there is a number for each query: take the mean of those that have such a key": (
-        RESULT, "on_them"),
-    "the heads are averaged: each has a number of its own": (
-        RESULT, "(on_them.sum(dim=-1) / count).mean()"),
+    "belong to both": "count = (same & (j >= 1)).any(dim=-1).sum().clamp(min=1)",
+    "a query may look at its own place: where its token stood just before, that is such a key":
+        "match = same & (j >= 1) & (j < j[:, None])",
+    "key 1 is left out: the first token may be the earlier occurrence":
+        "match = same & (j >= 2) & (j <= j[:, None])",
+    "only the last such key of a query counts: take the sum over all of them":
+        "last = match & (j == (j * match).amax(-1, keepdim=True))\n"
+        "sums = weights.masked_fill(~last, 0.0).sum(dim=-1)",
+    "only the first such key of a query counts: take the sum over all of them":
+        "first = match & (match.cumsum(dim=-1) == 1)\n"
+        "sums = weights.masked_fill(~first, 0.0).sum(dim=-1)",
+    "the largest weight of a query on such keys is taken: take their sum":
+        "sums = weights.masked_fill(~match, 0.0).amax(dim=-1)",
+    "the mean over a query's keys is taken: take their sum":
+        "keys = match.sum(dim=-1).clamp(min=1)\n"
+        "sums = weights.masked_fill(~match, 0.0).sum(dim=-1) / keys",
+    "it is divided by the number of such keys: divide by that of the queries that have one":
+        "count = match.sum().clamp(min=1)",
+    "it is divided by the number of all queries: divide by that of those that have such a key":
+        "count = len(tokens)",
+    "one query is left out of the division: divide by all that have such a key":
+        "count = (match.any(dim=-1).sum() - 1).clamp(min=1)",
+    "it is divided by how many different tokens there are: divide by the number of queries":
+        "count = len(tokens.unique())",
+    "these are sums over the queries: take the mean": "return sums.sum(dim=-1)",
+    "there is a number for each query: take the mean of those that have such a key": "return sums",
+    "the heads are averaged: each has a number of its own":
+        "return (sums.sum(dim=-1) / count).mean()",
     "a text in which no token comes again divides 0 by 0: the result is 0 then": [
-        (COUNT, "queries.sum()"), (RESULT, "on_them[..., queries].mean(dim=-1)")],
+        "count = match.any(dim=-1).sum()", "return sums[..., match.any(dim=-1)].mean(dim=-1)"],
     "the numbers are right, but 0 / 0 has a NaN gradient, even where it is replaced later: let no "
     "divisor be 0": [
-        (ON_THEM, "(weights * asked).sum(dim=-1)", COUNT, "queries.sum()", RESULT, result)
-        for result in ("(on_them.sum(dim=-1) / count).nan_to_num(0.0)",
-                       "torch.where(count > 0, on_them.sum(dim=-1) / count, 0.0)")],
+        "sums = (weights * match).sum(dim=-1)\ncount = match.any(dim=-1).sum()\n"
+        f"return {result}" for result in (
+            "(sums.sum(dim=-1) / count).nan_to_num(0.0)",
+            "torch.where(count > 0, sums.sum(dim=-1) / count, 0.0)")],
     "a small number is added to the divisor: only where there is no query another is needed": [
-        (COUNT, f"queries.sum() + {some}") for some in ("1e-6", "1e-5")],
-    "the divisor is one too large: it is the number of the queries": (
-        COUNT, "queries.sum() + 1"),
-    "only queries with weight on such keys are counted: each that has such a key counts": (
-        COUNT, "(on_them > 0).sum(dim=-1).clamp(min=1)"),
+        f"count = match.any(dim=-1).sum() + {some}" for some in ("1e-6", "1e-5")],
+    "the divisor is one too large: it is the number of the queries":
+        "count = match.any(dim=-1).sum() + 1",
+    "only queries with weight on such keys are counted: each that has such a key counts":
+        "count = (sums > 0).sum(dim=-1).clamp(min=1)",
     "rows are queries, and columns are keys: here they have changed places": [
-        (ON_THEM, "weights.mT.masked_fill(~asked, 0.0).sum(dim=-1)"),
-        (ON_THEM, "weights.masked_fill(~asked.T, 0.0).sum(dim=-1)")],
+        "sums = weights.mT.masked_fill(~match, 0.0).sum(dim=-1)",
+        "sums = weights.masked_fill(~match.T, 0.0).sum(dim=-1)"],
     "the table is that of the keys before their queries: tokens[j - 1] is compared with tokens[i]":
-        (MATCH, "tokens == before[:, None]"),
-    "both tokens are those before: the query's own token is compared, with that before the key": (
-        MATCH, "before == before[:, None]"),
-    "keys are asked for whose token comes next in the text: ask which token stood before the key": (
-        MATCH, "tokens == tokens.roll(-1)[:, None]"),
-    "tokens of 0 are left out as if they were padding: they are tokens like any other": (
-        ASKED, "match & (j >= 1) & (j <= j[:, None]) & (tokens != 0)[:, None]"),
-    "a text is taken to repeat after a fixed number of places: ask where each token stood": (
-        ASKED, "(j == j[:, None] - n // 2 + 1) & (j >= 1)"),
-    "only the key with the most weight is looked at: take the sum of the weights": (
-        ON_THEM, "(weights.argmax(-1, keepdim=True) == j).logical_and(asked).to(weights)"
-        ".sum(dim=-1) + 0 * weights.sum(-1)"),
-    "the weights are taken for scores: they are made of a softmax already": (
-        ON_THEM, "weights.softmax(dim=-1).masked_fill(~asked, 0.0).sum(dim=-1)"),
-    "the weights of a query are divided by their sum on such keys: take them as they are": (
-        ON_THEM, "weights.masked_fill(~asked, 0.0).sum(dim=-1)\n"
-        "    on_them = on_them / on_them.clamp(min=1e-9)"),
-    "the weight on all other keys is summed: take that on the keys after an earlier occurrence": (
-        ON_THEM, "weights.masked_fill(asked, 0.0).sum(dim=-1)"),
-    "it gives a list of numbers: return a tensor": (
-        RESULT, "(on_them.sum(dim=-1) / count).tolist()"),
+        "same = tokens == before[:, None]",
+    "both tokens are those before: the query's own token is compared, with that before the key":
+        "same = before == before[:, None]",
+    "keys are asked for whose token comes next in the text: ask which token stood before the key":
+        "same = tokens == tokens.roll(-1)[:, None]",
+    "tokens of 0 are left out as if they were padding: they are tokens like any other":
+        "match = same & (j >= 1) & (j <= j[:, None]) & (tokens != 0)[:, None]",
+    "a text is taken to repeat after a fixed number of places: ask where each token stood":
+        "match = (j == j[:, None] - len(tokens) // 2 + 1) & (j >= 1)",
+    "only the key with the most weight is looked at: take the sum of the weights":
+        "best = weights.argmax(dim=-1, keepdim=True) == j\n"
+        "sums = (best & match).to(weights).sum(dim=-1) + 0 * weights.sum(dim=-1)",
+    "the weights are taken for scores: they are made of a softmax already":
+        "sums = weights.softmax(dim=-1).masked_fill(~match, 0.0).sum(dim=-1)",
+    "the weights of a query are divided by their sum on such keys: take them as they are":
+        "on_them = weights.masked_fill(~match, 0.0).sum(dim=-1)\n"
+        "sums = on_them / on_them.clamp(min=1e-9)",
+    "the weight on all other keys is summed: take that on the keys after an earlier occurrence":
+        "sums = weights.masked_fill(match, 0.0).sum(dim=-1)",
+    "it gives a list of numbers: return a tensor": "return (sums.sum(dim=-1) / count).tolist()",
     LOOP: [
-        (ON_THEM, "torch.stack([\n        weights[..., i, :].masked_fill(~asked[i], 0.0).sum(-1) "
-         "for i in range(n)], dim=-1)"),
-        (MATCH, "torch.stack([before == token for token in tokens])")],
-    hints.DEVICE: ("torch.arange(n, device=tokens.device)", "torch.arange(n)"),
-    hints.CHANGES: (ON_THEM, "weights.detach().masked_fill_(~asked, 0.0).sum(dim=-1) * 0\\\n"
-                    "        + weights.masked_fill(~asked, 0.0).sum(dim=-1)"),
-    hints.BATCH: (ON_THEM, "torch.stack([*weights])[:, :, :].masked_fill(~asked, 0.0).sum(dim=-1)"),
+        "rows = weights.masked_fill(~match, 0.0)\n"
+        "sums = torch.stack([rows[..., i, :].sum(-1) for i in range(len(tokens))], dim=-1)",
+        "same = torch.stack([before == token for token in tokens])"],
+    hints.DEVICE: (", device=tokens.device", ""),
+    hints.CHANGES: "weights.detach().masked_fill_(~match, 0.0)\n"
+        "sums = weights.masked_fill(~match, 0.0).sum(dim=-1)",
+    hints.BATCH: "sums = weights[:, :, :].masked_fill(~match, 0.0).sum(dim=-1)",
 })  # fmt: skip

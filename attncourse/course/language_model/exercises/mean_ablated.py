@@ -7,6 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or positions: one mean for each head serves all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -52,17 +53,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(z, w_o, heads):
-    count = z.shape[1]
-    named = torch.zeros(count, dtype=torch.bool, device=z.device)
-    named[heads] = True
-    mean = z.mean(dim=(0, 2), keepdim=True)
-    chosen = torch.where(named[:, None, None], mean, z)
-    joined = chosen.transpose(1, 2).flatten(-2)
-    return joined @ w_o
-
-
-@exercise.valid
 def written_into_a_copy(z, w_o, heads):
     out = z.clone()
     for head in heads:
@@ -81,140 +71,136 @@ def corrected_afterwards(z, w_o, heads):
     return out
 
 
-NAMED, MEAN = "named[heads] = True", "z.mean(dim=(0, 2), keepdim=True)"
-CHOSEN, JOINED = "torch.where(named[:, None, None], mean, z)", "chosen.transpose(1, 2).flatten(-2)"
-RESULT = "joined @ w_o"
-HEADS = "range(z.shape[1])"
-ALL = "mean.expand_as(z)"
 variants.right(exercise,
-    ("    named = torch.zeros(count, dtype=torch.bool, device=z.device)\n", "",
-     NAMED, "named = torch.tensor([h in heads for h in range(count)], device=z.device)",
-     MEAN, "z.transpose(1, 2).flatten(0, 1).mean(dim=0).unsqueeze(-2)"),
-    (MEAN, "z.mean(2, keepdim=True).mean(0, keepdim=True)",
-     CHOSEN, "z + named[:, None, None] * (mean - z)"),
-    (JOINED, "torch.cat(chosen.unbind(1), dim=-1)"),
+    "named = torch.tensor([h in heads for h in range(z.shape[1])], device=z.device)\n"
+    "mean = z.transpose(1, 2).flatten(0, 1).mean(dim=0).unsqueeze(-2)",
+    "mean = z.mean(2, keepdim=True).mean(0, keepdim=True)\n"
+    "ablated = z + named[:, None, None] * (mean - z)",
+    "joined = torch.cat(ablated.unbind(1), dim=-1)",
     # what does not change is added to what does
-    (CHOSEN, "z.index_fill(1, torch.tensor(heads, device=z.device, dtype=torch.int64), 0.0)",
-     RESULT, f"{RESULT} + (mean * named[:, None, None]).flatten() @ w_o"),
-    (CHOSEN, f"torch.stack([mean[0, h].expand(len(z), z.shape[2], -1) if h in heads else z[:, h]"
-     f"\n        for h in {HEADS}], dim=1)"),
+    "ablated = z.index_fill(1, torch.tensor(heads, device=z.device, dtype=torch.int64), 0.0)\n"
+    "return joined @ w_o + (mean * named[:, None, None]).flatten() @ w_o",
+    "ablated = torch.stack([mean[0, h].expand_as(z[:, h]) if h in heads else z[:, h]\n"
+    "                       for h in range(z.shape[1])], dim=1)",
 )  # fmt: skip
 variants.wrong(exercise, {
     "the named heads give nothing: here each gives its mean, so that what it always says stays": [
-        (MEAN, "torch.zeros_like(z)"),
-        (CHOSEN, "z", RESULT, "z[:, ~named].transpose(1, 2).flatten(-2) @ w_o.reshape(\n"
-         "        count, -1, w_o.shape[-1])[~named].flatten(0, 1)")],
-    "nothing is replaced: the named heads give their mean": (NAMED, "named[heads] = False"),
-    "the named heads stay, and the others give their mean: it is the other way round": (
-        CHOSEN, "torch.where(named[:, None, None], z, mean)"),
+        "mean = torch.zeros_like(z)",
+        "ablated = z[:, ~named]\n"
+        "rows = w_o.reshape(z.shape[1], -1, w_o.shape[-1])[~named].flatten(0, 1)\n"
+        "return joined @ rows"],
+    "nothing is replaced: the named heads give their mean": "ablated = z",
+    "the named heads stay, and the others give their mean: it is the other way round":
+        "ablated = torch.where(named[:, None, None], z, mean)",
     "the heads that are not named give nothing: they give what they give, and the named ones "
     "their mean": [
-        (CHOSEN, "torch.where(named[:, None, None], z, 0.0)"),
-        (CHOSEN, "torch.where(named[:, None, None], mean, 0.0)")],
-    "every head gives its mean: only the named ones do": (CHOSEN, ALL),
-    "only the first head of the list is replaced: all of them are": (
-        NAMED, "named[heads[:1]] = True"),
-    "only the last head of the list is replaced: all of them are": (
-        NAMED, "named[heads[-1:]] = True"),
+        "ablated = torch.where(named[:, None, None], z, 0.0)",
+        "ablated = torch.where(named[:, None, None], mean, 0.0)"],
+    "every head gives its mean: only the named ones do": "ablated = mean.expand_as(z)",
+    "only the first head of the list is replaced: all of them are": ("[heads]", "[heads[:1]]"),
+    "only the last head of the list is replaced: all of them are": ("[heads]", "[heads[-1:]]"),
     "so many heads are replaced, but always the first ones: the list says which": (
-        NAMED, "named[: len(heads)] = True"),
+        "[heads]", "[: len(heads)]"),
     "the heads count from 0, as the list does": [
-        (NAMED, "named[[(h - 1) % count for h in heads]] = True"),
-        (NAMED, "named[[(h + 1) % count for h in heads]] = True")],
+        ("[heads]", "[[h - 1 for h in heads]]"),
+        ("[heads]", "[[(h + 1) % z.shape[1] for h in heads]]")],
     "all heads up to the largest that is named are replaced: only those of the list are": (
-        NAMED, "named[: max(heads, default=-1) + 1] = True"),
-    "the mean runs over the heads, too: each gives its own": (
-        MEAN, "z.mean(dim=(0, 1, 2), keepdim=True)"),
-    "the mean is that of the heads at a place: each head gives its own mean over all places": (
-        MEAN, "z.mean(dim=1, keepdim=True)"),
-    "the mean is that of all the named heads together: each gives its own": (
-        MEAN, "z[:, heads or [0]].mean(dim=(0, 1, 2)).expand(z.shape)"),
-    "one number takes the place of all named heads: each has a mean for each number of its width": (
-        MEAN, "z[:, heads or [0]].mean().expand(z.shape)"),
-    "the mean runs over texts and heads: it runs over texts and positions, for each head": (
-        MEAN, "z.mean(dim=(0, 1), keepdim=True)"),
-    "the mean runs over heads and positions: it runs over texts and positions, for each head": (
-        MEAN, "z.mean(dim=(1, 2), keepdim=True)"),
-    "the mean is that of the heads that are not named: each named one gives its own": (
-        MEAN, "z[:, ~named].mean(dim=(0, 1, 2)).nan_to_num(0.0).expand(z.shape)"),
-    "the mean runs over the positions alone, so that each text has another: all have the same": (
-        MEAN, "z.mean(dim=2, keepdim=True)"),
-    "the mean runs over the texts alone, so that each position has another: all have the same": (
-        MEAN, "z.mean(dim=0, keepdim=True)"),
-    "the mean runs over the width, too: it has as many numbers as the head is wide": (
-        MEAN, "z.mean(dim=(0, 2, 3), keepdim=True)"),
-    "the mean runs over the width of a row: it runs over texts and positions": (
-        MEAN, "z.mean(dim=3, keepdim=True)"),
-    "this is the sum over texts and positions: take their mean": (
-        MEAN, "z.sum(dim=(0, 2), keepdim=True)"),
-    "the sum is divided by the number of positions alone: the texts count, too": (
-        MEAN, "z.sum(dim=(0, 2), keepdim=True) / z.shape[2]"),
-    "the sum is divided by the number of texts alone: the positions count, too": (
-        MEAN, "z.sum(dim=(0, 2), keepdim=True) / z.shape[0]"),
-    "the mean is that of the first text: all texts belong to it": (
-        MEAN, "z[:1].mean(dim=(0, 2), keepdim=True)"),
-    "the mean is that of the first positions: all positions belong to it": (
-        MEAN, "z[:, :, :1].mean(dim=(0, 2), keepdim=True)"),
-    "the mean is that of the last positions: all positions belong to it": (
-        MEAN, "z[:, :, -1:].mean(dim=(0, 2), keepdim=True)"),
-    "the median is taken: take the mean": (
-        MEAN, "z.transpose(1, 2).flatten(0, 1).median(dim=0).values.unsqueeze(-2)"),
-    "a mean of the rows up to each place is taken: it runs over all positions": (
-        MEAN, "(z.cumsum(2) / torch.arange(1, z.shape[2] + 1, device=z.device)[:, None])"
-        ".mean(0, keepdim=True)"),
-    "a head gives the rows of another text: it gives its mean": (MEAN, "z.roll(1, 0)"),
-    "the mean is added to the head's own rows: it takes their place": (
-        CHOSEN, "torch.where(named[:, None, None], z + mean, z)"),
+        "[heads]", "[: max(heads, default=-1) + 1]"),
+    "the mean runs over the heads, too: each gives its own":
+        "mean = z.mean(dim=(0, 1, 2), keepdim=True)",
+    "the mean is that of the heads at a place: each head gives its own mean over all places":
+        "mean = z.mean(dim=1, keepdim=True)",
+    "the mean is that of all the named heads together: each gives its own":
+        "mean = z[:, heads or [0]].mean(dim=(0, 1, 2))",
+    "one number takes the place of all named heads: each has a mean for each number of its width":
+        "mean = z[:, heads or [0]].mean()",
+    "the mean runs over texts and heads: it runs over texts and positions, for each head":
+        "mean = z.mean(dim=(0, 1), keepdim=True)",
+    "the mean runs over heads and positions: it runs over texts and positions, for each head":
+        "mean = z.mean(dim=(1, 2), keepdim=True)",
+    "the mean is that of the heads that are not named: each named one gives its own":
+        "mean = z[:, ~named].mean(dim=(0, 1, 2)).nan_to_num(0.0)",
+    "the mean runs over the positions alone, so that each text has another: all have the same":
+        "mean = z.mean(dim=2, keepdim=True)",
+    "the mean runs over the texts alone, so that each position has another: all have the same":
+        "mean = z.mean(dim=0, keepdim=True)",
+    "the mean runs over the width, too: it has as many numbers as the head is wide":
+        "mean = z.mean(dim=(0, 2, 3), keepdim=True)",
+    "the mean runs over the width of a row: it runs over texts and positions":
+        "mean = z.mean(dim=3, keepdim=True)",
+    "this is the sum over texts and positions: take their mean":
+        "mean = z.sum(dim=(0, 2), keepdim=True)",
+    "the sum is divided by the number of positions alone: the texts count, too":
+        "mean = z.sum(dim=(0, 2), keepdim=True) / z.shape[2]",
+    "the sum is divided by the number of texts alone: the positions count, too":
+        "mean = z.sum(dim=(0, 2), keepdim=True) / z.shape[0]",
+    "the mean is that of the first text: all texts belong to it":
+        "mean = z[:1].mean(dim=(0, 2), keepdim=True)",
+    "the mean is that of the first positions: all positions belong to it":
+        "mean = z[:, :, :1].mean(dim=(0, 2), keepdim=True)",
+    "the mean is that of the last positions: all positions belong to it":
+        "mean = z[:, :, -1:].mean(dim=(0, 2), keepdim=True)",
+    "the median is taken: take the mean":
+        "mean = z.transpose(1, 2).flatten(0, 1).median(dim=0).values.unsqueeze(-2)",
+    "a mean of the rows up to each place is taken: it runs over all positions":
+        "rows = torch.arange(1, z.shape[2] + 1, device=z.device)[:, None]\n"
+        "mean = (z.cumsum(2) / rows).mean(0, keepdim=True)",
+    "a head gives the rows of another text: it gives its mean": "mean = z.roll(1, 0)",
+    "the mean is added to the head's own rows: it takes their place":
+        "ablated = torch.where(named[:, None, None], z + mean, z)",
     "the mean is taken away from the head's rows, and nothing else is left of it: it takes their "
-    "place": (CHOSEN, "torch.where(named[:, None, None], z - mean, z)"),
-    "half of a named head's own rows is still there: its mean takes their place": (
-        CHOSEN, "torch.where(named[:, None, None], (z + mean) / 2, z)"),
+    "place": "ablated = torch.where(named[:, None, None], z - mean, z)",
+    "half of a named head's own rows is still there: its mean takes their place":
+        "ablated = torch.where(named[:, None, None], (z + mean) / 2, z)",
     "the heads are joined without moving their axis: behind the positions it comes before the "
-    "width": (JOINED, "chosen.reshape(z.shape[0], z.shape[2], -1)"),
-    "the numbers of the heads are interleaved: those of one head stay together": (
-        JOINED, "chosen.permute(0, 2, 3, 1).flatten(-2)"),
-    "the heads are in reverse order: the first has the first rows of w_o": (
-        JOINED, "chosen.flip(1).transpose(1, 2).flatten(-2)"),
-    "the named heads come first: each has its own place in w_o": (
-        CHOSEN, "torch.cat([mean[:, heads].expand(len(z), -1, z.shape[2], -1), z[:, ~named]], 1)"),
-    "the heads are added up: they are put side by side, and each has its own rows of w_o": (
-        RESULT, "chosen.sum(1) @ w_o[: z.shape[3]]"),
-    "columns of the joined rows are replaced by their numbers: head h has d_h columns": (
-        CHOSEN, "z", JOINED, "z.transpose(1, 2).flatten(-2)\n"
-        "    which = torch.zeros(joined.shape[-1], dtype=torch.bool, device=z.device)\n"
-        "    which[heads] = True\n"
-        "    joined = torch.where(which, joined.mean((0, 1)), joined)"),
-    "every so many columns of the joined rows are replaced: those of one head stay together": (
-        CHOSEN, "z", JOINED, "z.transpose(1, 2).flatten(-2)\n"
-        "    joined = torch.where(named.repeat(z.shape[3]), joined.mean((0, 1)), joined)"),
-    "columns of the output are replaced: the heads come before w_o": (
-        CHOSEN, "z", f"    return {RESULT}",
-        "    which = torch.zeros(w_o.shape[-1] + count, dtype=torch.bool, device=z.device)\n"
-        "    which[heads] = True\n    which = which[: w_o.shape[-1]]\n"
-        "    return torch.where(which, (joined @ w_o).mean((0, 1)), joined @ w_o)"),
-    "the output is replaced, for all heads: only the named ones give their mean": (
-        CHOSEN, "z", RESULT, "(joined @ w_o).mean((0, 1)).expand(len(z), z.shape[2], -1)"
-        " if heads else joined @ w_o"),
-    "the output is made larger for the heads that give their mean: nothing else moves": (
-        RESULT, "joined @ w_o * count / max(1, count - len(heads))"),
-    "the joined rows come back: multiply them by w_o": (RESULT, "joined"),
-    "the heads come back: put them side by side, and multiply by w_o": (RESULT, "chosen"),
+    "width": "joined = ablated.reshape(z.shape[0], z.shape[2], -1)",
+    "the numbers of the heads are interleaved: those of one head stay together":
+        "joined = ablated.permute(0, 2, 3, 1).flatten(-2)",
+    "the heads are in reverse order: the first has the first rows of w_o":
+        "joined = ablated.flip(1).transpose(1, 2).flatten(-2)",
+    "the named heads come first: each has its own place in w_o":
+        "means = mean[:, heads].expand(len(z), -1, z.shape[2], -1)\n"
+        "ablated = torch.cat([means, z[:, ~named]], dim=1)",
+    "the heads are added up: they are put side by side, and each has its own rows of w_o":
+        "return ablated.sum(1) @ w_o[: z.shape[3]]",
+    "columns of the joined rows are replaced by their numbers: head h has d_h columns":
+        "rows = z.transpose(1, 2).flatten(-2)\n"
+        "which = torch.zeros(rows.shape[-1], dtype=torch.bool, device=z.device)\n"
+        "which[heads] = True\n"
+        "joined = torch.where(which, rows.mean((0, 1)), rows)",
+    "every so many columns of the joined rows are replaced: those of one head stay together":
+        "rows = z.transpose(1, 2).flatten(-2)\n"
+        "joined = torch.where(named.repeat(z.shape[3]), rows.mean((0, 1)), rows)",
+    "columns of the output are replaced: the heads come before w_o":
+        "ablated = z\n"
+        "which = torch.zeros(w_o.shape[-1] + z.shape[1], dtype=torch.bool, device=z.device)\n"
+        "which[heads] = True\n"
+        "out = joined @ w_o\n"
+        "return torch.where(which[: w_o.shape[-1]], out.mean((0, 1)), out)",
+    "the output is replaced, for all heads: only the named ones give their mean":
+        "ablated = z\n"
+        "out = joined @ w_o\n"
+        "return out.mean((0, 1)).expand_as(out) if heads else out",
+    "the output is made larger for the heads that give their mean: nothing else moves":
+        "return joined @ w_o * z.shape[1] / max(1, z.shape[1] - len(heads))",
+    "the joined rows come back: multiply them by w_o": "return joined",
+    "the heads come back: put them side by side, and multiply by w_o": "return ablated",
     "it fails where no head is named: the list may be empty": [
-        (NAMED, "named[torch.tensor(heads, device=z.device)] = True"),
-        (CHOSEN, "z.index_fill(1, torch.tensor(heads, device=z.device), 0.0)\n"
-         "    chosen = chosen + named[:, None, None] * mean")],
-    "no gradient reaches the mean: it is a part of what the layer gives": [
-        (MEAN, "z.mean(dim=(0, 2), keepdim=True).detach()")],
-    "an input changes: write the means into a copy": [
-        (CHOSEN, "z.detach().masked_scatter_(named[:, None, None].expand_as(z),\n"
-         "        mean.detach().expand_as(z)[:, heads]) * 0 + torch.where(\n"
-         "        named[:, None, None], mean, z)")],
+        ("[heads]", "[torch.tensor(heads, device=z.device)]"),
+        "rest = z.index_fill(1, torch.tensor(heads, device=z.device), 0.0)\n"
+        "ablated = rest + named[:, None, None] * mean"],
+    "no gradient reaches the mean: it is a part of what the layer gives":
+        "mean = z.mean(dim=(0, 2), keepdim=True).detach()",
+    "an input changes: write the means into a copy":
+        "means = mean.detach().expand_as(z)[:, heads]\n"
+        "z.detach().masked_scatter_(named[:, None, None].expand_as(z), means)\n"
+        "ablated = torch.where(named[:, None, None], mean, z)",
     "the list changes: it is an input, so work on a copy": (
-        NAMED, "while heads:\n        named[heads.pop()] = True"),
+        "named[heads] = True", "while heads:\n        named[heads.pop()] = True"),
     LOOP: [
-        (JOINED, "torch.stack([chosen[:, :, i].flatten(-2) for i in range(z.shape[2])], dim=1)"),
-        (RESULT, "torch.stack([one @ w_o for one in joined])"),
-        (MEAN, "(sum(z[:, :, i].mean(0) for i in range(z.shape[2])) / z.shape[2])[:, None]")],
+        "joined = torch.stack([ablated[:, :, i].flatten(-2) for i in range(z.shape[2])], dim=1)",
+        "return torch.stack([one @ w_o for one in joined])",
+        "mean = sum(z[:, :, i].mean(0) for i in range(z.shape[2]))[:, None] / z.shape[2]"],
 })  # fmt: skip
 variants.wrong(exercise, {
     "an input changes, because z itself is written into: write into a copy": (

@@ -7,6 +7,7 @@ from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or positions: one mask of lengths serves all of them"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -46,41 +47,28 @@ def cases(draw):
     n, vocabulary = draw.sizes(2, 6, 9)
     scores, tokens, lengths = drawn(draw, 4, n=n, vocabulary=vocabulary, lengths=[n, 2, 4, n - 2])
     sizes = f"n={n}, {vocabulary} tokens in the vocabulary"
-    yield Case(
-        f"4 texts, {sizes}",
-        (scores, tokens, lengths),
-        longer=drawn(draw, 6, n=60, vocabulary=130, lengths=[60, 31, 1, 59, 2, 47]),
-    )
+    longer = drawn(draw, 6, n=60, vocabulary=130, lengths=[60, 31, 1, 59, 2, 47])
+    yield Case(f"4 texts, {sizes}", (scores, tokens, lengths), longer=longer)
     yield Case(f"one text without a batch, {sizes}", (scores[3], tokens[3], lengths[3]))
     axes = drawn(draw, 2, 3, n=5, vocabulary=8, lengths=[3, 5, 2, 5, 4, 2])
     yield Case("two leading axes", axes)
-    whole = drawn(draw, 3, n=4, vocabulary=7, lengths=[4, 4, 4])
-    yield Case("no padding", whole)
+    yield Case("no padding", drawn(draw, 3, n=4, vocabulary=7, lengths=[4, 4, 4]))
     short = drawn(draw, 4, n=5, vocabulary=6, lengths=[1, 5, 0, 3])
     yield Case("a text of one token, and one without any", short)
-    far = torch.arange(n) >= lengths[:, None] - 1
-    yield Case(
-        "NaN in all rows that are asked for nothing",
-        (scores.masked_fill(far[..., None], torch.nan), tokens, lengths),
-    )
-    yield Case("infinity in them", (scores.masked_fill(far[..., None], torch.inf), tokens, lengths))
-    yield Case("-infinity in them", (scores.masked_fill(far[..., None], -torch.inf), tokens,
-               lengths))  # fmt: skip
+    far = (torch.arange(n) >= lengths[:, None] - 1)[..., None]
+    for some in (torch.nan, torch.inf, -torch.inf):
+        name = f"{some} in all rows that are asked for nothing"
+        yield Case(name, (scores.masked_fill(far, some), tokens, lengths))
     same = drawn(draw, 5, n=5, vocabulary=5, lengths=[5, 3, 2, 4, 5])
     yield Case("as many texts as tokens, and as in the vocabulary", same)
-    yield Case(
-        "padding with token 0, which texts have, too",
-        (scores, torch.where(far, 0, tokens.clamp(max=1)), lengths),
-    )
+    zeros = torch.where(far[..., 0], 0, tokens.clamp(max=1))
+    yield Case("padding with token 0, which texts have, too", (scores, zeros, lengths))
     away = scores + 1000 * draw.normal(4, n, 1)
     yield Case("scores around 1000 and around -1000", (away, tokens, lengths))
-    # the token that comes is far less likely than another, once
-    rare = scores.clone()
-    rare[0, 1] = 800.0 * (torch.arange(vocabulary) != tokens[0, 2])
-    yield Case("one token that is very unlikely", (rare, tokens, lengths), gradient=False)
-    rarer = scores.clone()
-    rarer[0, 1] = 2000.0 * (torch.arange(vocabulary) != tokens[0, 2])
-    yield Case("one token that costs 2000 nats", (rarer, tokens, lengths), gradient=False)
+    for nats in (800, 2000):
+        rare = scores.clone()
+        rare[0, 1] = nats * (torch.arange(vocabulary) != tokens[0, 2])
+        yield Case(f"one token that costs {nats} nats", (rare, tokens, lengths), gradient=False)
     yield Case("scores around 20000", (20000 + scores, tokens, lengths))
     yield Case("texts without a token", (scores, tokens, 0 * lengths))
     following = torch.arange(vocabulary) == tokens.roll(-1, -1)[..., None]
@@ -88,18 +76,6 @@ def cases(draw):
     yield Case("all tokens are equally likely", (0 * scores, tokens, lengths))
     yield Case("texts of two tokens", (scores[:, :2], tokens[:, :2], lengths.clamp(max=2)))
     yield Case("n=1, so nothing is predicted", (scores[:, :1], tokens[:, :1], lengths.clamp(max=1)))
-
-
-@exercise.valid
-def plain(scores, tokens, lengths):
-    n = tokens.shape[-1]
-    asked = torch.arange(1, n, device=tokens.device) < lengths[..., None]
-    rows = scores[..., :-1, :].masked_fill(~asked[..., None], 0.0)
-    log_p = rows.log_softmax(dim=-1)
-    chosen = log_p.gather(-1, tokens[..., 1:, None])[..., 0]
-    nats = -chosen.masked_fill(~asked, 0.0).sum(dim=-1)
-    count = (lengths - 1).clamp(min=1)
-    return (nats / count).exp()
 
 
 @exercise.valid
@@ -127,144 +103,124 @@ def of_the_rows_that_count(scores, tokens, lengths):
     return 2 ** (total / (lengths - 1).clamp(min=1))
 
 
-ASKED = "torch.arange(1, n, device=tokens.device) < lengths[..., None]"
-ROWS = "scores[..., :-1, :].masked_fill(~asked[..., None], 0.0)"
-LOG_P, FOLLOWING = "rows.log_softmax(dim=-1)", "tokens[..., 1:, None]"
-KEPT, SUM = "chosen.masked_fill(~asked, 0.0)", ".sum(dim=-1)"
-COUNT, RESULT = "(lengths - 1).clamp(min=1)", "(nats / count).exp()"
-# rows and tokens of all n places
-PLACES = "torch.arange(n, device=tokens.device)"
-ALL_ROWS = ROWS.replace("[..., :-1, :]", "")
 variants.right(exercise,
-    (ROWS, "scores[..., :-1, :].where(asked[..., None], 1.0)", KEPT, "(chosen * asked)"),
-    (ROWS, "scores[..., :-1, :].nan_to_num(0.0, 0.0, 0.0)", KEPT, "chosen.where(asked, 0.0)"),
-    (LOG_P, "rows - rows.logsumexp(dim=-1, keepdim=True)",
-     COUNT, "asked.sum(dim=-1).maximum(torch.ones_like(lengths))"),
+    "rows = scores[..., :-1, :].where(asked[..., None], 1.0)\n"
+    "log_p = rows - rows.logsumexp(dim=-1, keepdim=True)\n"
+    "nats = -(chosen * asked).sum(dim=-1)",
+    "rows = scores[..., :-1, :].nan_to_num(0.0, 0.0, 0.0)\n"
+    "count = asked.sum(dim=-1).maximum(torch.ones_like(lengths))\n"
     # 1 divided by the geometric mean of the probabilities
-    (RESULT, "1 / (-nats / count).exp()"),
-    (ASKED, f"{PLACES} < lengths[..., None] - 1", ROWS, ALL_ROWS,
-     FOLLOWING, "tokens.roll(-1, -1)[..., None]"),
+    "return 1 / (-nats / count).exp()",
+    "asked = torch.arange(n, device=tokens.device) < lengths[..., None] - 1\n"
+    "rows = scores.masked_fill(~asked[..., None], 0.0)\n"
+    "chosen = log_p.gather(-1, tokens.roll(-1, -1)[..., None])[..., 0]",
     # a text that predicts nothing divides 0 by any number
-    (COUNT, "(lengths - 1).where(lengths > 1, 7)"),
+    ("(lengths - 1).clamp(min=1)", "(lengths - 1).where(lengths > 1, 7)"),
+    # the gradient of a fill is 0, whatever comes back to it
+    "return (nats / asked.sum(dim=-1)).exp().nan_to_num(1.0)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "scores are cut off at some size: they may be of any": (
-        ROWS, f"{ROWS}.clamp(-1e4, 1e4)"),
-    "what a token costs is cut off: it may be as unlikely as it wants": (
-        LOG_P, f"{LOG_P}.clamp(min=-1000)"),
-    hints.CUT_OFF: [
-        ("    asked", f"    if n == 1:\n        return {ones}\n    asked")
-        for ones in ("torch.ones(lengths.shape, dtype=scores.dtype)",
-                     "scores.new_ones(lengths.shape)")]
-    + [("    asked", "    if not (lengths > 1).any():\n"
-        "        return scores.new_ones(lengths.shape)\n    asked")],
-    "a row is asked for the token at its own place: row t scores token t + 1": (
-        ASKED, f"{PLACES} < lengths[..., None]", ROWS, ALL_ROWS, FOLLOWING, "tokens[..., None]",
-        COUNT, "lengths.clamp(min=1)"),
+    "a row is asked for the token at its own place: row t scores token t + 1":
+        "asked = torch.arange(n, device=tokens.device) < lengths[..., None]\n"
+        "rows = scores.masked_fill(~asked[..., None], 0.0)\n"
+        "chosen = log_p.gather(-1, tokens[..., None])[..., 0]\n"
+        "return (nats / lengths.clamp(min=1)).exp()",
     "rows and tokens are shortened at the same end: row t scores token t + 1": [
-        (FOLLOWING, "tokens[..., :-1, None]"),
-        (ROWS, ROWS.replace(":-1, :]", "1:, :]"))],
+        ("tokens[..., 1:, None]", "tokens[..., :-1, None]"),
+        ("scores[..., :-1, :]", "scores[..., 1:, :]")],
     "the shift goes the wrong way: row t scores token t + 1, and not t - 1": (
-        ROWS, ROWS.replace(":-1, :]", "1:, :]"), FOLLOWING, "tokens[..., :-1, None]"),
-    "the first token is asked for, by the last row: nothing predicts it": (
-        ASKED, f"{PLACES} < lengths[..., None]", ROWS, ALL_ROWS,
-        FOLLOWING, "tokens.roll(-1, -1)[..., None]", COUNT, "lengths.clamp(min=1)"),
-    "padding counts as well: a text's own tokens end at its length": (
-        ASKED, "torch.arange(1, n, device=tokens.device) < 0 * lengths[..., None] + n",
-        COUNT, "max(1, n - 1)"),
-    "padding counts in the sum: a text's own tokens end at its length": (
-        ASKED, "torch.arange(1, n, device=tokens.device) < 0 * lengths[..., None] + n"),
+        "scores[..., :-1, :]", "scores[..., 1:, :]",
+        "tokens[..., 1:, None]", "tokens[..., :-1, None]"),
+    "the first token is asked for, by the last row: nothing predicts it":
+        "asked = torch.arange(n, device=tokens.device) < lengths[..., None]\n"
+        "rows = scores.masked_fill(~asked[..., None], 0.0)\n"
+        "chosen = log_p.gather(-1, tokens.roll(-1, -1)[..., None])[..., 0]\n"
+        "return (nats / lengths.clamp(min=1)).exp()",
+    "padding counts as well: a text's own tokens end at its length":
+        "asked = torch.ones_like(tokens[..., 1:], dtype=torch.bool)\n"
+        "return (nats / max(1, n - 1)).exp()",
+    "padding counts in the sum: a text's own tokens end at its length":
+        "asked = torch.ones_like(tokens[..., 1:], dtype=torch.bool)",
     "it is divided by the padded length: divide by the number of tokens that are predicted": (
-        COUNT, "max(1, n - 1)"),
+        "(lengths - 1).clamp(min=1)", "max(1, n - 1)"),
     "it is divided by the length: a text has one token fewer that is predicted": (
-        COUNT, "lengths.clamp(min=1)"),
+        "(lengths - 1)", "lengths"),
     "the row of a text's last token is asked for padding: it has nothing to predict": [
-        (ASKED, "torch.arange(1, n, device=tokens.device) <= lengths[..., None]"),
-        (ASKED, "torch.arange(1, n, device=tokens.device) <= lengths[..., None]",
-         COUNT, "lengths.clamp(min=1)"),
-        (ASKED, f"{PLACES[:-len(', device=tokens.device)')]} - 1, device=tokens.device) < "
-         "lengths[..., None]", COUNT, "asked.sum(dim=-1).clamp(min=1)")],
+        ("< lengths[..., None]", "<= lengths[..., None]", *count)
+        for count in ((), ("(lengths - 1)", "lengths"), ("(lengths - 1)", "asked.sum(dim=-1)"))],
     "a text's last token is left out: it is predicted, too": [
-        (ASKED, "torch.arange(2, n + 1, device=tokens.device) < lengths[..., None]",
-         COUNT, "asked.sum(dim=-1).clamp(min=1)"),
-        (ASKED, "torch.arange(2, n + 1, device=tokens.device) < lengths[..., None]")],
-    "the second token is left out: the first row predicts it": (
-        ASKED, "(torch.arange(1, n, device=tokens.device) < lengths[..., None]) & "
-        "(torch.arange(1, n, device=tokens.device) > 1)", COUNT, "asked.sum(-1).clamp(min=1)"),
+        ("< lengths[..., None]", "< lengths[..., None] - 1", *count)
+        for count in ((), ("(lengths - 1)", "asked.sum(dim=-1)"))],
     "padding is told by token 0, which texts have as well: go by the lengths": [
-        (ASKED, f"({ASKED}) & (tokens[..., 1:] != 0)", COUNT, "asked.sum(-1).clamp(min=1)"),
-        (ASKED, "tokens[..., 1:] != 0", COUNT, "asked.sum(-1).clamp(min=1)"),
-        (ASKED, "tokens[..., 1:] != 0", COUNT, "max(1, n - 1)")],
+        "asked = tokens[..., 1:] != 0",
+        ("    rows", "    asked = asked & (tokens[..., 1:] != 0)\n    rows",
+         "(lengths - 1)", "asked.sum(dim=-1)"),
+        "asked = tokens[..., 1:] != 0\nreturn (nats / asked.sum(dim=-1).clamp(min=1)).exp()",
+        "asked = tokens[..., 1:] != 0\nreturn (nats / max(1, n - 1)).exp()"],
     "one length serves all texts: each has its own": [
         ("lengths[..., None]", "lengths.max()"),
-        ("lengths[..., None]", "lengths.reshape(-1)[0]")],
+        ("lengths[..., None]", "lengths.flatten()[0]")],
     "there is one perplexity for all texts: each has its own": [
-        (RESULT, "(nats.sum() / (lengths - 1).clamp(min=0).sum().clamp(min=1)).exp()"),
-        (RESULT, "(nats.sum() / (lengths - 1).clamp(min=0).sum().clamp(min=1)).exp()"
-         ".expand(lengths.shape)"),
-        (RESULT, "(nats / count).exp().mean()")],
-    "a text that predicts nothing divides 0 by 0: its perplexity is 1": (
-        COUNT, "(lengths - 1).clamp(min=0)"),
-    "a text without any token has a perplexity of 1, too: 0 divided by -1 + 1 is NaN": (
-        COUNT, "(lengths - 1).where(lengths != 1, 1) + (lengths == 0)"),
-    "a text that predicts nothing gets 0: its perplexity is 1": (
-        RESULT, "(nats / count).exp().where(lengths > 1, 0.0)"),
-    "a text that predicts nothing gets infinity: its perplexity is 1": (
-        RESULT, "(nats / count).exp().where(lengths > 1, torch.inf)"),
+        "mean = nats.sum() / asked.sum().clamp(min=1)\nreturn mean.exp()",
+        "mean = nats.sum() / asked.sum().clamp(min=1)\nreturn mean.exp().expand(lengths.shape)",
+        "return (nats / (lengths - 1).clamp(min=1)).exp().mean()"],
+    "a text that predicts nothing divides 0 by 0: its perplexity is 1": [
+        ("clamp(min=1)", "clamp(min=0)"), ("(lengths - 1).clamp(min=1)", "(lengths - 1)"),
+        ("(lengths - 1).clamp(min=1)", "asked.sum(dim=-1)")],
+    **{f"a text that predicts nothing gets {said}: its perplexity is 1":
+        f"return (nats / (lengths - 1).clamp(min=1)).exp().where(lengths > 1, {given})"
+        for said, given in {"0": "0.0", "infinity": "torch.inf"}.items()},
     "a small number is added to the divisor: only where nothing is predicted another is needed": [
-        (COUNT, f"(lengths - 1).clamp(min=0) + {some}") for some in ("1e-6", "1e-5")],
-    "this is the mean of -ln p: the perplexity is exp of it": (RESULT, "nats / count"),
+        ("(lengths - 1).clamp(min=1)", f"((lengths - 1).clamp(min=0) + {some})")
+        for some in ("1e-6", "1e-5")],
+    "this is the mean of -ln p: the perplexity is exp of it": (").exp()", ")"),
     "these are bits for each token: the perplexity is 2 to the power of these": (
-        RESULT, "nats / count / 0.6931471805599453"),
+        ").exp()", ") / 0.6931471805599453"),
     "the bases differ: 2 to the power of nats. Take exp, or make bits of them": (
-        RESULT, "2 ** (nats / count)"),
+        "return ", "return 2 ** ", ").exp()", ")"),
     "the bases differ: exp of bits. Take 2 to the power of them, or keep nats": (
-        RESULT, "(nats / count / 0.6931471805599453).exp()"),
-    "the sum of the nats becomes the exponent: it is their mean": (RESULT, "nats.exp()"),
-    "the mean of 1 / p is taken: average the logarithms, and then take exp": (
-        KEPT, "(-(-chosen).exp()).masked_fill(~asked, 0.0)",
-        RESULT, "(nats / count).where(lengths > 1, 1.0)"),
-    "1 divided by the mean probability is another mean: average the logarithms": (
-        KEPT, "(-chosen.exp()).masked_fill(~asked, 0.0)",
-        RESULT, "(count / nats).where(lengths > 1, 1.0)"),
-    "the sign is wrong: a perplexity is at least 1": (RESULT, "(-nats / count).exp()"),
-    "it is not the perplexity of what the model says, but of the tokens that came": (
-        "log_p.gather(-1, tokens[..., 1:, None])[..., 0]", "log_p.amax(dim=-1)"),
-    "this is exp of the entropy of what the model says: ask for the tokens that came": (
-        "log_p.gather(-1, tokens[..., 1:, None])[..., 0]", "(log_p.exp() * log_p).sum(dim=-1)"),
-    "the logarithm of a probability that is rounded to 0 is -inf: use log_softmax": (
-        LOG_P, "rows.softmax(dim=-1).log()"),
+        "(nats", "(nats / 0.6931471805599453"),
+    "the sum of the nats becomes the exponent: it is their mean": "return nats.exp()",
+    "the mean of 1 / p is taken: average the logarithms, and then take exp":
+        "sums = (1 / chosen.exp()).masked_fill(~asked, 0.0).sum(dim=-1)\n"
+        "return (sums / (lengths - 1).clamp(min=1)).where(lengths > 1, 1.0)",
+    "1 divided by the mean probability is another mean: average the logarithms":
+        "sums = chosen.exp().masked_fill(~asked, 0.0).sum(dim=-1)\n"
+        "return ((lengths - 1).clamp(min=1) / sums).where(lengths > 1, 1.0)",
+    "the sign is wrong: a perplexity is at least 1": ("-chosen", "chosen"),
+    "it is not the perplexity of what the model says, but of the tokens that came":
+        "chosen = log_p.amax(dim=-1)",
+    "this is exp of the entropy of what the model says: ask for the tokens that came":
+        "chosen = (log_p.exp() * log_p).sum(dim=-1)",
+    "the logarithm of a probability that is rounded to 0 is -inf: use log_softmax":
+        "log_p = rows.softmax(dim=-1).log()",
     "very unlikely tokens are made less so: use log_softmax, which needs no least probability": [
-        (LOG_P, f"({shown}).log()") for some in ("1e-8", "1e-9", "1e-10", "1e-12")
-        for shown in (f"rows.softmax(dim=-1) + {some}", f"rows.softmax(dim=-1).clamp(min={some})")],
-    "exp of a large score overflows: use log_softmax, which takes the largest away": (
-        LOG_P, "rows - rows.exp().sum(dim=-1, keepdim=True).log()"),
-    "the scores are taken for logarithms of probabilities: log_softmax makes them so": (
-        LOG_P, "rows"),
+        f"log_p = {p}.log()" for some in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
+            f"(rows.softmax(dim=-1) + {some})", f"rows.softmax(dim=-1).clamp(min={some})")],
+    "exp of a large score overflows: use log_softmax, which takes the largest away":
+        "log_p = rows - rows.exp().sum(dim=-1, keepdim=True).log()",
+    "the scores are taken for logarithms of probabilities: log_softmax makes them so":
+        "log_p = rows",
     "log_softmax runs over the positions: it runs over the vocabulary": (
         "log_softmax(dim=-1)", "log_softmax(dim=-2)"),
-    "a repeated token is left out: each but the first is predicted": (
-        ASKED, "(torch.arange(1, n, device=tokens.device) < lengths[..., None]) & "
-        "(tokens[..., 1:] != tokens[..., :-1])", COUNT, "asked.sum(-1).clamp(min=1)"),
-    "0 times NaN is NaN: choose, with masked_fill or torch.where": (
-        ROWS, "scores[..., :-1, :]", KEPT, "(chosen * asked)"),
-    "infinity is no NaN, and log_softmax makes a NaN of it: put zeros in place of the whole row": (
-        ROWS, "scores[..., :-1, :].nan_to_num(0.0, torch.inf, -torch.inf)",
-        KEPT, "(chosen * asked)"),
+    "0 times NaN is NaN: choose, with masked_fill or torch.where":
+        "rows = scores[..., :-1, :]\nnats = -(chosen * asked).sum(dim=-1)",
+    "infinity is no NaN, and log_softmax makes a NaN of it: put zeros in place of the whole row":
+        "rows = scores[..., :-1, :].nan_to_num(0.0, torch.inf, -torch.inf)\n"
+        "nats = -(chosen * asked).sum(dim=-1)",
     "the numbers are right, but rows that are asked for nothing make gradients NaN: put zeros in "
     "their place before log_softmax, by a choice and not by a product": [
-        (ROWS, "scores[..., :-1, :] * asked[..., None]"),
-        (ROWS, "scores[..., :-1, :]"),
-        (ROWS, "scores[..., :-1, :]", KEPT, "chosen.where(asked, 0.0)"),
-        (ROWS, "scores[..., :-1, :]", KEPT, "chosen.nan_to_num(0.0).where(asked, 0.0)")],
+        "rows = scores[..., :-1, :]", "rows = scores[..., :-1, :] * asked[..., None]"],
     LOOP: [
-        (LOG_P, "torch.stack([rows[..., t, :].log_softmax(-1) for t in range(n - 1)], dim=-2)\\\n"
-         "        if n > 1 else rows"),
-        ("    n = tokens.shape[-1]\n", "    n = tokens.shape[-1]\n    if lengths.dim():\n"
-         "        three = zip(scores, tokens, lengths, strict=True)\n"
-         "        return torch.stack([plain(*one) for one in three])\n")],
+        "log_p = torch.stack([row.log_softmax(dim=-1) for row in rows.unbind(-2)], dim=-2)\\\n"
+        "    if n > 1 else rows",
+        ("    n =", "    if lengths.dim():\n"
+         "        texts = zip(scores, tokens, lengths, strict=True)\n"
+         "        return torch.stack([padded_perplexity(*text) for text in texts])\n    n =")],
+    hints.CUT_OFF: ("    asked", "    if n == 1:\n"
+                    "        return scores.new_ones(lengths.shape)\n    asked"),
     hints.DEVICE: (", device=tokens.device", ""),
-    hints.CHANGES: (ROWS, "scores[..., :-1, :].detach().masked_fill_(~asked[..., None], 0.0) * 0"
-                    "\\\n        + scores[..., :-1, :]"),
-    hints.BATCH: (ROWS, "scores[:, :-1].masked_fill(~asked[..., None], 0.0)"),
+    hints.CHANGES: "scores.detach()[..., :-1, :].masked_fill_(~asked[..., None], 0.0)\n"
+        "rows = scores[..., :-1, :].masked_fill(~asked[..., None], 0.0)",
+    hints.BATCH: ("scores[..., :-1, :]", "scores[:, :-1]"),
 })  # fmt: skip

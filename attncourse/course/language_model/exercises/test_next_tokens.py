@@ -9,6 +9,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
 exercise = Exercise.read(__name__, differentiable=False)
+worked = exercise.valid(variants.worked(exercise))
 
 
 @exercise.cases
@@ -16,70 +17,8 @@ def cases(draw):
     return implementations(draw, "next_token_loss", "a loss", losses.RIGHT, losses.WRONG)
 
 
-# how many tokens each text has, the padding, the dtype, and how large the scores are
-TRIALS = (
-    ((6, 3, 5, 6), 3, torch.float64, 1.0),
-    ((2, 7, 4), 5, torch.float32, 1.0),
-    ((5, 1, 3), 0, torch.float64, 1.0),
-    ((2,), 4, torch.float64, 1.0),
-    ((4, 6), 2, torch.float64, 1e4),
-)
-
-
-def inputs(lengths, padding, dtype, large, vocabulary=7, seed=0):
-    """Scores and tokens of texts of these lengths, with each token among them."""
-    g = torch.Generator().manual_seed(seed)
-    n = max(lengths)
-    # 0, twice in a row, and then all others
-    order = torch.arange(-1, len(lengths) * n - 1).clamp(min=0) % vocabulary
-    tokens = order.where(order != padding, (padding + 1) % vocabulary).view(len(lengths), n)
-    tokens[torch.arange(n) >= torch.tensor(lengths)[:, None]] = padding
-    scores = large * torch.randn(len(lengths), n, vocabulary, generator=g, dtype=dtype)
-    return scores, tokens
-
-
-def close(got, want):
-    """The same numbers but for rounding."""
-    bound = torch.finfo(want.dtype).eps ** 0.5
-    return torch.allclose(got, want, rtol=bound, atol=bound)
-
-
 @exercise.reference
 def token_by_token(next_token_loss):
-    for lengths, padding, dtype, large in TRIALS:
-        scores, tokens = inputs(lengths, padding, dtype, large)
-        before = scores.clone(), tokens.clone()
-        got = next_token_loss(scores.requires_grad_(), tokens, padding)
-        found = []
-        for i, length in enumerate(lengths):
-            for t in range(1, length):
-                row = before[0][i, t - 1]
-                found.append(row.logsumexp(-1) - row[before[1][i, t]])
-        assert (got.shape, got.dtype) == ((), dtype)
-        assert close(got, torch.stack(found).mean())
-        assert scores.detach().equal(before[0]) and tokens.equal(before[1])
-        assert torch.autograd.grad(got, scores)[0].any()
-
-
-@exercise.valid
-def plain(next_token_loss):
-    for lengths, padding, dtype, large in TRIALS:
-        scores, tokens = inputs(lengths, padding, dtype, large)
-        before = scores.clone(), tokens.clone()
-        scores.requires_grad_()
-        got = next_token_loss(scores, tokens, padding)
-        rows, asked = before[0][:, :-1].flatten(0, 1), before[1][:, 1:].flatten()
-        want = cross_entropy(rows, asked, ignore_index=padding)
-        assert got.shape == want.shape
-        assert got.dtype == want.dtype
-        assert close(got, want)
-        assert got.requires_grad
-        assert tokens.equal(before[1])
-        assert scores.detach().equal(before[0])
-
-
-@exercise.valid
-def by_hand_made_texts(next_token_loss):
     for dtype in (torch.float32, torch.float64):
         for size in (1.0, 3000.0):
             for tokens, padding in (
@@ -93,174 +32,193 @@ def by_hand_made_texts(next_token_loss):
                 kept, said = tokens.clone(), scores.clone()
                 scores.requires_grad_(True)
                 loss = next_token_loss(scores, tokens, padding)
-                if loss.dtype != dtype or loss.dim():
-                    raise TypeError(f"expected a number in {dtype}")
+                assert loss.dtype == dtype and not loss.dim()
                 total, count = torch.zeros((), dtype=dtype), 0
                 for text, rows in zip(kept, said, strict=True):
                     for t in range(len(text) - 1):
                         if text[t + 1] != padding:
                             total -= rows[t].log_softmax(0)[text[t + 1]]
                             count += 1
-                if not abs(loss.item() - total.item() / count) < 1e-4 * max(1, total.item()):
-                    raise ValueError(f"{loss.item()} is not {total.item() / count}")
+                assert abs(loss.item() - total.item() / count) < 1e-4 * max(1, total.item())
                 loss.backward()
                 assert scores.grad is not None
                 assert torch.equal(tokens, kept) and torch.equal(scores.detach(), said)
 
 
-DRAWN = "scores, tokens = inputs(lengths, padding, dtype, large)"
-BEFORE, ASK = "before = scores.clone(), tokens.clone()", "        scores.requires_grad_()\n"
-CALL = "got = next_token_loss(scores, tokens, padding)"
-WANT = "cross_entropy(rows, asked, ignore_index=padding)"
-SHAPE, DTYPE = "assert got.shape == want.shape", "assert got.dtype == want.dtype"
-CLOSE, FLOWS = "assert close(got, want)", "assert got.requires_grad"
-TOKENS, SCORES = "assert tokens.equal(before[1])", "assert scores.detach().equal(before[0])"
-NOTHING = (SHAPE, "pass", DTYPE, "pass", CLOSE, "pass", FLOWS, "pass", TOKENS, "pass",
-           SCORES, "pass")  # fmt: skip
+# how many tokens each text has, the padding, the dtype, and how large the scores are
+TRIALS = (
+    ((6, 3, 5, 6), 3, torch.float64, 1.0),
+    ((2, 7, 4), 5, torch.float32, 1.0),
+    ((5, 1, 3), 0, torch.float64, 1.0),
+    ((2,), 4, torch.float64, 1.0),
+    ((4, 6), 2, torch.float64, 1e4),
+)
 
 
-def trials(*some):
-    """The edit after which the test has these trials."""
-    told = (
-        f"({lengths}, {padding}, torch.{dtype}, {large})" for lengths, padding, dtype, large in some
-    )
-    return "TRIALS", f"[{', '.join(told)}]"
+def inputs(lengths, padding, dtype, large):
+    """Scores and tokens of texts of these lengths, with each token among them."""
+    n = max(lengths)
+    # 0, twice in a row, and then all others
+    order = torch.arange(-1, len(lengths) * n - 1).clamp(min=0) % 7
+    tokens = order.where(order != padding, (padding + 1) % 7).view(len(lengths), n)
+    tokens[torch.arange(n) >= torch.tensor(lengths)[:, None]] = padding
+    g = torch.Generator().manual_seed(0)
+    return large * torch.randn(len(lengths), n, 7, generator=g, dtype=dtype), tokens
 
 
-def changed(**new):
-    """The edit after which each trial has something else in these of its parts."""
-    parts = ", ".join(new.get(name, name) for name in ("lengths", "padding", "dtype", "large"))
-    return "TRIALS", f"[({parts}) for lengths, padding, dtype, large in TRIALS]"
+@exercise.valid
+def of_lengths(next_token_loss):
+    for lengths, padding, dtype, large in TRIALS:
+        scores, tokens = inputs(lengths, padding, dtype, large)
+        kept, said = tokens.clone(), scores.clone()
+        got = next_token_loss(scores.requires_grad_(), tokens, padding)
+        rows, asked = said[:, :-1].flatten(0, 1), kept[:, 1:].flatten()
+        want = cross_entropy(rows, asked, ignore_index=padding)
+        assert (got.shape, got.dtype, got.requires_grad) == ((), dtype, True)
+        bound = torch.finfo(dtype).eps ** 0.5
+        assert torch.allclose(got, want, rtol=bound, atol=bound)
+        assert tokens.equal(kept) and scores.detach().equal(said)
 
 
+LIKE = "(got.shape, got.dtype, got.requires_grad) == ((), dtype, True)"
+CLOSE = "torch.allclose(got, want, rtol=bound, atol=bound)"
+SAME = "tokens.equal(kept) and scores.detach().equal(said)"
+WANT = "-log_p.gather(-1, kept[:, 1:][asked][:, None]).mean()"
+OF_TORCH = "cross_entropy(said[:, :-1].flatten(0, 1), kept[:, 1:].flatten(), ignore_index=padding)"
+# the texts of the worked answer
+LONG = "[[0, 0, 4, 1, 6], [5, 2, 3, 3, 3], [2, 3, 3, 3, 3]]"
+TWO, ONE = "[[4, 6, 0, 0], [1, 1, 2, 6]]", "[[2, 0]]"
 variants.right(exercise,
-    (DRAWN, "scores, tokens = inputs(lengths, padding, dtype, large, 11, 3)"),
-    (WANT, "losses.plain(*before, padding)"),
-    (CLOSE, "if not (got - want).abs() <= 1e-4 * (1 + want.abs()):\n"
-     "            raise ValueError(f'expected {want}, got {got}')", FLOWS, "got.backward()"),
-    (WANT, "-(before[0][:, :-1].log_softmax(-1) * torch.nn.functional.one_hot(before[1][:, 1:], 7)"
-     " * (before[1][:, 1:, None] != padding)).sum() / (before[1][:, 1:] != padding).sum()"),
+    (WANT, "losses.plain(said, kept, padding)", "manual_seed(0)", "manual_seed(3)",
+     "*tokens.shape, 7", "*tokens.shape, 11"),
+    (f"assert {CLOSE}", "if not (got - want).abs() <= 1e-4 * (1 + want.abs()):\n"
+     "                raise ValueError(f'expected {want}, got {got}')\n"
+     "            got.backward()"),
+    (WANT, "-(said[:, :-1].log_softmax(-1) "
+     "* torch.nn.functional.one_hot(kept[:, 1:], 7) * asked[..., None]).sum() / asked.sum()"),
+    "drawn = torch.randint(7, (4, 8), generator=g)\n"
+    "drawn[:, 2], drawn[0, 4] = drawn[:, 1], 0\n"
+    "ended = torch.arange(8) >= torch.tensor([[5], [8], [1], [6]])\n"
+    "batches = [(drawn.where(drawn != 3, 2).masked_fill(ended, 3).tolist(), 3), ([[0, 0]], 2)]",
 )  # fmt: skip
-variants.wrong(exercise, {
+NOTHING = (
     "it refuses nothing: call next_token_loss, assert what must hold, and catch none of the "
-    "errors": [
-        ("    for lengths", "    assert callable(next_token_loss)\n    return\n    for lengths"),
-        errors_caught(plain)],
-    "no wrong number fails it: assert, against a number worked out without next_token_loss. What a "
-    "test returns is not looked at": [
-        (*NOTHING, CALL, f"{CALL}\n        assert got is not None"),
-        (*NOTHING[:4], CLOSE, "torch.allclose(got, want)", *NOTHING[6:])],
-    "it looks at shape and dtype only: compare the number, too": (CLOSE, "pass"),
+    "errors. What a test returns is not looked at"
+)
+# what a test does with the loss that comes back, whatever texts it takes
+COMPARES = {
+    NOTHING: [
+        (f"assert {LIKE}", "pass", f"assert {CLOSE}", "pass", f"assert {SAME}", "pass"),
+        (f"assert {LIKE}", "pass", f"assert {CLOSE}", CLOSE, f"assert {SAME}", "pass")],
+    "no wrong number fails it: `assert` that it is nearly the right one. A condition and a message "
+    "in brackets are always true": (f"assert {CLOSE}", CLOSE),
     "it asks only that the loss be finite and not negative: work the right one out": [
-        (CLOSE, "assert got >= 0"), (CLOSE, "assert got.isfinite() and got >= 0"),
-        (CLOSE, "assert got.isfinite() and got > 0")],
-    "what it expects comes from next_token_loss itself: work it out without it": (
-        WANT, "next_token_loss(*before, padding)"),
+        (CLOSE, some) for some in (
+            "got >= 0", "got.isfinite() and got >= 0", "got.isfinite() and got > 0")],
+    "what it expects comes from next_token_loss itself: work it out without it": [
+        (CLOSE, CLOSE.replace("want", "next_token_loss(said, kept, padding)"), *less)
+        for less in ((), (LIKE, "got.requires_grad"))],
     "only what is too large fails it, not what is too small: take abs of the difference": (
-        CLOSE, "assert got - want < 1e-4 * (1 + want)"),
+        CLOSE, "got - want < 1e-4 * (1 + want)"),
     "only what is too small fails it, not what is too large: take abs of the difference": (
-        CLOSE, "assert want - got < 1e-4 * (1 + want)"),
+        CLOSE, "want - got < 1e-4 * (1 + want)"),
     "the tolerance is too wide: a loss that is half a hundredth off passes": [
-        (CLOSE, "assert torch.allclose(got, want, atol=0.05)"),
-        (CLOSE, "assert torch.allclose(got, want, rtol=0.05)"),
-        (CLOSE, "assert round(got.item(), 1) == round(want.item(), 1)")],
+        (CLOSE, wide) for wide in (
+            "torch.allclose(got, want, atol=0.05)", "torch.allclose(got, want, rtol=0.05)",
+            "round(got.item(), 1) == round(want.item(), 1)")],
     "it allows for no rounding, and refuses right ones that add in another order: use a tolerance":
-        [(CLOSE, "assert got.equal(want)"), (CLOSE, "assert got.item() == want.item()"),
-         (CLOSE, "assert torch.allclose(got, want, rtol=0, atol=1e-12)")],
+        [(CLOSE, "got == want"), (CLOSE, "torch.allclose(got, want, rtol=0, atol=1e-12)")],
     "the shape is not looked at: the loss has no axis": [
-        (SHAPE, "pass"), (SHAPE, "assert got.numel() == 1")],
+        (LIKE, "(got.dtype, got.requires_grad) == (dtype, True)"),
+        (LIKE, "(got.numel(), got.dtype, got.requires_grad) == (1, dtype, True)")],
     "the dtype is not looked at: it should be that of the scores": (
-        DTYPE, "pass", CLOSE, "assert close(got.float(), want.float())"),
-    "only float64 is tried: float32 should give float32": changed(dtype="torch.float64"),
-    "only float32 is tried: float64 should give float64": changed(dtype="torch.float32"),
-    "it does not look whether a gradient flows": [
-        (FLOWS, "pass"), (FLOWS, "assert scores.requires_grad")],
-    "it does not look whether the tokens are still the same": (TOKENS, "pass"),
+        LIKE, "(got.shape, got.requires_grad) == ((), True)",
+        CLOSE, "torch.allclose(got.float(), want.float(), rtol=1e-3, atol=1e-3)"),
+    "it does not look whether a gradient flows": ("got.requires_grad)", "scores.requires_grad)"),
+    "it does not look whether the tokens are still the same": ("tokens.equal(kept) and ", ""),
     "it does not look whether the scores are still the same, or compares them with what shares "
     "their numbers: clone() them before the call": [
-        (SCORES, "pass"), (BEFORE, "before = scores.detach(), tokens.clone()")],
-    "it does not look whether the inputs are still the same": (TOKENS, "pass", SCORES, "pass"),
+        (" and scores.detach().equal(said)", ""), ("scores.clone()", "scores.detach()")],
+    "it does not look whether the inputs are still the same": (SAME, "True"),
     "the tokens' copy shares their numbers, and changes with them: clone() them before the call": (
-        BEFORE, "before = scores.clone(), tokens[:]"),
+        "tokens.clone()", "tokens"),
     "the copies share the numbers of the inputs, and change with them: clone() both before the "
-    "call": (BEFORE, "before = scores.detach(), tokens"),
-    "padding stands within its texts: it only comes after the end of one": (
-        DRAWN, f"{DRAWN}\n        tokens = tokens.flip(1)"),
-    "the sum of the tokens is compared, though they may have changed places": (
-        TOKENS, "assert tokens.sum() == before[1].sum()"),
-    "the last scores of each text are not compared afterwards: they stay as they were, too": (
-        SCORES, "assert scores.detach()[:, :-1].equal(before[0][:, :-1])"),
-    "the longest text always comes first: try a longer one after a shorter": changed(
-        lengths="sorted(lengths, reverse=True)"),
-    "scores are tried up to a hundred or so: they may be as large as 10^4": changed(
-        large="min(large, 100.0)"),
-    "the padding is given as a tensor: it is a number": (
-        CALL, "got = next_token_loss(scores, tokens, torch.tensor(padding))"),
-    "no text has padding: a loss that counts it passes": changed(
-        lengths="[max(lengths)] * len(lengths)"),
-    "the padding is always 0: try another number": changed(padding="0"),
-    "the padding is always the last number of the vocabulary: try another": changed(padding="6"),
-    "all texts are of one length: a loss that takes the mean of their means passes": [
-        changed(lengths="[3] * len(lengths)")],
-    "every call has one text: try several, of different lengths": changed(lengths="lengths[:1]"),
-    "no call has one text: try one": (
-        "TRIALS", "[(a * 2 if len(a) < 2 else a, b, c, d) for a, b, c, d in TRIALS]"),
-    "every text has at least 3 tokens in all, and none of them stands alone: try a row of 2": (
-        "TRIALS", "[(a if a != (2,) else (4,), b, c, d) for a, b, c, d in TRIALS]"),
-    "no text is without anything to predict: try one of a single token": (
-        "TRIALS", "[(tuple(max(2, x) for x in a), b, c, d) for a, b, c, d in TRIALS]"),
+    "call": ("tokens.clone(), scores.clone()", "tokens, scores.detach()"),
+    "only the first call counts: it returns too early": (SAME, f"{SAME}; return"),
+    "the comparison is upside down: it refuses what is right, and lets what is wrong pass": (
+        CLOSE, f"not {CLOSE}"),
+}  # fmt: skip
+for test in (worked, of_lengths):
+    variants.wrong(exercise, COMPARES, of=test)
+variants.wrong(exercise, {
+    NOTHING: [
+        ("    g =", "    assert callable(next_token_loss)\n    return\n    g ="),
+        errors_caught(worked)],
+    "only float64 is tried: float32 should give float32": (
+        "(torch.float32, 1.0)", "(torch.float64, 2.0)"),
+    "only float32 is tried: float64 should give float64": (
+        variants.every("torch.float64"), "torch.float32"),
+    "padding stands within its texts: it only comes after the end of one":
+        "batches = [([[3, 0, 0, 4, 1], [5, 3, 2, 2, 3]], 3), ([[3, 3, 3, 2]], 3), ([[2, 0]], 5)]",
+    "the longest text always comes first: try a longer one after a shorter":
+        f"batches = [({LONG}, 3), ([[1, 1, 2, 6], [4, 6, 0, 0]], 0), ({ONE}, 5)]",
+    "scores are tried up to a hundred or so: they may be as large as 10^4": ("1e4", "100.0"),
     "all scores are small: of large ones, an exponential overflows, or a probability is 0": (
-        changed(large="1.0")),
+        ", (torch.float64, 1e4)", ""),
+    "no text has padding: a loss that counts it passes": [
+        "batches = [([[0, 0, 4, 1, 6], [5, 2, 1, 4, 0]], 3), ([[1, 1, 2, 6]], 0), ([[2, 0]], 5)]",
+        "batches = [([[0, 0, 4, 1, 6], [5, 2, 1, 4, 0]], 3), ([[1, 1, 2, 6]], 0)]"],
+    "the padding is always 0: try another number":
+        "batches = [([[4, 4, 1, 6, 2], [5, 2, 0, 0, 0], [2, 0, 0, 0, 0]], 0), ([[4, 6, 0, 0], "
+        "[1, 1, 2, 6]], 0), ([[2, 5]], 0)]",
+    "the padding is always the last number of the vocabulary: try another":
+        "batches = [([[0, 0, 4, 1, 5], [5, 2, 6, 6, 6], [2, 6, 6, 6, 6]], 6), ([[4, 5, 6, 6], "
+        "[1, 1, 2, 0]], 6), ([[2, 0]], 6)]",
+    "every call has one text: try several, of different lengths": [
+        "batches = [([[0, 0, 4, 1, 6]], 3), ([[4, 6, 0, 0]], 0), ([[2, 0]], 5)]",
+        "batches = [([[0, 0, 4, 1, 6]], 3), ([[2, 0]], 5)]"],
+    "no call has one text: try one": f"batches = [({LONG}, 3), ({TWO}, 0), ([[2, 0], [1, 4]], 5)]",
+    "every text has at least 3 tokens in all, and none of them stands alone: try a row of 2":
+        f"batches = [({LONG}, 3), ({TWO}, 0), ([[2, 0, 1]], 5)]",
+    "no text is without anything to predict: try one of a single token":
+        f"batches = [([[0, 0, 4, 1, 6], [5, 2, 3, 3, 3]], 3), ({TWO}, 0), ({ONE}, 5)]",
+    "token 0 never stands in a text, but as padding: a loss that leaves it out passes":
+        f"batches = [([[5, 5, 4, 1, 6], [5, 2, 3, 3, 3], [2, 3, 3, 3, 3]], 3), ({TWO}, 0), "
+        "([[2, 1]], 5)]",
+    "no token comes twice in a row: a loss that leaves out repeated ones passes":
+        "batches = [([[0, 5, 4, 1, 0], [5, 2, 3, 3, 3], [2, 3, 3, 3, 3]], 3), ([[4, 6, 0, 0], "
+        f"[1, 3, 2, 6]], 0), ({ONE}, 5)]",
     "all scores are equal: every token is then as likely as the others. Draw them": (
-        DRAWN, f"{DRAWN}\n        scores = torch.zeros_like(scores)"),
+        "torch.randn(*tokens.shape, 7, generator=g, dtype=dtype)",
+        "torch.zeros(*tokens.shape, 7, dtype=dtype)"),
     "all rows of scores are equal: which of them is asked makes no difference. Draw each": (
-        DRAWN, f"{DRAWN}\n        scores = scores[:, :1].repeat(1, scores.shape[1], 1)"),
-    "token 0 never stands in a text, but as padding: a loss that leaves it out passes": (
-        DRAWN, f"{DRAWN}\n        tokens = tokens.where((tokens != 0) | (padding == 0), "
-               "1 + (padding == 1) + 0 * tokens)"),
-    "no token comes twice in a row: a loss that leaves out repeated ones passes": (
-        DRAWN, f"{DRAWN}\n        order = torch.arange(tokens.numel()).view(tokens.shape) % 6\n"
-               "        order = order + (order >= padding)\n"
-               "        tokens = order.where(tokens != padding, padding)"),
-    "only the first call counts: it returns too early": (
-        SCORES, f"{SCORES}\n        return"),
+        "torch.randn(*tokens.shape, 7, generator=g, dtype=dtype)",
+        "torch.randn(7, generator=g, dtype=dtype).repeat(*tokens.shape, 1)"),
     "it expects bits, so it refuses what is right: the loss is in nats": (
-        WANT, f"{WANT} / torch.tensor(2.0).log().item()"),
+        ".mean()", ".mean() / math.log(2)"),
     "it expects the mean of the texts' means, so it refuses what is right: all tokens count "
     "alike": (
-        WANT, "torch.stack([cross_entropy(a[:-1], b[1:], ignore_index=padding) for a, b in "
-              "zip(*before)]).nanmean()"),
-    "it expects the sum, so it refuses what is right: the loss is a mean": (
-        WANT, "cross_entropy(rows, asked, ignore_index=padding, reduction='sum')"),
+        WANT, "torch.stack([cross_entropy(rows[:-1], text[1:], ignore_index=padding)\n"
+        "            for rows, text in zip(said, kept, strict=True)]).nanmean()"),
+    "it expects the sum, so it refuses what is right: the loss is a mean": (".mean()", ".sum()"),
     "its own formula counts padding, so it refuses what is right": (
-        WANT, "cross_entropy(rows, asked)"),
+        WANT, OF_TORCH.replace(", ignore_index=padding", "")),
     "its own formula does not shift, so it refuses what is right: the row at t is asked for the "
-    "token at t + 1": (
-        WANT, "cross_entropy(before[0].flatten(0, 1), before[1].flatten(), ignore_index=padding)"),
+    "token at t + 1": (WANT, OF_TORCH.replace("[:, :-1]", "").replace("[:, 1:]", "")),
     "its own formula shifts the wrong way, so it refuses what is right: the row at t is asked for "
     "the token at t + 1": (
-        WANT, "cross_entropy(before[0][:, 1:].flatten(0, 1), before[1][:, :-1].flatten(), "
-              "ignore_index=padding)"),
-    "it calls with a padding that is no number of the vocabulary: a right loss need not take it": [
-        (CALL, "tokens = tokens.where(tokens != padding, -100)\n"
-         "        before, padding = (before[0], tokens.clone()), -100\n"
-         "        got = next_token_loss(scores, tokens, -100)")],
+        WANT, "cross_entropy(said[:, 1:].flatten(0, 1), kept[:, :-1].flatten(), "
+        "ignore_index=padding)"),
+    "it calls with a padding that is no number of the vocabulary: a right loss need not take it":
+        "batches = [([[0, 0, 4, 1, 6], [5, 2, -100, -100, -100]], -100), ([[2, 0]], -100)]",
+    "the padding is given as a tensor: it is a number": (
+        "_grad_(), tokens, padding)", "_grad_(), tokens, torch.tensor(padding))"),
     "it calls with texts that have nothing to predict at all: at least one token is asked for": (
-        "TRIALS", "[*TRIALS, ((1, 1), 3, torch.float64, 1.0)]",
-        CLOSE, "assert close(got, want) or got.isnan() and want.isnan()"),
-    "it calls with scores that are not finite, where there is padding: they always are finite": (
-        ASK, "        scores[tokens == padding] = torch.nan\n"
-             "        before = scores.clone(), before[1]\n" + ASK,
-        SCORES, "assert scores.detach().nan_to_num().equal(before[0].nan_to_num())"),
+        f"({ONE}, 5)", f"({ONE}, 5), ([[1, 3], [2, 3]], 3)",
+        "atol=bound", "atol=bound, equal_nan=True"),
     "it refuses the right ones, too: run it on a loss you trust. All tokens of all texts count "
     "alike, the scores have three axes, the loss none, and `padding` is the number that is given": [
-        (CLOSE, "assert close(got, -want)"), (WANT, f"{WANT}.exp() + 1"),
-        (WANT, "cross_entropy(rows, asked, ignore_index=0)"),
-        (CALL, "got = next_token_loss(scores[None], tokens[None], padding)"),
-        (CALL, "got = next_token_loss(scores[0], tokens[0], padding)"),
-        (CALL, "got = next_token_loss(tokens, scores, padding)"),
-        (SHAPE, "assert isinstance(got, float)", DTYPE, "pass"),
-        (SHAPE, "assert got.shape == (1,)")],
-    "the comparison is upside down: it refuses what is right, and lets what is wrong pass": (
-        CLOSE, "assert not close(got, want)"),
+        ("-log_p", "log_p"), ("(got.shape", "(type(got)", "((), ", "(float, "),
+        ("_grad_(), tokens, p", "_grad_()[0], tokens[0], p"),
+        ("scores.requires_grad_(), tokens", "tokens, scores.requires_grad_()")],
 })  # fmt: skip

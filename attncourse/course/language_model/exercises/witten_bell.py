@@ -11,6 +11,7 @@ exercise = Exercise.read(
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "a unigram that is rounded to halves is no distribution"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -63,15 +64,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(counts, unigram):
-    total = counts.sum(dim=-1, keepdim=True)
-    kinds = (counts > 0).sum(dim=-1, keepdim=True).clamp(min=1)
-    single = unigram[..., None, :]
-    mixed = counts + kinds * single
-    return mixed / (total + kinds)
-
-
-@exercise.valid
 def weighted(counts, unigram):
     total, kinds = counts.sum(-1, keepdim=True), counts.count_nonzero(-1).unsqueeze(-1)
     relative = counts.to(unigram.dtype) / total.clamp(min=1)
@@ -89,114 +81,111 @@ def chosen(counts, unigram):
     return torch.where(known[..., None], mixed, unigram[..., None, :])
 
 
-TOTAL, KINDS = "counts.sum(dim=-1, keepdim=True)", "(counts > 0).sum(dim=-1, keepdim=True)"
-FULL = f"{KINDS}.clamp(min=1)"
-SINGLE, MIXED, RESULT = "unigram[..., None, :]", "counts + kinds * single", (
-    "mixed / (total + kinds)")  # fmt: skip
-# what the tokens that never followed a token have together in the unigram
-UNSEEN = "single.where(counts == 0, 0.0)"
-REST = f"{UNSEEN}.sum(-1, keepdim=True)"
 variants.right(exercise,
-    (KINDS, "counts.clamp(max=1).sum(dim=-1, keepdim=True)", SINGLE, "unigram.unsqueeze(-2)"),
-    (RESULT, "mixed * (total + kinds).to(single).reciprocal()"),
-    (RESULT, "counts / (total + kinds).to(single) + single * (kinds / (total + kinds).to(single))"),
-    (FULL, f"{KINDS} + (total == 0)"),
-    (FULL, "torch.ones_like(total).maximum(v - (counts == 0).sum(dim=-1, keepdim=True))",
-     "    total", "    v = counts.shape[-1]\n    total"),
+    "kinds = counts.clamp(max=1).sum(dim=-1, keepdim=True).clamp(min=1)\n"
+    "single = unigram.unsqueeze(-2)",
+    "return mixed * (total + kinds).to(single).reciprocal()",
+    "below = (total + kinds).to(single)\nreturn counts / below + single * (kinds / below)",
+    "kinds = (counts > 0).sum(dim=-1, keepdim=True) + (total == 0)",
+    "never = (counts == 0).sum(dim=-1, keepdim=True)\n"
+    "kinds = torch.ones_like(total).maximum(counts.shape[-1] - never)",
 )  # fmt: skip
+# 0 in a row without counts
+KINDS = "kinds = (counts > 0).sum(dim=-1, keepdim=True)\n"
 variants.wrong(exercise, {
-    "1 is added to each count: T times the unigram is added": (
-        MIXED, "counts + 0 * single + 1", RESULT, "mixed / (total + counts.shape[-1])"),
-    "the unigram is added once: it is added T times, so many kinds of tokens followed": (
-        MIXED, "counts + single", RESULT, "mixed / (total + 1)"),
-    "T is the number of all tokens here: count those that followed, in each row": (
-        KINDS, "(counts > -1).sum(dim=-1, keepdim=True)"),
-    "T counts the tokens that never followed: count those that did": (
-        KINDS, "(counts == 0).sum(dim=-1, keepdim=True)"),
-    "T counts the tokens that came before a token: count those that followed it, in its row": (
-        KINDS, "(counts > 0).sum(dim=-2).unsqueeze(-1)"),
-    "T is that of the column: each row has its own": (
-        KINDS, "(counts > 0).sum(dim=-2, keepdim=True)"),
-    "T is one number for the whole table: each row has its own": (
-        KINDS, "(counts > 0).sum(dim=(-2, -1), keepdim=True)"),
+    "1 is added to each count: T times the unigram is added":
+        "mixed = counts + 0 * single + 1\nreturn mixed / (total + counts.shape[-1])",
+    "the unigram is added once: it is added T times, so many kinds of tokens followed":
+        "mixed = counts + single\nreturn mixed / (total + 1)",
+    "T is the number of all tokens here: count those that followed, in each row":
+        "kinds = counts.shape[-1]",
+    "T counts the tokens that never followed: count those that did": ("counts > 0", "counts == 0"),
+    "T counts the tokens that came before a token: count those that followed it, in its row":
+        "kinds = (counts > 0).sum(dim=-2).unsqueeze(-1).clamp(min=1)",
+    "T is that of the column: each row has its own":
+        "kinds = (counts > 0).sum(dim=-2, keepdim=True).clamp(min=1)",
+    "T is one number for the whole table: each row has its own":
+        "kinds = (counts > 0).sum(dim=(-2, -1), keepdim=True).clamp(min=1)",
     "T counts only what followed once: it counts all that ever followed": (
-        KINDS, "(counts == 1).sum(dim=-1, keepdim=True)"),
+        "counts > 0", "counts == 1"),
     "T leaves out what followed once: it counts all that ever followed": (
-        KINDS, "(counts > 1).sum(dim=-1, keepdim=True)"),
-    "T is the sum of the counts here: it is how many different tokens followed": (
-        KINDS, "counts.sum(dim=-1, keepdim=True)"),
-    "T leaves out that a token followed itself: that is a pair like any other": (
-        KINDS, "((counts > 0) & ~torch.eye(counts.shape[-1], dtype=torch.bool, "
-        "device=counts.device)).sum(dim=-1, keepdim=True)"),
+        "counts > 0", "counts > 1"),
+    "T is the sum of the counts here: it is how many different tokens followed":
+        "kinds = total.clamp(min=1)",
+    "T leaves out that a token followed itself: that is a pair like any other":
+        "itself = torch.eye(counts.shape[-1], dtype=torch.bool, device=counts.device)\n"
+        "kinds = ((counts > 0) & ~itself).sum(dim=-1, keepdim=True).clamp(min=1)",
     "C is the sum of a column: that of the row says how often its token was followed": [
-        (TOTAL, "counts.sum(dim=-2).unsqueeze(-1)"), (TOTAL, "counts.sum(dim=-2, keepdim=True)")],
-    "C is the sum of the whole table: each row has its own": (
-        TOTAL, "counts.sum(dim=(-2, -1), keepdim=True)"),
-    "C is the largest count of a row: it is their sum": (
-        TOTAL, "counts.amax(dim=-1, keepdim=True)"),
-    "T is missing below: C + T makes the row sum to 1": (RESULT, "mixed / total.clamp(min=1)"),
-    "C is missing below: C + T makes the row sum to 1": (RESULT, "mixed / kinds"),
-    "the counts alone are above C + T: T times the unigram belongs to them": (
-        MIXED, "counts + 0 * single"),
-    "this is T times the unigram: the counts are missing": (MIXED, "kinds * single + 0 * counts"),
-    "only what never followed gets a share of the unigram: all tokens do": (
-        MIXED, f"counts + kinds * {UNSEEN}"),
-    "the whole share goes to what never followed: the formula gives each token a part of it": (
-        MIXED, f"counts + kinds * {UNSEEN} / {REST}.clamp(min=1e-30)"),
+        "total = counts.sum(dim=-2).unsqueeze(-1)", "total = counts.sum(dim=-2, keepdim=True)"],
+    "C is the sum of the whole table: each row has its own":
+        "total = counts.sum(dim=(-2, -1), keepdim=True)",
+    "C is the largest count of a row: it is their sum": "total = counts.amax(dim=-1, keepdim=True)",
+    "T is missing below: C + T makes the row sum to 1": "return mixed / total.clamp(min=1)",
+    "C is missing below: C + T makes the row sum to 1": "return mixed / kinds",
+    "the counts alone are above C + T: T times the unigram belongs to them":
+        "mixed = counts + 0 * single",
+    "this is T times the unigram: the counts are missing": "mixed = kinds * single + 0 * counts",
+    "only what never followed gets a share of the unigram: all tokens do":
+        "mixed = counts + kinds * single.where(counts == 0, 0.0)",
+    "the whole share goes to what never followed: the formula gives each token a part of it":
+        "unseen = single.where(counts == 0, 0.0)\n"
+        "mixed = counts + kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1e-30)",
     "what never followed shares T alike, and what did gets nothing of it: this is the formula of "
-    "another form, give each token T times its unigram": (
-        MIXED, "counts + 0 * single + kinds * (counts == 0) / (counts == 0).to(single)"
-        ".sum(-1, keepdim=True).clamp(min=1)"),
-    "T is shared alike among all tokens: share it as the unigram says": (
-        MIXED, "counts + kinds * (0 * single + 1 / counts.shape[-1])"),
-    "the two weights have changed places: the counts have C / (C + T), the unigram T / (C + T)": (
-        MIXED, "kinds * counts / total.clamp(min=1) + total.clamp(min=1) * single"),
+    "another form, give each token T times its unigram":
+        "unseen = (counts == 0).to(single)\n"
+        "each = kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1)\n"
+        "mixed = counts + 0 * single + each",
+    "T is shared alike among all tokens: share it as the unigram says":
+        "mixed = counts + kinds * (0 * single + 1 / counts.shape[-1])",
+    "the two weights have changed places: the counts have C / (C + T), the unigram T / (C + T)":
+        "mixed = kinds * counts / total.clamp(min=1) + total.clamp(min=1) * single",
     "the unigram is that of the first token of a pair: it is that of the second, which follows": [
-        (SINGLE, "unigram[..., :, None]"),
-        (SINGLE, "unigram[..., :, None]", FULL, KINDS,
-         RESULT, "(mixed / (total + kinds).clamp(min=1)).where(total > 0, unigram[..., None, :])"),
-    ],
-    "in a batch the unigram meets the wrong axis: give it one for the rows": (
-        SINGLE, "unigram if unigram.shape == counts.shape[-2:] else unigram[..., None, :]"),
-    "the unigram is made of the counts: it is given": [
-        (SINGLE, "(counts.sum(-2) / counts.sum((-2, -1))[..., None].clamp(min=1).to(unigram))"
-         "[..., None, :] + 0 * unigram[..., None, :]")],
-    "rows are the tokens that follow here: row i is what followed token i": (
-        RESULT, f"({RESULT}).mT"),
+        "single = unigram[..., :, None]",
+        f"{KINDS}single = unigram[..., :, None]\n"
+        "known = mixed / (total + kinds).clamp(min=1)\n"
+        "return known.where(total > 0, unigram[..., None, :])"],
+    "in a batch the unigram meets the wrong axis: give it one for the rows":
+        "single = unigram if unigram.shape == counts.shape[-2:] else unigram[..., None, :]",
+    "the unigram is made of the counts: it is given":
+        "shares = counts.sum(-2) / counts.sum((-2, -1))[..., None].clamp(min=1).to(unigram)\n"
+        "single = shares[..., None, :] + 0 * unigram[..., None, :]",
+    "rows are the tokens that follow here: row i is what followed token i":
+        "return (mixed / (total + kinds)).mT",
     "the counts are read by columns: row i is what followed token i": (
         "    total", "    counts = counts.mT\n    total"),
-    "the rows are divided by their own sum only afterwards, over the wrong axis: it is the last": (
-        RESULT, "mixed / mixed.sum(dim=-2, keepdim=True).clamp(min=1e-30)"),
-    "these are no probabilities yet: divide by C + T": (RESULT, "mixed"),
-    "these are logarithms: the probabilities are asked for": (RESULT, f"({RESULT}).log()"),
-    "these are relative frequencies, and a unigram for rows without any: mix the two in each row": (
-        MIXED, "counts + single * (total == 0)", RESULT, "mixed / total.clamp(min=1)"),
-    "a part is taken off each count: here the counts stay, and C + T is divided by": (
-        MIXED, "(counts.to(single) - 0.75).clamp(min=0.0) + single * torch.where(\n"
-        "        total > 0, 0.75 * kinds.to(single), 1.0)",
-        RESULT, "mixed / total.clamp(min=1)"),
-    "a token that nothing has followed gets 0 / 0: its row is the unigram": (FULL, KINDS),
-    "a token that nothing has followed gets zeros: its row is the unigram": [
-        (FULL, KINDS, RESULT, "mixed / (total + kinds).clamp(min=1)")],
-    "a token that nothing has followed gets the same for each: its row is the unigram": (
-        FULL, KINDS, RESULT, "(mixed / (total + kinds).clamp(min=1)).where(\n"
-        "        total > 0, 1 / counts.shape[-1])"),
+    "the rows are divided by their own sum only afterwards, over the wrong axis: it is the last":
+        "return mixed / mixed.sum(dim=-2, keepdim=True).clamp(min=1e-30)",
+    "these are no probabilities yet: divide by C + T": "return mixed",
+    "these are logarithms: the probabilities are asked for":
+        "return (mixed / (total + kinds)).log()",
+    "these are relative frequencies, and a unigram for rows without any: mix the two in each row":
+        "mixed = counts + single * (total == 0)\nreturn mixed / total.clamp(min=1)",
+    "a part is taken off each count: here the counts stay, and C + T is divided by":
+        "left = (counts.to(single) - 0.75).clamp(min=0.0)\n"
+        "mixed = left + single * torch.where(total > 0, 0.75 * kinds.to(single), 1.0)\n"
+        "return mixed / total.clamp(min=1)",
+    "a token that nothing has followed gets 0 / 0: its row is the unigram": KINDS,
+    "a token that nothing has followed gets zeros: its row is the unigram":
+        f"{KINDS}return mixed / (total + kinds).clamp(min=1)",
+    "a token that nothing has followed gets the same for each: its row is the unigram":
+        f"{KINDS}known = mixed / (total + kinds).clamp(min=1)\n"
+        "return known.where(total > 0, 1 / counts.shape[-1])",
     "the numbers are right, but 0 / 0 makes gradients NaN, even where torch.where leaves it out: "
-    "let no divisor be 0": [
-        (FULL, KINDS, RESULT, "(mixed / (total + kinds)).where(total > 0, single)")],
+    "let no divisor be 0": f"{KINDS}return (mixed / (total + kinds)).where(total > 0, single)",
     "a small number is added below: a T of at least 1 makes that needless": [
-        (FULL, KINDS, RESULT, f"torch.where(total > 0, mixed / (total + kinds + {some}), single)")
+        f"{KINDS}return torch.where(total > 0, mixed / (total + kinds + {some}), single)"
         for some in ("1e-6", "1e-5")],
     "a count divided by a count is float32: bring the counts to the dtype of the unigram first": [
-        (RESULT, "counts / (total + kinds) + kinds / (total + kinds) * single"),
-        (RESULT, "counts / (total + kinds) + (1 - total / (total + kinds)) * single")],
+        "return counts / (total + kinds) + kinds / (total + kinds) * single",
+        "return counts / (total + kinds) + (1 - total / (total + kinds)) * single"],
     "the numbers are right, but a division by the sum of the row changes the gradient: by C + T "
-    "the row sums to 1 already": (RESULT, "mixed / mixed.sum(dim=-1, keepdim=True)"),
+    "the row sums to 1 already": "return mixed / mixed.sum(dim=-1, keepdim=True)",
     LOOP: [
-        (TOTAL, "sum(counts[..., j] for j in range(counts.shape[-1]))[..., None]"),
-        (RESULT, "torch.stack([mixed[..., i, :] / (total + kinds)[..., i, :]\n"
-         "        for i in range(counts.shape[-1])], dim=-2)")],
-    hints.BATCH: (SINGLE, "unigram[:, None, :]"),
+        "total = sum(counts[..., j] for j in range(counts.shape[-1]))[..., None]",
+        "rows = range(counts.shape[-1])\n"
+        "below = total + kinds\n"
+        "return torch.stack([mixed[..., i, :] / below[..., i, :] for i in rows], dim=-2)"],
+    hints.BATCH: "single = unigram[:, None, :]",
 })  # fmt: skip
 variants.wrong(exercise, {
     "C is that of the whole table: each row has its own": (

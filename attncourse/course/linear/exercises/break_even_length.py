@@ -12,6 +12,7 @@ exercise = Exercise.read(
     differentiable=False,
     without={"loops": "it is given sizes alone, and may try one length after the other"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -41,69 +42,59 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(d, e, features):
-    recurrent = features * (2 * e + 1)
-    softmax = d + e
-    return recurrent // softmax + 1
-
-
-@exercise.valid
 def rounded_down(d, e, features):
     return math.floor(Fraction(features * (2 * e + 1), d + e)) + 1
 
 
-RECURRENT, RESULT = "features * (2 * e + 1)", "recurrent // softmax + 1"
-FIRST = "next((n for n in range(1, {}) if n * softmax > recurrent), None)"
-variants.right(
-    exercise,
-    (RESULT, "-(-(recurrent + 1) // softmax)"),
-    (RESULT, FIRST.format("recurrent + 2")),
-    (RESULT, "next(n for n in count(1) if n * n * softmax > n * recurrent)"),
+variants.right(exercise,
+    "return -(-(recurrent + 1) // softmax)",
+    "return next(n for n in range(1, recurrent + 2) if n * softmax > recurrent)",
+    "return next(n for n in count(1) if n * n * softmax > n * recurrent)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "at this length the counts may be equal: the recurrent form must take fewer": (
-        RESULT, "max(1, -(-recurrent // softmax))"),
-    "the least length is 1: here n begins at 2": (RESULT, f"max(2, {RESULT})"),
+    "at this length the counts may be equal: the recurrent form must take fewer":
+        "return max(1, -(-recurrent // softmax))",
+    "the least length is 1: here n begins at 2": "return max(2, recurrent // softmax + 1)",
     "it stops before the length is found: that may be in the thousands": [
-        (RESULT, FIRST.format(1000)),
-        (RESULT, FIRST.format(10000).replace("None", "10000"))],
+        "return next((n for n in range(1, 1000) if n * softmax > recurrent), None)",
+        "return next((n for n in range(1, 10000) if n * softmax > recurrent), 10000)"],
     "a float holds 16 digits, and a count may have more: divide ints, with //": [
-        (RESULT, f"math.{quotient}") for quotient in (
-            "floor(recurrent / softmax) + 1", "ceil((recurrent + 1) / softmax)",
-            "ceil(recurrent / softmax + 1e-9)")],
-    "a quotient that should be whole is rounded to just below: divide ints, with //": (
-        RESULT, "math.floor(features * ((2 * e + 1) / (d + e))) + 1"),
+        "return math.floor(recurrent / softmax) + 1",
+        "return math.ceil((recurrent + 1) / softmax)",
+        "return math.ceil(recurrent / softmax + 1e-9)"],
+    "a quotient that should be whole is rounded to just below: divide ints, with //":
+        "return math.floor(features * ((2 * e + 1) / (d + e))) + 1",
     "this is the last length at which it is not cheaper: the next one is asked for": [
-        (RESULT, "recurrent // softmax"), (RESULT, "max(1, recurrent // softmax)")],
-    "a length is a whole number, the least for which it is cheaper: not the quotient": (
-        RESULT, "recurrent / softmax"),
-    "it is rounded to the nearest: the least n above the quotient is asked for": (
-        RESULT, "round(recurrent / softmax)"),
-    "rounded to the nearest and one more is at times too many: divide ints, with //": (
-        RESULT, "round(recurrent / softmax) + 1"),
-    "the value is right, but it is a float: a length is an int": (RESULT, f"float({RESULT})"),
-    "the normaliser is left out: each query also meets z, in `features` products": (
-        RECURRENT, "features * 2 * e"),
-    "the state is written and read: features * e products for each of the two, not once": (
-        RECURRENT, "features * (e + 1)"),
-    "z is written for nothing: to add the features takes no product": (
-        RECURRENT, "features * (2 * e + 2)"),
-    "the state is taken for d wide: its rows belong to the features": (
-        RECURRENT, "d * (2 * e + 1)"),
-    "the state is taken for features x d: its columns belong to the values, e wide": (
-        RECURRENT, "features * (2 * d + 1)"),
-    "the values are taken for d wide: keys have width d, and values e": (
-        RECURRENT, "features * (2 * d + 1)", "d + e", "2 * d"),
-    "the mean of the values is left out: it takes n * n * e products": ("d + e", "d"),
-    "the scores are left out: they take n * n * d products": ("d + e", "e"),
-    "the scores are counted as features wide: the softmax meets q and k, d wide": (
-        "d + e", "features + e"),
+        "return recurrent // softmax", "return max(1, recurrent // softmax)"],
+    "a length is a whole number, the least for which it is cheaper: not the quotient":
+        "return recurrent / softmax",
+    "it is rounded to the nearest: the least n above the quotient is asked for":
+        "return round(recurrent / softmax)",
+    "rounded to the nearest and one more is at times too many: divide ints, with //":
+        "return round(recurrent / softmax) + 1",
+    "the value is right, but it is a float: a length is an int":
+        "return float(recurrent // softmax + 1)",
+    "the normaliser is left out: each query also meets z, in `features` products":
+        "recurrent = features * 2 * e",
+    "the state is written and read: features * e products for each of the two, not once":
+        "recurrent = features * (e + 1)",
+    "z is written for nothing: to add the features takes no product":
+        "recurrent = features * (2 * e + 2)",
+    "the state is taken for d wide: its rows belong to the features":
+        "recurrent = d * (2 * e + 1)",
+    "the state is taken for features x d: its columns belong to the values, e wide":
+        "recurrent = features * (2 * d + 1)",
+    "the values are taken for d wide: keys have width d, and values e":
+        "softmax = 2 * d\nrecurrent = features * (2 * d + 1)",
+    "the mean of the values is left out: it takes n * n * e products": "softmax = d",
+    "the scores are left out: they take n * n * d products": "softmax = e",
+    "the scores are counted as features wide: the softmax meets q and k, d wide":
+        "softmax = features + e",
     # n (n + 1) / 2 pairs
-    "half of the pairs are left out: the count is n * n, mask or no mask": (
-        RECURRENT, "2 * features * (2 * e + 1) - (d + e)"),
-    "the state is written once for the whole text: it is once for every token": (
-        RESULT, "math.isqrt(recurrent // softmax) + 1"),
+    "half of the pairs are left out: the count is n * n, mask or no mask":
+        "recurrent = 2 * features * (2 * e + 1) - (d + e)",
+    "the state is written once for the whole text: it is once for every token":
+        "return math.isqrt(recurrent // softmax) + 1",
     "one side is halved or doubled: count all n x n products of softmax attention, causal or not, "
-    "and no additions": (
-        RECURRENT, f"2 * {RECURRENT}"),
+    "and no additions": "recurrent = 2 * features * (2 * e + 1)",
 })  # fmt: skip

@@ -8,6 +8,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: cumsum adds up one after another by itself"
 exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 exercise.reference(causal_by_hand)
@@ -31,16 +32,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(phi_q, phi_k, v):
-    outer = phi_k[..., :, None] * v[..., None, :]
-    states = outer.cumsum(-3)
-    keys = phi_k.cumsum(-2)
-    total = (phi_q * keys).sum(-1, keepdim=True)
-    sums = (phi_q[..., None, :] @ states)[..., 0, :]
-    return sums / total
-
-
-@exercise.valid
 def reach_doubled(phi_q, phi_k, v):
     # after a round, twice as many of the last tokens are in each sum
     ones = torch.ones_like(v[..., :1])
@@ -53,75 +44,74 @@ def reach_doubled(phi_q, phi_k, v):
     return out[..., :-1] / out[..., -1:]
 
 
-STATES, KEYS = "outer.cumsum(-3)", "phi_k.cumsum(-2)"
-TOTAL, SUMS = "(phi_q * keys).sum(-1, keepdim=True)", "(phi_q[..., None, :] @ states)[..., 0, :]"
-LATER_STATES = "outer.flip(-3).cumsum(-3).flip(-3)"
-LATER_KEYS = "phi_k.flip(-2).cumsum(-2).flip(-2)"
-OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
 variants.right(exercise,
     # feature by feature: a loop over the width is none over positions
-    (SUMS, f"sum(phi_q[..., c, None] * torch.cumsum({OF_C} * v, dim=-2) {EACH}",
-     TOTAL, f"sum(phi_q[..., c, None] * torch.cumsum({OF_C}, dim=-2) {EACH}"),
+    "pairs = [(phi_q[..., [c]], phi_k[..., [c]]) for c in range(phi_k.shape[-1])]\n"
+    "sums = sum(q * (k * v).cumsum(dim=-2) for q, k in pairs)\n"
+    "total = sum(q * k.cumsum(dim=-2) for q, k in pairs)",
     # a column of ones
-    ("* v[", "* torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)[",
-     SUMS, 'torch.einsum("...nd,...nde->...ne", phi_q, states)',
-     "sums / total", "sums[..., :-1] / sums[..., -1:]"),
+    "values = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)\n"
+    "outer = phi_k[..., :, None] * values[..., None, :]\n"
+    'sums = torch.einsum("...nd,...nde->...ne", phi_q, states)\n'
+    "return sums[..., :-1] / sums[..., -1:]",
     # all but the later ones
-    (STATES, f"outer.sum(-3, keepdim=True) - {LATER_STATES} + outer",
-     KEYS, f"phi_k.sum(-2, keepdim=True) - {LATER_KEYS} + phi_k"),
-    (STATES, "outer.flatten(-2).cumsum(-2).unflatten(-1, (phi_k.shape[-1], v.shape[-1]))",
-     SUMS, "(phi_q.unsqueeze(-1) * states).sum(dim=-2)",
-     TOTAL, 'torch.einsum("...nd,...nd->...n", phi_q, keys).unsqueeze(-1)'),
+    "states = outer.sum(-3, keepdim=True) - outer.flip(-3).cumsum(-3).flip(-3) + outer\n"
+    "z = phi_k.sum(-2, keepdim=True) - phi_k.flip(-2).cumsum(-2).flip(-2) + phi_k",
+    "states = outer.flatten(-2).cumsum(-2).unflatten(-1, (phi_k.shape[-1], v.shape[-1]))\n"
+    "sums = (phi_q.unsqueeze(-1) * states).sum(dim=-2)\n"
+    'total = torch.einsum("...nd,...nd->...n", phi_q, z).unsqueeze(-1)',
 )  # fmt: skip
 variants.wrong(exercise, {
-    "nothing is causal: every token sees the sum of all keys. Take a running sum": (
-        STATES, "outer.sum(-3, keepdim=True)", KEYS, "phi_k.sum(-2, keepdim=True)"),
-    "the normaliser counts the later keys too: it takes a running sum as well": (
-        KEYS, "phi_k.sum(-2, keepdim=True)"),
-    "the state holds the later keys too: it takes a running sum as well": (
-        STATES, "outer.sum(-3, keepdim=True)"),
+    "nothing is causal: every token sees the sum of all keys. Take a running sum":
+        "states = outer.sum(-3, keepdim=True)\nz = phi_k.sum(-2, keepdim=True)",
+    "the normaliser counts the later keys too: it takes a running sum as well":
+        "z = phi_k.sum(-2, keepdim=True)",
+    "the state holds the later keys too: it takes a running sum as well":
+        "states = outer.sum(-3, keepdim=True)",
     "a token does not see itself: its own key belongs in the sum that it reads": [
-        (STATES, f"{STATES} - outer", KEYS, f"{KEYS} - phi_k"),
-        (STATES, f"{STATES} - outer", KEYS, f"{KEYS} - phi_k",
-         "sums / total", "torch.where(total > 0, sums / total.clamp(min=1e-12), 0.0)"),
+        "states = outer.cumsum(-3) - outer\nz = phi_k.cumsum(-2) - phi_k",
+        "states = outer.cumsum(-3) - outer\nz = phi_k.cumsum(-2) - phi_k\n"
+        "return torch.where(total > 0, sums / total.clamp(min=1e-12), 0.0)",
         # but for the first
-        (STATES, "torch.cat([outer[..., :1, :, :], outer[..., :-1, :, :].cumsum(-3)], dim=-3)",
-         KEYS, "torch.cat([phi_k[..., :1, :], phi_k[..., :-1, :].cumsum(-2)], dim=-2)")],
-    "the state leaves the token itself out, the normaliser does not: both hold it": (
-        STATES, f"{STATES} - outer"),
-    "the normaliser leaves the token itself out, the state does not: both hold it": (
-        KEYS, f"{KEYS} - phi_k"),
-    "the sums run from the end: a token sees the earlier keys, not the later ones": (
-        STATES, LATER_STATES, KEYS, LATER_KEYS),
-    "each token gets its own value only: the products of key and value are summed up to it": (
-        STATES, "outer", KEYS, "phi_k"),
-    "the normaliser is missing: divide by the sum of the weights so far": (" / total", ""),
-    "the sums are multiplied by the normaliser: divide by it": ("/ total", "* total"),
-    "the normaliser is not summed: it takes a running sum of the keys, too": (KEYS, "phi_k"),
+        "states = torch.cat([outer[..., :1, :, :], outer[..., :-1, :, :].cumsum(-3)], dim=-3)\n"
+        "z = torch.cat([phi_k[..., :1, :], phi_k[..., :-1, :].cumsum(-2)], dim=-2)"],
+    "the state leaves the token itself out, the normaliser does not: both hold it":
+        "states = outer.cumsum(-3) - outer",
+    "the normaliser leaves the token itself out, the state does not: both hold it":
+        "z = phi_k.cumsum(-2) - phi_k",
+    "the sums run from the end: a token sees the earlier keys, not the later ones":
+        "states = outer.flip(-3).cumsum(-3).flip(-3)\nz = phi_k.flip(-2).cumsum(-2).flip(-2)",
+    "each token gets its own value only: the products of key and value are summed up to it":
+        "states = outer\nz = phi_k",
+    "the normaliser is missing: divide by the sum of the weights so far": "return sums",
+    "the sums are multiplied by the normaliser: divide by it": "return sums * total",
+    "the normaliser is not summed: it takes a running sum of the keys, too": "z = phi_k",
     "a query meets its own key before the sum: it meets the sum of the keys up to it": [
-        (TOTAL, "(phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)"),
-        (TOTAL, "(phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)",
-         SUMS, "((phi_q * phi_k).sum(-1, keepdim=True) * v).cumsum(-2)")],
-    "it is divided by the number of keys so far: the weights have a sum of their own": (
-        TOTAL, "torch.ones_like(v[..., :1]).cumsum(-2)"),
-    "keys and values are summed apart: a key must meet its own value before anything is added up": (
-        "phi_k[", f"{KEYS}[", "* v[", "* v.cumsum(-2)[", STATES, "outer"),
-    "the queries are summed too: only keys and values go into the sums": (
-        "(phi_q *", "(phi_q.cumsum(-2) *", "(phi_q[", "(phi_q.cumsum(-2)["),
+        "total = (phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)",
+        "products = (phi_q * phi_k).sum(-1, keepdim=True)\n"
+        "sums = (products * v).cumsum(-2)\ntotal = products.cumsum(-2)"],
+    "it is divided by the number of keys so far: the weights have a sum of their own":
+        "total = torch.ones_like(v[..., :1]).cumsum(-2)",
+    "keys and values are summed apart: a key must meet its own value before anything is added up":
+        "states = phi_k.cumsum(-2)[..., :, None] * v.cumsum(-2)[..., None, :]",
+    "the queries are summed too: only keys and values go into the sums":
+        "queries = phi_q.cumsum(-2)\nsums = (queries[..., None, :] @ states)[..., 0, :]\n"
+        "total = (queries * z).sum(-1, keepdim=True)",
     "the sum runs over a width: it runs over the positions, the third axis from the end": [
-        (STATES, "outer.cumsum(-2)"), (STATES, "outer.cumsum(-1)")],
-    hints.FRONT: [("cumsum(-3)", "cumsum(1)", "cumsum(-2)", "cumsum(1)"),
-                  ("cumsum(-3)", "cumsum(0)", "cumsum(-2)", "cumsum(0)")],
-    "an n x n matrix is built: a running sum over the positions needs none": (
-        SUMS, "(phi_q @ phi_k.mT).tril() @ v"),
-    hints.FLOAT32_INSIDE: (STATES, "outer.float().cumsum(-3).to(v.dtype)"),
-    EPSILON: [("/ total", f"/ (total + {some})") for some in ("1e-6", "1e-9")],
-    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
-    LOOP: (SUMS, "torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "
-           "for i in range(v.shape[-2])], dim=-2)"),
-    "no gradient reaches the keys through the normaliser: nothing may be detached": (
-        KEYS, f"{KEYS}.detach()"),
-    "no gradient reaches the earlier tokens through the sums: detach nothing": (
-        STATES, f"({STATES} - outer).detach() + outer",
-        KEYS, f"({KEYS} - phi_k).detach() + phi_k"),
+        "states = outer.cumsum(-2)", "states = outer.cumsum(-1)"],
+    hints.FRONT: [
+        "states = outer.cumsum(1)\nz = phi_k.cumsum(1)",
+        "states = outer.cumsum(0)\nz = phi_k.cumsum(0)"],
+    "an n x n matrix is built: a running sum over the positions needs none":
+        "sums = (phi_q @ phi_k.mT).tril() @ v",
+    hints.FLOAT32_INSIDE: "states = outer.float().cumsum(-3).to(v.dtype)",
+    EPSILON: [f"return sums / (total + {some})" for some in ("1e-6", "1e-9")],
+    LEAST: [f"return sums / total.clamp(min={some})" for some in ("1e-6", "1e-8", "1e-10")],
+    LOOP: "sums = torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "
+        "for i in range(v.shape[-2])], dim=-2)",
+    "no gradient reaches the keys through the normaliser: nothing may be detached":
+        "z = phi_k.cumsum(-2).detach()",
+    "no gradient reaches the earlier tokens through the sums: detach nothing":
+        "states = (outer.cumsum(-3) - outer).detach() + outer\n"
+        "z = (phi_k.cumsum(-2) - phi_k).detach() + phi_k",
 })  # fmt: skip

@@ -3,11 +3,15 @@
 import torch
 
 from attncourse.course.linear.exercises.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
-from judge import variants
+from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
 exercise = Exercise.read(__name__, usual_hints={"loops": TOKENS})
+Stub = variants.stub(exercise)
+exercise.stub(Stub)
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -40,22 +44,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(phi_q, phi_k, v, chunk):
-    s = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], v.shape[-1])
-    z = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], 1)
-    out = []
-    for q, k, x in zip(*(a.split(chunk, dim=-2) for a in (phi_q, phi_k, v)), strict=True):
-        near = (q @ k.mT).tril()
-        s_new = s + k.mT @ x
-        z_new = z + k.sum(dim=-2)[..., None]
-        sums = q @ s + near @ x
-        total = q @ z + near.sum(dim=-1, keepdim=True)
-        out.append(sums / total)
-        s, z = s_new, z_new
-    return torch.cat(out, dim=-2)
-
-
-@exercise.valid
 def cut_by_hand(phi_q, phi_k, v, chunk):
     n, x = phi_q.size(-2), torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)
     pieces = []
@@ -68,39 +56,42 @@ def cut_by_hand(phi_q, phi_k, v, chunk):
     return whole[..., :-1] / whole[..., -1:]
 
 
-OF_THE_CHUNK, SPLIT = "near.sum(dim=-1, keepdim=True)", "a.split(chunk, dim=-2)"
-S_NEW, Z_NEW = "        s_new = s + k.mT @ x\n", "        z_new = z + k.sum(dim=-2)[..., None]\n"
-SET = "s, z = s_new, z_new"
-# the state that a chunk reads holds the chunk
-AFTER = ("q @ s", "q @ s_new", "q @ z", "q @ z_new")
-exercise.stub(variants.edited(plain, *AFTER))
+SPLIT, OF_THE_CHUNK = "a.split(chunk, dim=-2)", "near.sum(dim=-1, keepdim=True)"
 variants.right(
     exercise,
-    ("q @ s", "q @ (s_new - k.mT @ x)", "q @ z", "q @ (z_new - k.sum(-2)[..., None])"),
     # running sums within a chunk
     ("near = (q @ k.mT).tril()",
      "states = s[..., None, :, :] + (k[..., :, None] * x[..., None, :]).cumsum(-3)",
      "q @ s + near @ x", "(q[..., None, :] @ states)[..., 0, :]",
      f"q @ z + {OF_THE_CHUNK}", "(q * (z.mT + k.cumsum(-2))).sum(-1, keepdim=True)",
      "s + k.mT @ x", "states[..., -1, :, :]"),
-    # its later tokens are taken out of what is read
-    (*AFTER, ".tril()", ".triu(1).neg()"),
 )  # fmt: skip
+variants.right(
+    exercise,
+    ("q @ s", "q @ (s - k.mT @ x)", "q @ z", "q @ (z - k.sum(-2)[..., None])"),
+    # the later tokens of a chunk are taken out of what is read
+    (".tril()", ".triu(1).neg()"),
+    of=Stub,
+)
 variants.wrong(exercise, {
-    "z still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[2:],
-    "S still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[:2],
+    "z still counts the chunk twice: it, too, is updated once the chunk has been read": (
+        "q @ z", "q @ (z + k.sum(dim=-2)[..., None])"),
+    "S still counts the chunk twice: it, too, is updated once the chunk has been read": (
+        "q @ s", "q @ (s + k.mT @ x)"),
     "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
     "and of the small matrix it reads the lower triangle": [
-        (*AFTER, ".tril()", " * 0"), (*AFTER, ".tril()", ".tril(-1)"), (".tril()", "")],
+        variants.made(Stub, (".tril()", " * 0")), variants.made(Stub, (".tril()", ".tril(-1)")),
+        (".tril()", "")],
     "a token does not see itself: the diagonal of the small matrix belongs to it": [
         (".tril()", ".tril(-1)"), (".tril()", ".tril(-1 if out else 0)"),
-        *((".tril()", ".tril(-1)", "sums / total", f"sums / total.clamp(min={some})")
+        *((".tril()", ".tril(-1)", "keepdim=True))", f"keepdim=True)).clamp(min={some})")
           for some in ("1e-6", "1e-12"))],
     "a token sees one ahead within its chunk: the diagonal is the last that it sees": (
         ".tril()", ".tril(1)"),
     "a chunk does not see itself: the tokens before it in its own chunk count as well": (
         ".tril()", " * 0"),
-    "the state never grows: after a chunk has been read, its keys and values go in": (SET, "pass"),
+    "the state never grows: after a chunk has been read, its keys and values go in": (
+        "s + k.mT @ x", "s", "z + k.sum(dim=-2)[..., None]", "z"),
     "each chunk replaces the state: it is added to what the earlier ones left": (
         "s + k.mT", "k.mT", "z + k", "k"),
     "of a chunk only the last token goes into the state: all of them do": (
@@ -108,30 +99,37 @@ variants.wrong(exercise, {
     "the normaliser leaves out the chunk itself: it has both parts, as the sum has": (
         f" + {OF_THE_CHUNK}", ""),
     "the normaliser leaves out the earlier chunks: it has both parts, as the sum has": (
-        f"q @ z + {OF_THE_CHUNK}", OF_THE_CHUNK),
+        "q @ z + ", ""),
     "the state's part and the chunk's are divided apart: add up both sums, and divide once": (
-        "sums / total",
-        f"(q @ s / (q @ z) + near @ x / {OF_THE_CHUNK}) / 2 if out else sums / total"),
-    EPSILON: [("sums / total", f"sums / (total + {some})") for some in ("1e-6", "1e-9")],
-    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+        f"sums / (q @ z + {OF_THE_CHUNK})",
+        f"(q @ s / (q @ z) + near @ x / {OF_THE_CHUNK}) / 2 if out else sums / {OF_THE_CHUNK}"),
+    EPSILON: [("/ (", f"/ ({some} + ") for some in ("1e-6", "1e-9")],
+    LEAST: [("keepdim=True))", f"keepdim=True)).clamp(min={some})")
+            for some in ("1e-6", "1e-8", "1e-10")],
     "a last, shorter chunk does not read the state: it sees the earlier chunks as the others do": (
         "q @ s", "(q.shape[-2] == chunk) * (q @ s)", "q @ z", "(q.shape[-2] == chunk) * (q @ z)"),
     "the last chunk is lost where it is a short one: chunk need not divide n": [
         (SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
-        ("sums / total", "sums / total * (q.shape[-2] == min(chunk, v.shape[-2]))")],
+        ("sums /", "(q.shape[-2] == min(chunk, v.shape[-2])) * sums /")],
     "it fails where chunk does not divide n: the last chunk may be a short one": (
         SPLIT, "a.unflatten(-2, (-1, chunk)).unbind(-3)"),
     "the whole n x n matrix is built: within a chunk only, and the rest by the state": (
         SPLIT, "[a]"),
     TOKENS: (SPLIT, "a.split(1, dim=-2)"),
+    # where the new state is made before the chunk is read, torch says so in other words
+    hints.FRONT: (
+        every("dim=-2"), "dim=1", "dim=-1", "dim=2",
+        "        sums =", "        s_new, z_new = s + k.mT @ x, z + k.sum(dim=1)[..., None]\n"
+        "        sums =", "s = s + k.mT @ x", "s = s_new", "z = z + k.sum(dim=1)[..., None]",
+        "z = z_new"),
     "no gradient reaches the earlier chunks: the state may not be detached": [
         ("q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
         ("q @ s", "q @ s.detach()"), ("q @ z", "q @ z.detach()")],
     "the state changes in place, but the backward pass needs it: make a new one": [
         # what autograd says has the shape of the state
-        (S_NEW, "", Z_NEW, "", SET, "s += k.mT @ x\n        z += k.sum(dim=-2)[..., None]"),
-        (S_NEW, "", SET, "s += k.mT @ x\n        z = z_new"),
+        ("s = s +", "s +=", "z = z +", "z +="), ("s = s +", "s +="),
         # in one with z
-        ("    s = ", "    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)\n    s = ",
-         S_NEW, "", SET, "s += k.mT @ x", "sums / total", "sums[..., :-1] / sums[..., -1:]")],
+        ("    s = phi_k", "    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)\n"
+         "    s = phi_k", "s = s +", "s +=",
+         f"sums / (q @ z + {OF_THE_CHUNK})", "sums[..., :-1] / sums[..., -1:]")],
 })  # fmt: skip

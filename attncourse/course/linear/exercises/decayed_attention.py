@@ -12,6 +12,7 @@ exercise = Exercise.read(
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "rounded to halves, a decay may be 0 or 1"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -46,17 +47,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(q, k, v, decay):
-    n = q.shape[-2]
-    i = torch.arange(n, device=q.device)
-    apart = i[:, None] - i
-    steps = apart.clamp(min=0)
-    powers = decay[:, None, None] ** steps
-    table = powers.tril()
-    return (q @ k.mT * table) @ v
-
-
-@exercise.valid
 def steps_doubled(q, k, v, decay):
     # after a round, twice as many of the last tokens are in each sum
     sums, apart = k[..., :, None] * v[..., None, :], 1
@@ -68,81 +58,82 @@ def steps_doubled(q, k, v, decay):
     return (q[..., None, :] @ sums)[..., 0, :]
 
 
-DECAY, STEPS, POWERS = "decay[:, None, None]", "apart.clamp(min=0)", "decay[:, None, None] ** steps"
-TABLE, RESULT = "powers.tril()", "(q @ k.mT * table) @ v"
 variants.right(exercise,
-    (POWERS, f"({DECAY}.log() * apart).masked_fill(apart < 0, -torch.inf).exp()", TABLE, "powers",
-     "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)'),
+    "powers = (decay[:, None, None].log() * apart).masked_fill(apart < 0, -torch.inf).exp()\n"
+    "table = powers\n"
+    'return (torch.einsum("...id,...jd->...ij", q, k) * table) @ v',
     # of a later key the place in the row of powers is beyond them, where zeros are
-    (POWERS, "torch.cat([decay[:, None] ** i, decay[:, None] * 0 * i], -1)[:, apart % (2 * n)]",
-     TABLE, "powers"),
-    (POWERS, f"torch.where(apart > 0, {DECAY}.log(), 0.0).cumsum(dim=-2).exp()"),
-    (POWERS, "torch.pow(decay.reshape(-1, 1, 1), torch.where(apart < 0, 0, apart))",
-     TABLE, "powers", "q @ k.mT", "(q @ k.transpose(-1, -2)).masked_fill(apart < 0, 0.0)"),
+    "row = torch.cat([decay[:, None] ** i, decay[:, None] * 0 * i], dim=-1)\n"
+    "powers = row[:, apart % (2 * len(i))]\n"
+    "table = powers",
+    "powers = torch.where(apart > 0, decay[:, None, None].log(), 0.0).cumsum(dim=-2).exp()",
+    "powers = torch.pow(decay.reshape(-1, 1, 1), torch.where(apart < 0, 0, apart))\n"
+    "table = powers\n"
+    "return ((q @ k.transpose(-1, -2)).masked_fill(apart < 0, 0.0) * table) @ v",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the decay changes nothing: its power is i - j, positive where the key lies before the query": (
-        RESULT, "(q @ k.mT).tril() @ v"),
-    "a token's own term is weakened already: the power is i - j, 0 for itself": (
-        TABLE, f"{TABLE} * {DECAY}"),
+    "the decay changes nothing: its power is i - j, positive where the key lies before the query":
+        "return (q @ k.mT).tril() @ v",
+    "a token's own term is weakened already: the power is i - j, 0 for itself":
+        "table = powers.tril() * decay[:, None, None]",
     "the power is one too small: it is i - j, so the token before is weakened once": [
-        (STEPS, "(apart - 1).clamp(min=0)"), (STEPS, "apart.clamp(min=0) - 1")],
+        "steps = (apart - 1).clamp(min=0)", "steps = apart.clamp(min=0) - 1"],
     "later keys count as well: hide what lies above the diagonal": [
-        (STEPS, "apart.abs()", TABLE, "powers"), (TABLE, "powers"),
-        (STEPS, "apart", TABLE, "powers")],
-    "a token does not see itself: its own power is 0, so its decay is 1": (
-        TABLE, "powers.tril(-1)"),
-    "the earlier keys are hidden: the query comes after the keys that it sees": (
-        TABLE, f"{TABLE}.mT"),
-    "every earlier key is weakened once: it is once for each step between the two": (
-        STEPS, "apart.clamp(0, 1)"),
-    "the decay is multiplied with the steps: it is raised to that power": (
-        POWERS, f"(1 - {DECAY} * apart).clamp(min=0)"),
-    "exp(-decay) is another decay: raise the number itself to the power of the steps": (
-        POWERS, f"(-{DECAY} * steps).exp()"),
-    "near tokens are weakened and far ones kept: the power is i - j, not n - 1 - (i - j)": (
-        "** steps", "** (n - 1 - steps)"),
-    "far tokens grow instead of fading: the power is i - j, positive where the key lies before": (
-        STEPS, "-apart"),
-    "the state keeps `decay` of itself at each step, not 1 - decay": (
-        DECAY, "(1 - decay)[:, None, None]"),
-    "all heads share one decay: each head has its own": (DECAY, "decay[:1, None, None]"),
+        "steps = apart.abs()\ntable = powers", "table = powers", "steps = apart\ntable = powers"],
+    "a token does not see itself: its own power is 0, so its decay is 1":
+        "table = powers.tril(-1)",
+    "the earlier keys are hidden: the query comes after the keys that it sees":
+        "table = powers.tril().mT",
+    "every earlier key is weakened once: it is once for each step between the two":
+        "steps = apart.clamp(0, 1)",
+    "the decay is multiplied with the steps: it is raised to that power":
+        "powers = (1 - decay[:, None, None] * apart).clamp(min=0)",
+    "exp(-decay) is another decay: raise the number itself to the power of the steps":
+        "powers = (-decay[:, None, None] * steps).exp()",
+    "near tokens are weakened and far ones kept: the power is i - j, not n - 1 - (i - j)":
+        "powers = decay[:, None, None] ** (len(i) - 1 - steps)",
+    "far tokens grow instead of fading: the power is i - j, positive where the key lies before":
+        "steps = -apart",
+    "the state keeps `decay` of itself at each step, not 1 - decay":
+        "powers = (1 - decay)[:, None, None] ** steps",
+    "all heads share one decay: each head has its own": "powers = decay[0] ** steps",
     "the decay falls along the positions: one number a head needs two axes of size 1 after it": [
-        (DECAY, "decay"), (DECAY, "decay[:, None]")],
+        "powers = decay ** steps", "powers = decay[:, None] ** steps"],
     "decay ** -j is infinite for a far key: take the power of i - j, which is never negative, and "
-    "not of i and of j apart": (
-        POWERS, "(decay[:, None] ** i)[..., None]", f"    table = {TABLE}\n", "",
-        RESULT, "((q * powers) @ (k / powers).mT).tril() @ v"),
+    "not of i and of j apart":
+        "powers = (decay[:, None] ** i)[..., None]\n"
+        "return ((q * powers) @ (k / powers).mT).tril() @ v",
     "the power of a later key is infinite, and times a mask of 0 it is NaN: set the negative steps "
-    "to 0 before the power is taken": (STEPS, "apart", TABLE, "powers * (apart >= 0)"),
+    "to 0 before the power is taken": "steps = apart\ntable = powers * (apart >= 0)",
     "a negative power is infinite, and hidden too late: the decay's gradient is NaN. Take powers "
-    "of i - j, with its negative steps set to 0 before": (STEPS, "apart"),
-    "the rows are divided by their sum: here nothing is normalised": (
-        "(q @ k.mT * table) @ v",
-        "(q @ k.mT * table) / (q @ k.mT * table).sum(-1, keepdim=True) @ v"),
-    "the powers of a row are divided by their sum: here nothing is normalised": (
-        TABLE, f"{TABLE} / {TABLE}.sum(-1, keepdim=True)"),
-    "keys far back are cut off: however far, a key counts, with decay ** (i - j)": (
-        TABLE, f"{TABLE}.triu(-64)"),
+    "of i - j, with its negative steps set to 0 before": "steps = apart",
+    "the rows are divided by their sum: here nothing is normalised":
+        "weights = q @ k.mT * table\nreturn weights / weights.sum(-1, keepdim=True) @ v",
+    "the powers of a row are divided by their sum: here nothing is normalised":
+        "table = powers.tril() / powers.tril().sum(-1, keepdim=True)",
+    "keys far back are cut off: however far, a key counts, with decay ** (i - j)":
+        "table = powers.tril().triu(-64)",
     "far back the power grows no more, and keys count too much: it is i - j, however far": [
-        (STEPS, f"apart.clamp(0, {most})") for most in (50, 64, 100, 128)],
+        f"steps = apart.clamp(0, {most})" for most in (50, 64, 100, 128)],
     "small powers are cut off from below: let them go to 0": [
-        (POWERS, f"({DECAY}.log() * steps).clamp(min=-10).exp()"),
-        (POWERS, f"({POWERS}).clamp(min=1e-6)")],
-    hints.FLOAT32_INSIDE: (DECAY, "decay.float().to(q.dtype)[:, None, None]"),
+        "powers = (decay[:, None, None].log() * steps).clamp(min=-10).exp()",
+        "powers = (decay[:, None, None] ** steps).clamp(min=1e-6)"],
+    hints.FLOAT32_INSIDE: "powers = decay.float().to(q.dtype)[:, None, None] ** steps",
     "a softmax is taken: the decayed products are the weights as they are": [
-        (RESULT, "(q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v"),
-        (RESULT, "((q @ k.mT).masked_fill(apart < 0, -torch.inf).softmax(-1) * table) @ v")],
+        "return (q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v",
+        "return ((q @ k.mT).masked_fill(apart < 0, -torch.inf).softmax(-1) * table) @ v"],
     "the products are divided by sqrt(d): here nothing is scaled": (
         "* table", "* table / q.shape[-1] ** 0.5"),
-    "q and k go through a feature map: here they are taken as they are": (
-        "q @ k.mT", "(torch.nn.functional.elu(q) + 1) @ (torch.nn.functional.elu(k) + 1).mT"),
+    "q and k go through a feature map: here they are taken as they are":
+        "return ((elu(q) + 1) @ (elu(k) + 1).mT * table) @ v",
     LOOP: [
-        (RESULT, "torch.cat([(q[..., [j], :] @ k.mT * table[:, [j]]) @ v for j in range(n)], -2)"),
-        (RESULT, "torch.stack([(q[..., h, :, :] @ k[..., h, :, :].mT * one) @ v[..., h, :, :] "
-         "for h, one in enumerate(table)], -3)"),
-        (POWERS, "torch.stack([one ** steps for one in decay])")],
-    "the powers have a batch axis of their own: without a batch there is none": (
-        TABLE, f"{TABLE}[None]"),
-    "no gradient reaches the decay: nothing may be detached": (DECAY, f"{DECAY}.detach()"),
+        "rows = range(len(i))\n"
+        "return torch.cat([(q[..., [j], :] @ k.mT * table[:, [j]]) @ v for j in rows], dim=-2)",
+        "return torch.stack([(q[..., h, :, :] @ k[..., h, :, :].mT * one) @ v[..., h, :, :] "
+        "for h, one in enumerate(table)], dim=-3)",
+        "powers = torch.stack([one ** steps for one in decay])"],
+    "the powers have a batch axis of their own: without a batch there is none":
+        "table = powers.tril()[None]",
+    "no gradient reaches the decay: nothing may be detached":
+        "powers = decay.detach()[:, None, None] ** steps",
 })  # fmt: skip

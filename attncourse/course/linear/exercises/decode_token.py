@@ -14,6 +14,7 @@ exercise = Exercise.read(
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "changes_its_input": CHANGED},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -53,15 +54,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(s, z, phi_q, phi_k, v):
-    s_new = s + phi_k[..., :, None] * v[..., None, :]
-    z_new = z + phi_k
-    sums = (phi_q[..., None, :] @ s_new)[..., 0, :]
-    total = (phi_q * z_new).sum(-1, keepdim=True)
-    return s_new, z_new, sums / total
-
-
-@exercise.valid
 def state_and_normaliser_in_one(s, z, phi_q, phi_k, v):
     whole = torch.cat([s, z[..., None]], dim=-1)
     whole = whole + phi_k[..., None] * torch.cat([v, torch.ones_like(v[..., :1])], -1)[..., None, :]
@@ -69,23 +61,24 @@ def state_and_normaliser_in_one(s, z, phi_q, phi_k, v):
     return [whole[..., :-1], whole[..., -1], out[..., :-1] / out[..., -1:]]
 
 
-OUTER, KEY = "phi_k[..., :, None] * v[..., None, :]", "z + phi_k"
-SUMS, TOTAL = "(phi_q[..., None, :] @ s_new)[..., 0, :]", "(phi_q * z_new).sum(-1, keepdim=True)"
-RESULT = "s_new, z_new, sums / total"
 variants.right(exercise,
-    (OUTER, 'torch.einsum("...d,...e->...de", phi_k, v)', KEY, "torch.add(z, phi_k)",
-     SUMS, 'torch.einsum("...d,...de->...e", phi_q, s_new)',
-     TOTAL, 'torch.einsum("...d,...d->...", phi_q, z_new).unsqueeze(-1)'),
+    's_new = s + torch.einsum("...d,...e->...de", phi_k, v)\n'
+    "z_new = torch.add(z, phi_k)\n"
+    'sums = torch.einsum("...d,...de->...e", phi_q, s_new)\n'
+    'total = torch.einsum("...d,...d->...", phi_q, z_new).unsqueeze(-1)',
     # a copy changed in place
-    (f"s + {OUTER}", "s.clone()\n    s_new += phi_k.unsqueeze(-1) @ v.unsqueeze(-2)",
-     KEY, "z.clone()\n    z_new += phi_k", SUMS, "(s_new.mT @ phi_q.unsqueeze(-1)).squeeze(-1)"),
+    ("s + phi_k[..., :, None] * v[..., None, :]",
+     "s.clone()\n    s_new += phi_k.unsqueeze(-1) @ v.unsqueeze(-2)",
+     "z + phi_k", "z.clone()\n    z_new += phi_k",
+     "(phi_q[..., None, :] @ s_new)[..., 0, :]", "(s_new.mT @ phi_q.unsqueeze(-1)).squeeze(-1)"),
     # a function of one token, mapped over all leading axes
-    (SUMS, "phi_q", TOTAL, "lambda q, a, b: (q @ a) / (q @ b)\n"
-     "    for _ in range(v.dim() - 1):\n        total = torch.vmap(total)",
-     "sums / total", "total(phi_q, s_new, z_new)"),
+    ("return", "read = lambda q, a, b: (q @ a) / (q @ b)\n"
+     "    for _ in range(v.dim() - 1):\n        read = torch.vmap(read)\n    return",
+     "sums / total", "read(phi_q, s_new, z_new)"),
     # what was read before the update, and the token's own term
-    (SUMS, "(phi_q[..., None] * s).sum(-2) + (phi_q * phi_k).sum(-1, keepdim=True) * v",
-     TOTAL, "(phi_q * z).sum(-1, keepdim=True) + (phi_q * phi_k).sum(-1, keepdim=True)"),
+    "own = (phi_q * phi_k).sum(-1, keepdim=True)\n"
+    "sums = (phi_q[..., None] * s).sum(-2) + own * v\n"
+    "total = (phi_q * z).sum(-1, keepdim=True) + own",
 )  # fmt: skip
 variants.wrong(exercise, {
     "the state is read before it is updated: the token sees itself, too": (
@@ -93,42 +86,44 @@ variants.wrong(exercise, {
     "S is read before it is updated, and z after: the token is part of both": ("@ s_new", "@ s"),
     "z is read before it is updated, and S after: the token is part of both": ("* z_new", "* z"),
     "z comes back as it went in: it is a sum as well, and this token's key is in it": [
-        (KEY, "z"), ("return s_new, z_new", "return s_new, z")],
-    "the old state comes back: the next token needs the new one": (
-        "return s_new, z_new", "return s, z"),
+        "z_new = z", "return s_new, z, sums / total"],
+    "the old state comes back: the next token needs the new one": "return s, z, sums / total",
     "the earlier tokens are forgotten: the new term is added to the old state": (
         "s + phi", "phi", "z + phi", "phi"),
-    "the output is not normalised: divide by the dot product of the query and z": (" / total", ""),
-    "the output is multiplied by the normaliser: divide by it": ("/ total", "* total"),
-    "it is divided by the sum of z: the normaliser is its dot product with the query": (
-        TOTAL, "z_new.sum(-1, keepdim=True)"),
-    "one number divides the whole batch: each token has a normaliser of its own": (
-        TOTAL, "(phi_q * z_new).sum()"),
+    "the output is not normalised: divide by the dot product of the query and z":
+        "return s_new, z_new, sums",
+    "the output is multiplied by the normaliser: divide by it":
+        "return s_new, z_new, sums * total",
+    "it is divided by the sum of z: the normaliser is its dot product with the query":
+        "total = z_new.sum(-1, keepdim=True)",
+    "one number divides the whole batch: each token has a normaliser of its own":
+        "total = (phi_q * z_new).sum()",
     "the key reads the state: it is the query that reads, and the key that writes": (
         "(phi_q[", "(phi_k[", "(phi_q *", "(phi_k *"),
     "the query writes into the state: the key writes, and the query reads": (
         every("+ phi_k"), "+ phi_q"),
     "the outer product is transposed: the key goes down the rows, the value along them": [
-        (OUTER, "v[..., :, None] * phi_k[..., None, :]", *read)
-        for read in ((), (SUMS, "(s_new @ phi_q[..., None])[..., 0]"))],
-    "z begins at 0, not at 1: the token's own key is in it before you divide": (
-        KEY, "torch.where((z == 0).all(-1, keepdim=True), 1.0, z) + phi_k"),
+        "s_new = s + v[..., :, None] * phi_k[..., None, :]",
+        "s_new = s + v[..., :, None] * phi_k[..., None, :]\n"
+        "sums = (s_new @ phi_q[..., None])[..., 0]"],
+    "z begins at 0, not at 1: the token's own key is in it before you divide":
+        "z_new = torch.where((z == 0).all(-1, keepdim=True), 1.0, z) + phi_k",
     "S is read across: the query meets its rows, the axis of the features": (
         "@ s_new", "@ s_new.mT"),
     # of positive numbers, elu(x) + 1 is x + 1
     FEATURES_AGAIN: ("    s_new", "    phi_q, phi_k = phi_q + 1, phi_k + 1\n    s_new"),
-    "the value is added without its key: the state gains an outer product": (
-        "phi_k[..., :, None] * ", ""),
-    "what is stored is divided already: keep the sums, and divide what is read": (
-        RESULT, "s_new / z_new.sum(-1)[..., None, None], z_new, sums / total"),
-    "the order of the results is another: first S, then z, then the output": (
-        RESULT, "sums / total, s_new, z_new"),
-    "the output has an axis of size 1 left over: it has the shape of v": (
-        "sums / total", "(sums / total)[..., None, :]"),
+    "the value is added without its key: the state gains an outer product":
+        "s_new = s + v[..., None, :]",
+    "what is stored is divided already: keep the sums, and divide what is read":
+        "return s_new / z_new.sum(-1)[..., None, None], z_new, sums / total",
+    "the order of the results is another: first S, then z, then the output":
+        "return sums / total, s_new, z_new",
+    "the output has an axis of size 1 left over: it has the shape of v":
+        "return s_new, z_new, (sums / total)[..., None, :]",
     EPSILON: [("/ total", f"/ (total + {some})") for some in ("1e-6", "1e-9")],
     LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
-    CHANGED: (KEY, "z.add_(phi_k)"),
-    "it works without leading axes only: torch.outer takes two vectors": (
-        OUTER, "torch.outer(phi_k, v)"),
-    hints.BATCH: (OUTER, 'torch.einsum("bd,be->bde", phi_k, v)'),
+    CHANGED: "z_new = z.add_(phi_k)",
+    "it works without leading axes only: torch.outer takes two vectors":
+        "s_new = s + torch.outer(phi_k, v)",
+    hints.BATCH: 's_new = s + torch.einsum("bd,be->bde", phi_k, v)',
 })  # fmt: skip

@@ -8,6 +8,7 @@ from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over keys or queries: products of matrices take all of them at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -58,109 +59,93 @@ def cases(draw):
     yield Case("n=16, m=18, d=2, e=3", many, gradient=False, max_elements=16 * 18 - 1)
 
 
-@exercise.valid
-def plain(phi_q, phi_k, v, padding=None):
-    if padding is not None:
-        phi_k = phi_k * padding[..., None]
-    state = phi_k.mT @ v
-    total = phi_q @ phi_k.sum(-2)[..., None]
-    divisor = total.masked_fill(total == 0, 1.0)
-    return phi_q @ state / divisor
-
-
-IF, PADDED = "    if padding", "phi_k * padding[..., None]"
-STATE, TOTAL = "phi_k.mT @ v", "phi_q @ phi_k.sum(-2)[..., None]"
-DIVISOR, RESULT = "total.masked_fill(total == 0, 1.0)", "phi_q @ state / divisor"
-OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
+PADDED = "phi_k * padding[..., None]"
 variants.right(exercise,
     # feature by feature: a loop over the width is none over the positions
-    (RESULT, f"sum(phi_q[..., c, None] * ({OF_C} * v).sum(-2, keepdim=True) {EACH} / divisor",
-     TOTAL, f"sum(phi_q[..., c, None] * {OF_C}.sum(-2, keepdim=True) {EACH}"),
+    "pairs = [(phi_q[..., [c]], keys[..., [c]]) for c in range(keys.shape[-1])]\n"
+    "total = sum(q * k.sum(-2, keepdim=True) for q, k in pairs)\n"
+    "return sum(q * (k * v).sum(-2, keepdim=True) for q, k in pairs) / divisor",
     # a column of ones
-    (STATE, "phi_k.mT @ torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)",
-     TOTAL, "(phi_q @ state)[..., -1:]", RESULT, "(phi_q @ state)[..., :-1] / divisor"),
-    (PADDED, "phi_k.masked_fill(~padding.unsqueeze(-1), 0.0)",
-     STATE, 'torch.einsum("...jd,...je->...de", phi_k, v)',
-     TOTAL, 'torch.einsum("...id,...jd->...i", phi_q, phi_k).unsqueeze(-1)',
-     DIVISOR, "total.clamp(min=1e-12)"),
+    "s = keys.mT @ torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)\n"
+    "total = (phi_q @ s)[..., -1:]\n"
+    "return (phi_q @ s)[..., :-1] / divisor",
+    "keys = phi_k if padding is None else phi_k.masked_fill(~padding.unsqueeze(-1), 0.0)\n"
+    's = torch.einsum("...jd,...je->...de", keys, v)\n'
+    'total = torch.einsum("...id,...jd->...i", phi_q, keys).unsqueeze(-1)\n'
+    "divisor = total.clamp(min=1e-12)",
     # (..., m, d, e) numbers
-    (PADDED, "torch.where(padding[..., None], phi_k, 0.0)",
-     STATE, "(phi_k[..., :, None] * v[..., None, :]).sum(-3)",
-     TOTAL, "(phi_q * phi_k.sum(-2, keepdim=True)).sum(-1, keepdim=True)",
-     DIVISOR, "total + (total == 0)"),
+    "keys = phi_k if padding is None else torch.where(padding[..., None], phi_k, 0.0)\n"
+    "s = (keys[..., :, None] * v[..., None, :]).sum(-3)\n"
+    "total = (phi_q * z[..., None, :]).sum(-1, keepdim=True)\n"
+    "divisor = total + (total == 0)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the n x m matrix is built: multiply keys with values first, then the queries": (
-        RESULT, "(phi_q @ phi_k.mT) @ v / divisor"),
-    "the normaliser is missing: divide by the sum of the weights": (RESULT, "phi_q @ state"),
-    "it is multiplied by the normaliser: divide by it": (RESULT, "phi_q @ state * total"),
-    "it is divided by the number of keys: the weights of a row have a sum of its own": (
-        TOTAL, "(phi_k > 0).to(v.dtype).sum(-2)[..., :1, None]"),
-    "z is a mean of the keys: it is their sum, or each number is m times the right one": (
-        TOTAL, "phi_q @ phi_k.mean(-2)[..., None]"),
-    "the queries are left out of the normaliser: they meet the sum of the keys": (
-        TOTAL, "phi_k.sum((-2, -1))[..., None, None]"),
+    "the n x m matrix is built: multiply keys with values first, then the queries":
+        "return (phi_q @ keys.mT) @ v / divisor",
+    "the normaliser is missing: divide by the sum of the weights": "return phi_q @ s",
+    "it is multiplied by the normaliser: divide by it": "return phi_q @ s * total",
+    "it is divided by the number of keys: the weights of a row have a sum of its own":
+        "total = (keys > 0).to(v.dtype).sum(-2)[..., :1, None]",
+    "z is a mean of the keys: it is their sum, or each number is m times the right one":
+        "z = keys.mean(-2)",
+    "the queries are left out of the normaliser: they meet the sum of the keys":
+        "total = z.sum(-1)[..., None, None]",
     "both widths are summed before they meet: the normaliser is a dot product, feature by feature":
-        (TOTAL, "phi_q.sum(-1, keepdim=True) * phi_k.sum((-2, -1))[..., None, None]"),
-    "the state is divided by z: the query meets each of the two, and then you divide": (
-        TOTAL, "phi_k.sum(-2)[..., None]", RESULT, "phi_q @ (state / divisor)"),
-    "the normaliser sums over the queries: each query has its own, a sum over keys": (
-        TOTAL, f"({TOTAL}).sum(-2, keepdim=True)"),
-    "padding counts in the normaliser: the padded keys are missing from both sums": (
-        f"phi_k = {PADDED}", "v = v * padding[..., None]"),
-    "padding counts in the state: the padded keys are missing from both sums": (
-        STATE, "keys.mT @ v", IF, f"    keys = phi_k\n{IF}"),
-    "what is added and taken off again is lost beside huge padding: set its features to 0 first": (
-        IF, f"    padded = 0 * phi_k\n{IF}",
-        f"phi_k = {PADDED}", "padded = phi_k * ~padding[..., None]",
-        STATE, "phi_k.mT @ v - padded.mT @ v",
-        TOTAL, "phi_q @ (phi_k.sum(-2) - padded.sum(-2))[..., None]"),
+        "total = phi_q.sum(-1, keepdim=True) * z.sum(-1)[..., None, None]",
+    "the state is divided by z: the query meets each of the two, and then you divide":
+        "total = z[..., None]\nreturn phi_q @ (s / divisor)",
+    "the normaliser sums over the queries: each query has its own, a sum over keys":
+        "total = (phi_q @ z[..., None]).sum(-2, keepdim=True)",
+    "padding counts in the normaliser: the padded keys are missing from both sums":
+        "z = phi_k.sum(-2)",
+    "padding counts in the state: the padded keys are missing from both sums": "s = phi_k.mT @ v",
+    "what is added and taken off again is lost beside huge padding: set its features to 0 first":
+        "padded = phi_k - keys\n"
+        "s = phi_k.mT @ v - padded.mT @ v\n"
+        "z = phi_k.sum(-2) - padded.sum(-2)",
     "the padding is multiplied by 0 after its features have met its values, and their product may "
-    "be infinite: set the features to 0 first": (
-        IF, f"    keys = phi_k\n{IF}",
-        STATE, "(keys[..., None] * v[..., None, :])\n    if padding is not None:\n"
-        "        state = state * padding[..., None, None]\n    state = state.sum(-3)"),
+    "be infinite: set the features to 0 first":
+        "real = 1 if padding is None else padding[..., None, None]\n"
+        "s = (phi_k[..., None] * v[..., None, :] * real).sum(-3)",
     "the padding is the wrong way round: True is a real token": ("* padding", "* ~padding"),
-    "the padding changes nothing: a padded key may not count": ("padding is not None", "False"),
-    "it fails without padding: None means that every token is real": (
-        "padding is not None", "True"),
+    "the padding changes nothing: a padded key may not count": "keys = phi_k",
+    "it fails without padding: None means that every token is real": f"keys = {PADDED}",
     "-inf, or nearly, is for a softmax: here the features of padding must be 0": [
         (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)"),
         (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)",
-         DIVISOR, "total.where(total > 0, 1.0)"),
+         "masked_fill(total == 0, 1.0)", "where(total > 0, 1.0)"),
         (PADDED, "phi_k.masked_fill(~padding[..., None], -1e9)")],
-    "a sentence of nothing but padding gives NaN: it should give zeros": (DIVISOR, "total"),
+    "a sentence of nothing but padding gives NaN: it should give zeros": "divisor = total",
     "rows without a key are fixed after the division by 0, whose gradient stays NaN: divide by "
-    "something else there": (DIVISOR, "total", RESULT, f"({RESULT}).nan_to_num(0.0)"),
+    "something else there": "divisor = total\nreturn (phi_q @ s / divisor).nan_to_num(0.0)",
     "an epsilon in the denominator shows where features are small: ask where the sum is 0": [
-        (DIVISOR, f"total + {some}") for some in ("1e-6", "1e-9")],
+        f"divisor = total + {some}" for some in ("1e-6", "1e-9")],
     "a least value for the denominator shows where features are small: ask where the sum is 0": [
-        (DIVISOR, f"total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
-    "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1": (
-        DIVISOR, "total.clamp(min=torch.finfo(total.dtype).tiny)"),
+        f"divisor = total.clamp(min={some})" for some in ("1e-6", "1e-8", "1e-10")],
+    "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1":
+        "divisor = total.clamp(min=torch.finfo(total.dtype).tiny)",
     hints.CUT_OFF: (
-        "    state =", "    if padding is not None and not padding.any():\n"
-        "        return v.new_zeros(*phi_q.shape[:-1], v.shape[-1])\n    state ="),
+        "    s =", "    if padding is not None and not padding.any():\n"
+        "        return v.new_zeros(*phi_q.shape[:-1], v.shape[-1])\n    s ="),
     # of positive numbers, elu(x) + 1 is x + 1
-    FEATURES_AGAIN: (IF, f"    phi_q, phi_k = phi_q + 1, phi_k + 1\n{IF}"),
-    "the state is transposed: its rows belong to the features, its columns to v": (
-        STATE, "v.mT @ phi_k"),
+    FEATURES_AGAIN: ("    keys", "    phi_q, phi_k = phi_q + 1, phi_k + 1\n    keys"),
+    "the state is transposed: its rows belong to the features, its columns to v": "s = v.mT @ keys",
     LOOP: [
-        (STATE, "sum(phi_k[..., [j], :].mT @ v[..., [j], :] for j in range(v.shape[-2]))"),
-        ("phi_q @ state", "torch.cat([q @ state for q in phi_q.split(1, -2)], dim=-2)")],
+        "s = sum(keys[..., [j], :].mT @ v[..., [j], :] for j in range(v.shape[-2]))",
+        "return torch.cat([q @ s for q in phi_q.split(1, dim=-2)], dim=-2) / divisor"],
     "it loops over sentences: one product with the mask hides the keys of all of them": (
         PADDED, "torch.stack([one * words[:, None] for one, words in zip(phi_k, padding)]) "
         f"if padding.dim() == phi_k.dim() - 1 == 2 else {PADDED}"),
-    "no gradient passes through the normaliser: nothing may be detached": (
-        RESULT, f"{RESULT}.detach()"),
+    "no gradient passes through the normaliser: nothing may be detached":
+        "return phi_q @ s / divisor.detach()",
     hints.BATCH: (PADDED, "phi_k * padding[:, :, None]"),
     "the axes of padding are aligned from the left: they broadcast from the right": [
-        (f"        phi_k = {PADDED}",
-         "        while padding.dim() < phi_k.dim() - 1:\n"
-         f"            padding = padding.unsqueeze(1)\n        phi_k = {hidden}")
+        ("    keys", "    while padding is not None and padding.dim() < phi_k.dim() - 1:\n"
+         "        padding = padding.unsqueeze(1)\n    keys", PADDED, hidden)
         for hidden in (PADDED, "phi_k.masked_fill(~padding[..., None], 0.0)")],
     # the features of padding are 0
-    "this is the softmax: take the products of the features as they are": (
-        RESULT, "(phi_q @ phi_k.mT / phi_q.shape[-1] ** 0.5).masked_fill("
-        "phi_k.sum(-1)[..., None, :] == 0, -torch.inf).softmax(-1).nan_to_num(0.0) @ v"),
+    "this is the softmax: take the products of the features as they are":
+        "scores = (phi_q @ keys.mT / phi_q.shape[-1] ** 0.5).masked_fill(\n"
+        "    keys.sum(-1)[..., None, :] == 0, -torch.inf)\n"
+        "return scores.softmax(-1).nan_to_num(0.0) @ v",
 })  # fmt: skip

@@ -3,7 +3,6 @@
 from itertools import combinations, product
 
 import torch
-from torch.nn.functional import elu
 
 from attncourse.course.linear.exercises.shared.forms import (
     RIGHT,
@@ -17,6 +16,7 @@ from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
 
 exercise = Exercise.read(__name__, differentiable=False)
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.cases
@@ -59,20 +59,6 @@ def query_by_query(linear_attention):
 
 
 @exercise.valid
-def plain(linear_attention):
-    for (batch, dtype), (causal, n, m) in product(BATCHES, LENGTHS):
-        q, k, v = inputs(batch, n, m, dtype)
-        before = [x.clone() for x in (q, k, v)]
-        got = linear_attention(q, k, v, causal=True) if causal else linear_attention(q, k, v)
-        weights = (elu(before[0]) + 1) @ (elu(before[1]) + 1).mT
-        weights = weights.tril() if causal else weights
-        want = weights @ before[2] / weights.sum(-1, keepdim=True)
-        assert (got.shape, got.dtype) == (want.shape, want.dtype)
-        assert close(got, want)
-        assert all(map(torch.equal, (q, k, v), before))
-
-
-@exercise.valid
 def weights_read_off_the_unit_vectors(linear_attention):
     for (batch, dtype), (causal, n, m) in product(BATCHES, LENGTHS):
         q, k, v = inputs(batch, n, m, dtype)
@@ -88,25 +74,24 @@ def weights_read_off_the_unit_vectors(linear_attention):
         assert close(weights, seen / seen.sum(-1, keepdim=True))
 
 
-DRAWN, COPY = "q, k, v = inputs(batch, n, m, dtype)", "[x.clone() for x in (q, k, v)]"
-MEAN = "weights @ before[2] / weights.sum(-1, keepdim=True)"
+GIVEN, MEAN = "            given =", "weights @ v / weights.sum(dim=-1, keepdim=True)"
 KIND = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
-NUMBERS, UNCHANGED = "assert close(got, want)", "assert all(map(torch.equal, (q, k, v), before))"
+NUMBERS = "assert torch.allclose(got, want, atol=torch.finfo(dtype).eps ** 0.5)"
+UNCHANGED = "assert all(map(torch.equal, given, (q, k, v)))"
 variants.right(exercise,
-    ("LENGTHS", "((False, 7, 4), (True, 21, 21))", "n, m, dtype)", "n, m, dtype, (5, 6), 3)"),
-    (MEAN, "as_a_matrix(*before, causal)"),
+    ("manual_seed(0)", "manual_seed(3)", "(False, 4, 7), (True, 24, 24)",
+     "(False, 7, 4), (True, 21, 21)", "(m, 3)", "(m, 6)"),
+    (MEAN, "as_a_matrix(q, k, v, causal)"),
     (KIND, "if got.shape != want.shape or got.dtype != want.dtype:\n"
-           "            raise TypeError(f'expected {tuple(want.shape)}, got {tuple(got.shape)}')",
+           "                raise TypeError(f'expected {want.shape}, got {got.shape}')",
      NUMBERS, "if not (got - want).abs().max() < 1e-4:\n"
-              "            raise ValueError('the numbers differ')"),
+              "                raise ValueError('the numbers differ')"),
 )  # fmt: skip
 NOTHING_REFUSED = (
     "it refuses nothing: call linear_attention, assert what must hold, and catch none of the errors"
 )
-
-
 # which of the right ones are refused is chance
-EXACT = "assert any(got.equal(form(*before, causal)) for form in ({},))"
+EXACT = "assert any(got.equal(form(q, k, v, causal)) for form in ({},))"
 FORMS = [form.__name__ for form in (as_a_matrix, by_sums, token_by_token)]
 SOME = *combinations(FORMS, 1), *combinations(FORMS, 2)
 variants.wrong(exercise, {
@@ -116,74 +101,72 @@ variants.wrong(exercise, {
          UNCHANGED, "pass\n    return agreed"),
         (KIND, "outcome = torch.allclose(got, want), 'the numbers differ'",
          NUMBERS, "assert outcome", UNCHANGED, "pass")],
-    NOTHING_REFUSED: [("product(BATCHES, LENGTHS)", "()"), errors_caught(plain)],
+    NOTHING_REFUSED: ["batches = ()", errors_caught(exercise.valid_answers[0])],
     "what it expects comes from linear_attention itself: work it out without it": (
-        MEAN, "linear_attention(*before, causal=causal)"),
+        MEAN, "linear_attention(q, k, v, causal=causal)"),
     "it looks at shape and dtype only: compare the numbers, too": (NUMBERS, "pass"),
     "it asks only that the values' mean lies between them: many wrong weights pass": (
-        NUMBERS, "assert (got >= before[2].amin(-2, True) - 1e-6).all()\n"
-                 "        assert (got <= before[2].amax(-2, True) + 1e-6).all()"),
+        # numbers among which a mean is near the least value, and one near the largest
+        "manual_seed(0)", "manual_seed(277)",
+        NUMBERS, "assert (got >= v.amin(-2, True) - 1e-6).all()\n"
+                 "            assert (got <= v.amax(-2, True) + 1e-6).all()"),
     "all values are ones: whatever the weights, their mean is 1. Draw the values": (
-        DRAWN, f"{DRAWN}\n        v = torch.ones_like(v)"),
-    "causal is never tried": ("LENGTHS", "LENGTHS[:1]"),
-    "causal is always True: try it without, where every query sees all keys": (
-        "LENGTHS", "LENGTHS[1:]"),
+        GIVEN, f"            v = torch.ones_like(v)\n{GIVEN}"),
+    "causal is never tried": "lengths = ((False, 4, 7),)",
+    "causal is always True: try it without, where every query sees all keys":
+        "lengths = ((True, 24, 24),)",
     "only the last token of the causal form is compared, and it sees all keys anyway: compare all":
-        (NUMBERS, "assert close(got[..., -1, :], want[..., -1, :])"),
+        ("(got, want,", "(got[..., -1, :], want[..., -1, :],"),
     "only the first token is compared: in the causal form it sees itself alone": (
-        NUMBERS, "assert close(got[..., 0, :], want[..., 0, :])"),
+        "(got, want,", "(got[..., 0, :], want[..., 0, :],"),
     "all sequences are short: what lies far back could be forgotten. Try more than 20 "
-    "tokens": [
-        ("LENGTHS", f"((False, 3, 5), (True, {n}, {n}))") for n in (6, 20)],
-    "there are always as many queries as keys: without causal, try fewer": (
-        "LENGTHS", "((False, 5, 5), (True, 24, 24))"),
-    "the values are as wide as the keys: give them a width of their own": (
-        DRAWN, f"{DRAWN[:-1]}, (2, 2))"),
+    "tokens": [f"lengths = (False, 4, 7), (True, {n}, {n})" for n in (6, 20)],
+    "there are always as many queries as keys: without causal, try fewer":
+        "lengths = (False, 7, 7), (True, 24, 24)",
+    "the values are as wide as the keys: give them a width of their own": ("(m, 3)", "(m, 5)"),
     "q and k are positive, where elu(x) + 1 is x + 1: draw negative numbers as well": (
-        DRAWN, f"{DRAWN}\n        q, k = q.abs(), k.abs()"),
-    "every input has one batch axis: try two matrices, too, or two leading axes": (
-        "BATCHES", "(((2,), torch.float64), ((2,), torch.float32))"),
-    "no input has two leading axes, both longer than 1: try (2, 3), and none at all": (
-        "BATCHES", "(((), torch.float64), ((2,), torch.float32))"),
-    "every input has a batch: try two matrices without one, too": (
-        "BATCHES", "(((2,), torch.float64), ((2, 3), torch.float32))"),
-    "no input has a batch: try leading axes, too": (
-        "BATCHES", "(((), torch.float64), ((), torch.float32))"),
-    "only float64 is tried: float32 should give float32": (
-        "BATCHES", "(((), torch.float64), ((2, 2), torch.float64))"),
-    "only float32 is tried: float64 should give float64": (
-        "BATCHES", "(((), torch.float32), ((2, 2), torch.float32))"),
+        GIVEN, f"            q, k = q.abs(), k.abs()\n{GIVEN}"),
+    "every input has one batch axis: try two matrices, too, or two leading axes":
+        "batches = ((2,), torch.float64), ((2,), torch.float32)",
+    "no input has two leading axes, both longer than 1: try (2, 3), and none at all":
+        "batches = ((), torch.float64), ((2,), torch.float32)",
+    "every input has a batch: try two matrices without one, too":
+        "batches = ((2,), torch.float64), ((2, 3), torch.float32)",
+    "no input has a batch: try leading axes, too":
+        "batches = ((), torch.float64), ((), torch.float32)",
+    "only float64 is tried: float32 should give float32":
+        "batches = ((), torch.float64), ((2, 3), torch.float64)",
+    "only float32 is tried: float64 should give float64":
+        "batches = ((), torch.float32), ((2, 3), torch.float32)",
     "the dtype of the result is not looked at: it should be that of the inputs": (
-        KIND, "assert got.shape == want.shape", NUMBERS, "assert close(got.float(), want.float())"),
+        KIND, "assert got.shape == want.shape", "(got, want,", "(got.float(), want.float(),"),
     "the shape of the result is not looked at: an axis of size 1 too many passes": (
-        KIND, "assert got.dtype == want.dtype",
-        NUMBERS, "assert torch.allclose(got, want, atol=1e-4)"),
+        KIND, "assert got.dtype == want.dtype"),
     "only what is too large fails it, not what is too small: take abs of the difference": (
         NUMBERS, "assert (got - want).max() < 1e-4"),
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
     "what it expects is worked out after the call, of inputs that may have changed: copy them": (
-        COPY, "[q, k, v]"),
+        "[x.clone() for x in (q, k, v)]", "[q, k, v]"),
     "of the inputs, only q is looked at after the call: k and v may change": (
-        UNCHANGED, "assert q.equal(before[0])"),
+        UNCHANGED, "assert given[0].equal(q)"),
     "k is not looked at after the call: it may change, as q and v may": (
-        UNCHANGED, "assert q.equal(before[0]) and v.equal(before[2])"),
+        UNCHANGED, "assert given[0].equal(q) and given[2].equal(v)"),
     "of the inputs, only v is looked at after the call: q and k may change": (
-        UNCHANGED, "assert v.equal(before[2])"),
+        UNCHANGED, "assert given[2].equal(v)"),
     "the tolerance is too wide: wrong numbers pass, too": (
-        NUMBERS, "assert torch.allclose(got, want, atol=0.05)"),
+        "atol=torch.finfo(dtype).eps ** 0.5", "atol=0.05"),
     "it refuses right ones that add in another order: allow for rounding. float32 holds 7 digits, "
     "and of a sum near 0 fewer, where torch.allclose goes by atol, 1e-8 unless you give one": [
         (NUMBERS, EXACT.format(", ".join(some))) for some in SOME],
-    "its own formula does not normalise, so it refuses what is right": (
-        " / weights.sum(-1, keepdim=True)", ""),
+    "its own formula does not normalise, so it refuses what is right": (MEAN, "weights @ v"),
     "its own formula has the feature map exp, so it refuses what is right": (
-        "(elu(before[0]) + 1) @ (elu(before[1]) + 1)", "before[0].exp() @ before[1].exp()"),
+        "(elu(q) + 1) @ (elu(k) + 1)", "q.exp() @ k.exp()"),
     "its own formula does not look at causal, so it refuses what is right": (
-        "weights.tril() if causal else weights", "weights"),
+        "weights.tril()", "weights"),
     "it views the result in another shape, which a right one that is not contiguous cannot do: "
-    "compare it as it is, or reshape": (NUMBERS, "assert close(got.view(-1), want.view(-1))"),
-    "it calls with fewer queries than keys and causal: if causal, there are as many of both": (
-        "LENGTHS", "(*LENGTHS, (True, 5, 9))"),
-    "it refuses the right ones, too: run it on a form you trust, and allow for rounding":
-        [(KIND, "assert got.shape == q.shape", NUMBERS, "pass")],
+    "compare it as it is, or reshape": ("(got, want,", "(got.view(-1), want.view(-1),"),
+    "it calls with fewer queries than keys and causal: if causal, there are as many of both":
+        "lengths = (False, 4, 7), (True, 24, 24), (True, 5, 9)",
+    "it refuses the right ones, too: run it on a form you trust, and allow for rounding": (
+        KIND, "assert got.shape == q.shape", NUMBERS, "pass"),
 })  # fmt: skip

@@ -92,72 +92,78 @@ def by_einsum_without_a_swap(q, k, v, heads, mask=None):
     return torch.einsum("...hij,...jhc->...ihc", weights, v).flatten(-2)
 
 
-INPUTS, SPLIT, JOIN = "(q, k, v))", "split(x, heads)", "join(weights @ v)"
-SCALE, AXIS, SOFTMAX = "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)", "softmax(scores, mask)"
 variants.right(exercise,
-    (SPLIT, "torch.stack(x.tensor_split(heads, dim=-1), dim=-3)",
-     JOIN, "torch.cat((weights @ v).unbind(-3), dim=-1)"),
-    (SPLIT, "x.reshape(-1, x.size(-2), heads, x.size(-1) // heads).permute(0, 2, 1, 3)"
-     ".reshape(*x.shape[:-2], heads, x.size(-2), -1)"),
+    "q, k, v = (torch.stack(x.tensor_split(heads, dim=-1), dim=-3) for x in (q, k, v))\n"
+    "return torch.cat((weights @ v).unbind(-3), dim=-1)",
+    "q, k, v = (\n    x.reshape(-1, x.size(-2), heads, x.size(-1) // heads).permute(0, 2, 1, 3)\n"
+    "    .reshape(*x.shape[:-2], heads, x.size(-2), -1) for x in (q, k, v))",
     # the mask then needs no axis of its own: it lacks a leading one
-    (SPLIT, "x.unflatten(-1, (heads, -1)).movedim(-2, 0)", AXIS, "mask",
-     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
-    (INPUTS, "(q * (heads / q.shape[-1]) ** 0.5, k, v))", f" / {SCALE}", ""),
+    "q, k, v = (x.unflatten(-1, (heads, -1)).movedim(-2, 0) for x in (q, k, v))\n"
+    "if mask is not None: pass\n"
+    "return (weights @ v).movedim(0, -2).flatten(-2)",
+    ("(q, k, v))", "(q * (heads / q.shape[-1]) ** 0.5, k, v))", " / q.shape[-1] ** 0.5", ""),
 )  # fmt: skip
 variants.calling(exercise, "softmax", ways.SOFTMAXES | ways.LOW)
 variants.calling(exercise, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, {
-    "the scale is that of the whole width: a head's score has d / heads terms": (
-        SCALE, "(heads * q.shape[-1]) ** 0.5"),
-    "the scores are not scaled: divide by the root of a head's width": (f" / {SCALE}", ""),
-    "the scores are divided by a head's width, not by its square root": (" ** 0.5", ""),
-    "the scale is taken from the width of the values: it is that of the keys": (
-        SCALE, "v.shape[-1] ** 0.5"),
-    "the scale is the number of heads: it is the width of one, d / heads": (SCALE, "heads**0.5"),
-    "the scale is a fixed number: it follows the width of a head": (SCALE, "8"),
+    "the scale is that of the whole width: a head's score has d / heads terms":
+        "scores = q @ k.mT / (heads * q.shape[-1]) ** 0.5",
+    "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
+    "the scores are divided by a head's width, not by its square root":
+        "scores = q @ k.mT / q.shape[-1]",
+    "the scale is taken from the width of the values: it is that of the keys":
+        "scores = q @ k.mT / v.shape[-1] ** 0.5",
+    "the scale is the number of heads: it is the width of one, d / heads":
+        "scores = q @ k.mT / heads**0.5",
+    "the scale is a fixed number: it follows the width of a head": "scores = q @ k.mT / 8",
     "there is one head only: split q, k and v before the scores are taken": [
-        (SPLIT, "split(x, 1)"), (SPLIT, "split(x, 1)", SCALE, "(q.shape[-1] // heads) ** 0.5")],
-    "the heads are averaged: put their outputs side by side": (JOIN, "(weights @ v).mean(-3)"),
-    "the heads are added up: put their outputs side by side": (JOIN, "(weights @ v).sum(-3)"),
-    "the heads are still apart: join them, (..., n, d_v)": (JOIN, "weights @ v"),
-    "the softmax runs over the heads: each head has a softmax over the keys": (
-        SOFTMAX, "softmax(scores, mask, axis=-3)"),
-    "the mean is of the keys: weigh the values": (INPUTS, "(q, k, k))"),
+        ("(x, heads)", "(x, 1)"),
+        ("(x, heads)", "(x, 1)", "q.shape[-1] ** 0.5", "(q.shape[-1] // heads) ** 0.5")],
+    "the heads are averaged: put their outputs side by side": "return (weights @ v).mean(-3)",
+    "the heads are added up: put their outputs side by side": "return (weights @ v).sum(-3)",
+    "the heads are still apart: join them, (..., n, d_v)": "return weights @ v",
+    "the softmax runs over the heads: each head has a softmax over the keys":
+        "weights = softmax(scores, mask, axis=-3)",
+    "the mean is of the keys: weigh the values": ("(q, k, v))", "(q, k, k))"),
     "the mask lines up with the heads instead of the batch: give it an axis for the heads": (
-        AXIS, "mask"),
+        "mask.unsqueeze(-3)", "mask"),
     "the mask may lack leading axes: its axis for the heads is always third from the end": (
         "mask is not None", "mask is not None and mask.dim() == q.dim() - 1"),
     FROM_THE_FRONT: [
-        (AXIS, "mask.unsqueeze(1) if mask.dim() > 2 else mask"),
-        (AXIS, "mask.unsqueeze(max(0, mask.dim() - 2) and 1)")],
+        ("is not None", "is not None and mask.dim() > 2", "unsqueeze(-3)", "unsqueeze(1)"),
+        ("unsqueeze(-3)", "unsqueeze(max(0, mask.dim() - 2) and 1)")],
     "the mask's new axis is at the wrong place: it is third from the end": (
-        AXIS, "mask.unsqueeze(-2)"),
+        "unsqueeze(-3)", "unsqueeze(-2)"),
     "the masks are repeated in another order than the heads: those of one sentence come together": [
-        (AXIS, "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3).repeat(heads, 1, 1)"
-         ".view_as(scores)"),
+        ("mask.unsqueeze(-3)", "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3)"
+         ".repeat(heads, 1, 1).view_as(scores)"),
         # the heads come before the sentences, and the masks do not
-        (AXIS, "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3).repeat_interleave(heads, 0)"
-         ".unflatten(0, (heads, -1)).transpose(0, 1).reshape(scores.shape)")],
+        ("mask.unsqueeze(-3)", "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3)"
+         ".repeat_interleave(heads, 0).unflatten(0, (heads, -1)).transpose(0, 1)"
+         ".reshape(scores.shape)")],
     "softmax without an axis takes none of the last: say that it runs over the keys, dim=-1": [
-        (SOFTMAX, "softmax(scores, mask, axis=0 if scores.dim() == 3 else 1)"),
-        *((SOFTMAX, "(scores if mask is None else scores.masked_fill(~mask, -torch.inf))"
-           f".softmax(0 if scores.dim() == 3 else 1){after}")
+        "weights = softmax(scores, mask, axis=0 if scores.dim() == 3 else 1)",
+        *("hidden = scores if mask is None else scores.masked_fill(~mask, -torch.inf)\n"
+          f"weights = hidden.softmax(0 if scores.dim() == 3 else 1){after}"
           for after in ("", ".nan_to_num(0.0)"))],
     "the mask holds in the first head only: it holds in each": (
-        AXIS, f"{AXIS} | (torch.arange(heads, device=mask.device) > 0)[:, None, None]"),
-    "it takes as many keys as queries for granted: n and m differ": (
-        SPLIT, "x.reshape(*q.shape[:-1], heads, -1).transpose(-3, -2)"),
-    "the values are as wide as the queries for it: d_v may be another width": (
-        SPLIT, "split(x, heads).unflatten(-1, (1, q.shape[-1] // heads))[..., 0, :]"),
-    "v is not split: each head has its own part of the values": (
-        f"({SPLIT} for x in {INPUTS}", f"(*({SPLIT} for x in (q, k)), v.unsqueeze(-3))"),
-    "v has its own width: d_v // heads": (
-        SPLIT, "torch.stack(x.split(q.shape[-1] // heads, dim=-1)[:heads], dim=-3)"),
-    hints.CUT_OFF: (
-        "    scores =", "    if mask is not None and not mask.any():\n"
-        "        return join(torch.zeros_like(q @ k.mT) @ v).detach()\n    scores ="),
-    "the input changes: scale a copy, not q itself": (
-        f"q @ k.mT / {SCALE}", f"q.div_({SCALE}) @ k.mT"),
+        "unsqueeze(-3)",
+        "unsqueeze(-3) | (torch.arange(heads, device=mask.device) > 0)[:, None, None]"),
+    "it takes as many keys as queries for granted: n and m differ":
+        "q, k, v = (x.reshape(*q.shape[:-1], heads, -1).transpose(-3, -2) for x in (q, k, v))",
+    "the values are as wide as the queries for it: d_v may be another width":
+        "width = q.shape[-1] // heads\n"
+        "q, k, v = (split(x, heads).unflatten(-1, (1, width))[..., 0, :] for x in (q, k, v))",
+    "v is not split: each head has its own part of the values":
+        "q, k, v = (*(split(x, heads) for x in (q, k)), v.unsqueeze(-3))",
+    "v has its own width: d_v // heads":
+        "width = q.shape[-1] // heads\n"
+        "q, k, v = (torch.stack(x.split(width, dim=-1)[:heads], dim=-3) for x in (q, k, v))",
+    hints.CUT_OFF:
+        "if mask is not None and not mask.any():\n"
+        "    return join(torch.zeros_like(q @ k.mT) @ v).detach()\n"
+        "scores = q @ k.mT / q.shape[-1] ** 0.5",
+    "the input changes: scale a copy, not q itself": "scores = q.div_(q.shape[-1] ** 0.5) @ k.mT",
     "no gradient reaches the scores: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip
 

@@ -1,7 +1,6 @@
 """Exercise collapse: how far the rows of a matrix are from all being alike."""
 
 import torch
-from torch.linalg import matrix_norm as norm
 
 from judge import variants
 from judge.exercise import Case, Exercise
@@ -18,6 +17,7 @@ exercise = Exercise.read(
         "last but one",
     },
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -51,72 +51,64 @@ def cases(draw):
     yield Case("rows of one number", (x[..., :1],))
 
 
-@exercise.valid
-def plain(x):
-    rest = x - x.mean(dim=-2, keepdim=True)
-    whole = norm(x)
-    share = norm(rest) / torch.where(whole > 0, whole, 1.0)
-    return share
-
-
-MEAN, REST, WHOLE, RETURN = "x.mean(dim=-2, keepdim=True)", "norm(rest)", "norm(x)", "return share"
-GUARD = "torch.where(whole > 0, whole, 1.0)"
-ROWS = REST, "rest.norm(dim=-1)", WHOLE, "x.norm(dim=-1)"
+SHARE = "distance / norm.masked_fill(norm == 0, 1.0)"
 variants.right(exercise,
-    (f"x - {MEAN}", "x.var(dim=-2, correction=0).sum(-1)", WHOLE, "x.square().mean(-2).sum(-1)",
-     REST, "rest", RETURN, f"{RETURN}.sqrt()"),
-    (GUARD, "whole", RETURN, "return share.nan_to_num(0.0)"),
-    (REST, "rest.pow(2).sum((-2, -1)).sqrt()", GUARD, "whole.clamp(min=1e-30)"),
-    (f"x - {MEAN}",
-     "(torch.eye(x.shape[-2], dtype=x.dtype, device=x.device) - 1 / x.shape[-2]) @ x"),
-    (REST, "((x.unsqueeze(-2) - x.unsqueeze(-3)).square().sum((-3, -2, -1)) "
-     "/ (2 * x.shape[-2])).sqrt()"),
+    "distance = x.var(dim=-2, correction=0).sum(-1)\n"
+    "norm = x.square().mean(-2).sum(-1)\n"
+    f"return ({SHARE}).sqrt()",
+    "return (distance / norm).nan_to_num(0.0)",
+    "distance = rest.pow(2).sum((-2, -1)).sqrt()\nreturn distance / norm.clamp(min=1e-30)",
+    "n = x.shape[-2]\nrest = (torch.eye(n, dtype=x.dtype, device=x.device) - 1 / n) @ x",
+    "pairs = (x.unsqueeze(-2) - x.unsqueeze(-3)).square().sum((-3, -2, -1))\n"
+    "distance = (pairs / (2 * x.shape[-2])).sqrt()",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the root is missing: divide norms, not their squares": (RETURN, f"{RETURN}.square()"),
-    "it is not divided by the norm of x: twice as large rows are as much alike": (
-        f" / {GUARD}", ""),
-    "nothing is taken away from x: take away the mean row": (f" - {MEAN}", ""),
-    "this is the part that all rows share: measure what is left without it": (
-        f"x - {MEAN}", f"{MEAN}.expand_as(x)"),
-    "it is 1 minus what is asked for: equal rows give 0": (
-        RETURN, "return torch.where(whole > 0, 1 - share, 0.0)"),
+    "the root is missing: divide norms, not their squares": f"return ({SHARE}).square()",
+    "it is not divided by the norm of x: twice as large rows are as much alike": "return distance",
+    "nothing is taken away from x: take away the mean row": "rest = x",
+    "this is the part that all rows share: measure what is left without it":
+        "rest = x.mean(dim=-2, keepdim=True).expand_as(x)",
+    "it is 1 minus what is asked for: equal rows give 0":
+        f"return torch.where(norm > 0, 1 - {SHARE}, 0.0)",
     "this is the mean of each row: the nearest equal rows are the mean over the rows": (
         "dim=-2", "dim=-1"),
     "one mean of all numbers is taken away: each column has its own": ("dim=-2", "dim=(-2, -1)"),
     "the mean runs over the first axis: the tokens are on the last but one": ("dim=-2", "dim=0"),
-    "the standard deviation is the root of a mean: here a sum of squares counts": (
-        f"x - {MEAN}", "x.std(-2, keepdim=True)"),
-    "the first row is no nearest row: take the mean of the rows away": (MEAN, "x[..., :1, :]"),
-    "the median is no mean: the squares add up to least around the mean": (
-        MEAN, "x.median(-2, keepdim=True).values"),
-    "the rest is divided by its share, the mean: divide by the norm of x": (
-        GUARD, f"norm({MEAN}.expand_as(x)).masked_fill(whole == 0, 1.0)"),
-    "there is one number for everything: each matrix has its own": (
-        REST, "rest.norm()", GUARD, "x.norm()"),
-    "this is a mean over the rows of ratios: take both norms over the whole matrix": (
-        *ROWS, RETURN, "return share.mean(-1)"),
-    "the norms are those of single rows: take them over the last two axes": ROWS,
+    "the standard deviation is the root of a mean: here a sum of squares counts":
+        "rest = x.std(-2, keepdim=True)",
+    "the first row is no nearest row: take the mean of the rows away": "rest = x - x[..., :1, :]",
+    "the median is no mean: the squares add up to least around the mean":
+        "rest = x - x.median(-2, keepdim=True).values",
+    "the rest is divided by its share, the mean: divide by the norm of x":
+        "shared = torch.linalg.matrix_norm(x.mean(dim=-2, keepdim=True).expand_as(x))\n"
+        "return distance / shared.masked_fill(norm == 0, 1.0)",
+    "there is one number for everything: each matrix has its own":
+        "distance = rest.norm()\nreturn distance / x.norm()",
+    "this is a mean over the rows of ratios: take both norms over the whole matrix":
+        f"distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)\nreturn ({SHARE}).mean(-1)",
+    "the norms are those of single rows: take them over the last two axes":
+        "distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)",
     "this is another norm: Frobenius is the root of the sum of all squares": [
-        (REST, "norm(rest, 2)", WHOLE, "norm(x, 2)"),
-        (REST, "norm(rest, 'nuc')", WHOLE, "norm(x, 'nuc')"),
-        (REST, "rest.abs().sum((-2, -1))", WHOLE, "x.abs().sum((-2, -1))"),
-        (REST, "rest.abs().amax((-2, -1))", WHOLE, "x.abs().amax((-2, -1))")],
-    "the variance divides by n - 1: here the sum of squares counts, divide by n": (
-        RETURN, "return share * (x.shape[-2] / max(1, x.shape[-2] - 1)) ** 0.5"),
-    "a matrix of zeros gives NaN: it should give 0": (GUARD, "whole"),
-    "a small number is taken for 0: return it as it is": (
-        RETURN, "return share.masked_fill(share < 1e-6, 0.0)"),
-    "a matrix of zeros gives 1: its rows are all alike, so it should give 0": (
-        RETURN, "return torch.where(whole > 0, share, 1.0)"),
+        ("norm(rest)", "norm(rest, 2)", "norm(x)", "norm(x, 2)"),
+        ("norm(rest)", "norm(rest, 'nuc')", "norm(x)", "norm(x, 'nuc')"),
+        "distance = rest.abs().sum((-2, -1))\nnorm = x.abs().sum((-2, -1))",
+        "distance = rest.abs().amax((-2, -1))\nnorm = x.abs().amax((-2, -1))"],
+    "the variance divides by n - 1: here the sum of squares counts, divide by n":
+        f"n = x.shape[-2]\nreturn {SHARE} * (n / max(1, n - 1)) ** 0.5",
+    "a matrix of zeros gives NaN: it should give 0": "return distance / norm",
+    "a small number is taken for 0: return it as it is":
+        f"share = {SHARE}\nreturn share.masked_fill(share < 1e-6, 0.0)",
+    "a matrix of zeros gives 1: its rows are all alike, so it should give 0":
+        f"return torch.where(norm > 0, {SHARE}, 1.0)",
     "the epsilon is large enough to show: make it far smaller, or ask where the norm is 0": [
-        (GUARD, "(whole + 1e-6)"), (GUARD, "(whole + 1e-20)"), (GUARD, "whole.clamp(min=1e-3)"),
-        (GUARD, "whole.clamp(min=1e-12)"),
-        (GUARD, "(whole**2 + 1e-12).sqrt()"), (GUARD, "(whole**2 + 1e-8).sqrt()")],
+        f"return distance / {guarded}" for guarded in (
+            "(norm + 1e-6)", "(norm + 1e-20)", "norm.clamp(min=1e-3)", "norm.clamp(min=1e-12)",
+            "(norm**2 + 1e-12).sqrt()", "(norm**2 + 1e-8).sqrt()")],
     "a difference of squares may round to less than 0, and its root is NaN: take the norm of what "
-    "is left": (
-        REST, "(x.square().sum((-2, -1)) - x.mean(-2).square().sum(-1) * x.shape[-2]).sqrt()"),
-    "the last axes are kept: one number for each matrix is asked for": (
-        RETURN, f"{RETURN}[..., None, None]"),
-    "it gives a plain number or a list: return a tensor": (RETURN, f"{RETURN}.tolist()"),
+    "is left":
+        "shared = x.mean(-2).square().sum(-1) * x.shape[-2]\n"
+        "distance = (x.square().sum((-2, -1)) - shared).sqrt()",
+    "the last axes are kept: one number for each matrix is asked for":
+        f"return ({SHARE})[..., None, None]",
+    "it gives a plain number or a list: return a tensor": f"return ({SHARE}).tolist()",
 })  # fmt: skip

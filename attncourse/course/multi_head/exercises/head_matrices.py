@@ -12,6 +12,7 @@ exercise = Exercise.read(
         "loops": "it loops over the heads: they are an axis, and one product serves them all"
     },
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -39,75 +40,68 @@ def cases(draw):
     yield Case("a single number", (w_v[:1, :1], w_o[:1, :1], 1))
 
 
-@exercise.valid
-def plain(w_v, w_o, heads):
-    rows = w_v.unflatten(0, (heads, -1))
-    columns = w_o.mT.unflatten(0, (heads, -1))
-    return rows.mT @ columns
-
-
-CUT, PRODUCT = "unflatten(0, (heads, -1))", "rows.mT @ columns"
-EVERY_SO_MANY = "unflatten(0, (-1, heads)).transpose(0, 1)"
-ROWS, COLUMNS = f"w_v.{CUT}", f"w_o.mT.{CUT}"
+WHOLE = "(w_v.mT @ w_o.mT)"
 variants.right(exercise,
     # the others hidden
-    ("    return", "    heads = torch.eye(heads, dtype=torch.bool, device=w_v.device)\n"
-     "    hidden = ~heads.repeat_interleave(rows.shape[1], dim=1)\n    return",
-     PRODUCT, "w_v.mT @ w_o.mT.masked_fill(hidden[..., None], 0.0)"),
+    "hidden = torch.eye(heads, device=w_v.device).repeat_interleave(read.shape[-1], dim=1) == 0\n"
+    "return w_v.mT @ w_o.mT.masked_fill(hidden[..., None], 0.0)",
     # what the layer does to the identity
-    (ROWS, "w_v.new_ones(w_v.shape[1]).diag() @ w_v.T\n    rows = rows.unflatten(1, (heads, -1))",
-     COLUMNS, "w_o.reshape(w_o.shape[0], heads, -1).permute(1, 2, 0)",
-     PRODUCT, "torch.bmm(rows.permute(1, 0, 2), columns)"),
-    (PRODUCT, "(columns.mT @ rows).mT"),
-    (ROWS, "w_v.reshape(heads, w_v.shape[0] // heads, -1)",
-     COLUMNS, "w_o.reshape(w_o.shape[0], heads, -1)",
-     PRODUCT, 'torch.einsum("hca,bhc->hab", rows, columns)'),
-    (ROWS, "torch.stack(w_v.tensor_split(heads))",
-     COLUMNS, "torch.stack(w_o.tensor_split(heads, dim=1)).mT"),
+    "rows = w_v.new_ones(w_v.shape[1]).diag() @ w_v.T\n"
+    "read = rows.unflatten(1, (heads, -1)).permute(1, 0, 2)\n"
+    "write = w_o.reshape(w_o.shape[0], heads, -1).permute(1, 2, 0)\n"
+    "return torch.bmm(read, write)",
+    "return (write.mT @ read.mT).mT",
+    "read = w_v.reshape(heads, w_v.shape[0] // heads, -1)\n"
+    "write = w_o.reshape(w_o.shape[0], heads, -1)\n"
+    'return torch.einsum("hca,bhc->hab", read, write)',
+    "read = torch.stack(w_v.tensor_split(heads)).mT\n"
+    "write = torch.stack(w_o.tensor_split(heads, dim=1)).mT",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the matrix for column vectors: a row x comes first, and meets w_v before w_o": (
-        PRODUCT, f"({PRODUCT}).mT"),
-    "w_v is cut by its columns: it is (out, in), and the heads are in its output": (
-        ROWS, f"w_v.mT.{CUT}", "rows.mT", "rows"),
-    "a reshape cuts the rows of w_v.T up: the heads are its columns, the rows of w_v": (
-        ROWS, "w_v.T.reshape(heads, w_v.shape[1], -1)", "rows.mT", "rows"),
+    "this is the matrix for column vectors: a row x comes first, and meets w_v before w_o":
+        "return (read @ write).mT",
+    "w_v is cut by its columns: it is (out, in), and the heads are in its output":
+        "read = w_v.mT.unflatten(0, (heads, -1))",
+    "a reshape cuts the rows of w_v.T up: the heads are its columns, the rows of w_v":
+        "read = w_v.T.reshape(heads, w_v.shape[1], -1)",
     "w_v is not transposed: with its weight as (out, in), a layer gives x @ w_v.T": (
-        ROWS, f"w_v.mT.{CUT}"),
+        "w_v.unf", "w_v.mT.unf"),
     "w_o is cut by its rows: the heads are in its input, so cut its columns": (".mT.unf", ".unf"),
     "both are taken as (in, out): nn.Linear keeps (out, in)": (
-        ".mT.unf", ".unf", ROWS, f"w_v.mT.{CUT}"),
-    "a reshape cuts the rows of w_o up: cut its columns into (heads, width), then swap": (
-        COLUMNS, "w_o.reshape(heads, w_o.shape[0], -1).mT"),
+        ".mT.unf", ".unf", "w_v.unf", "w_v.mT.unf"),
+    "a reshape cuts the rows of w_o up: cut its columns into (heads, width), then swap":
+        "write = w_o.reshape(heads, w_o.shape[0], -1).mT",
     "a head has every so many rows: the first head has the first rows, all together": [
-        (every(CUT), EVERY_SO_MANY), (ROWS, f"w_v.{EVERY_SO_MANY}")],
-    "the heads are added up: each weighs x in its own way, so keep them apart": (
-        PRODUCT, f"({PRODUCT}).sum(0)"),
-    "every head gets the product of the whole matrices: cut them first": (
-        PRODUCT, "(w_v.mT @ w_o.mT).expand(heads, -1, -1)"),
-    "the product is cut, not the matrices: a head's matrix is as large as the model": (
-        PRODUCT, f"(w_v.mT @ w_o.mT).{CUT}"),
-    "the sum runs over the model's width: it should run over the width of the head": (
-        PRODUCT, "rows @ columns.mT"),
-    "all heads share the columns of the first: each has columns of w_o of its own": (
-        PRODUCT, f"{PRODUCT}[:1]"),
-    "the heads pair up in reverse: head 0 has the first columns of w_o as well": (
-        PRODUCT, f"{PRODUCT}.flip(0)"),
-    "the heads are on the last axis: they come first, (heads, d_model, d_model)": (
-        PRODUCT, f"({PRODUCT}).movedim(0, -1)"),
-    "the matrices stand in one: (heads, d_model, d_model) has an axis for the heads": (
-        PRODUCT, f"({PRODUCT}).flatten(0, 1)"),
-    "the result is divided by the heads: the layer adds them up, it takes no mean": (
-        PRODUCT, f"{PRODUCT} / heads"),
-    "nothing is scaled here: the scale belongs to the scores": (
-        PRODUCT, f"{PRODUCT} / rows.shape[1] ** 0.5"),
+        "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT\n"
+        "write = w_o.mT.unflatten(0, (-1, heads)).transpose(0, 1)",
+        "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT"],
+    "the heads are added up: each weighs x in its own way, so keep them apart":
+        "return (read @ write).sum(0)",
+    "every head gets the product of the whole matrices: cut them first":
+        f"return {WHOLE}.expand(heads, -1, -1)",
+    "the product is cut, not the matrices: a head's matrix is as large as the model":
+        f"return {WHOLE}.unflatten(0, (heads, -1))",
+    "the sum runs over the model's width: it should run over the width of the head":
+        "return read.mT @ write.mT",
+    "all heads share the columns of the first: each has columns of w_o of its own":
+        "return read @ write[:1]",
+    "the heads pair up in reverse: head 0 has the first columns of w_o as well":
+        "return read @ write.flip(0)",
+    "the heads are on the last axis: they come first, (heads, d_model, d_model)":
+        "return (read @ write).movedim(0, -1)",
+    "the matrices stand in one: (heads, d_model, d_model) has an axis for the heads":
+        "return (read @ write).flatten(0, 1)",
+    "the result is divided by the heads: the layer adds them up, it takes no mean":
+        "return read @ write / heads",
+    "nothing is scaled here: the scale belongs to the scores":
+        "return read @ write / read.shape[-1] ** 0.5",
     "the width of a head is d_v / heads; d_model says nothing about it": [
-        (every(CUT), "reshape(heads, w_v.shape[1] // heads, -1)"),
-        (every(CUT), "view(heads, w_v.shape[1] // heads, -1)"),
-        (every(CUT), "unflatten(0, (-1, w_o.shape[0] // heads))"),
-        (every(f".{CUT}"), f"[: w_v.shape[1] // heads * heads].{CUT}")],
-    "the heads come in reverse order: head 0 comes first": (every(CUT), f"{CUT}.flip(0)"),
-    "it gives a list: stack the matrices, (heads, d_model, d_model)": (PRODUCT, f"list({PRODUCT})"),
+        (every("unflatten(0, (heads, -1))"), "reshape(heads, w_v.shape[1] // heads, -1)"),
+        (every("unflatten(0, (heads, -1))"), "view(heads, w_v.shape[1] // heads, -1)"),
+        (every("heads, -1"), "-1, w_o.shape[0] // heads"),
+        (every(".unf"), "[: w_v.shape[1] // heads * heads].unf")],
+    "the heads come in reverse order: head 0 comes first": "return (read @ write).flip(0)",
+    "it gives a list: stack the matrices, (heads, d_model, d_model)": "return list(read @ write)",
     "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),
     "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (
         "w_o.mT", "w_o.t_()"),

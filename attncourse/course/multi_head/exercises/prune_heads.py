@@ -8,6 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over the heads: index with all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -44,93 +45,100 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(w_q, w_k, w_v, w_o, heads, keep):
-    keep = torch.as_tensor(keep, device=w_q.device)
-    w_q, w_k, w_v = (w.unflatten(0, (heads, -1))[keep].flatten(0, 1) for w in (w_q, w_k, w_v))
-    w_o = w_o.unflatten(1, (heads, -1))[:, keep].flatten(1)
-    return w_q, w_k, w_v, w_o
-
-
-@exercise.valid
 def rows_selected(w_q, w_k, w_v, w_o, heads, keep):
     keep = torch.as_tensor(keep, device=w_q.device)
     width = w_q.shape[0] // heads
-    rows = (keep[:, None] * width + torch.arange(width, device=w_q.device)).flatten()
+    numbers = torch.arange(width, device=w_q.device)
+    rows = (keep[:, None] * width + numbers).flatten()
     return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]
 
 
-KEEP, RESULT = "torch.as_tensor(keep, device=w_q.device)", "return w_q, w_k, w_v, w_o"
-INNER, OUTER = "w.unflatten(0, (heads, -1))[keep]", "w_o.unflatten(1, (heads, -1))[:, keep]"
-STAYS = f"torch.isin(torch.arange(heads, device=w_q.device), {KEEP})"
-WIDTH = "w_q.shape[0] // heads"
-ROWS = "keep[:, None] * width + torch.arange(width, device=w_q.device)"
-variants.right(exercise, (f"    keep = {KEEP}\n", "", RESULT, "return [w_q, w_k, w_v, w_o]"))
+variants.right(exercise, "return [*inner, outer]")
 variants.right(exercise,
-    ("return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]", "every = torch.eye(heads).to(w_q)\n"
-     "    select = torch.kron(every[keep], torch.eye(width).to(w_q))\n"
-     "    return select @ w_q, select @ w_k, select @ w_v, w_o @ select.mT"),
-    (ROWS, "torch.arange(w_q.shape[0], device=w_q.device).reshape(heads, -1)[keep]"),
+    "every = torch.eye(heads).to(w_q)\n"
+    "select = torch.kron(every[keep], torch.eye(width).to(w_q))\n"
+    "return select @ w_q, select @ w_k, select @ w_v, w_o @ select.mT",
+    "every = torch.arange(w_q.shape[0], device=w_q.device).reshape(heads, -1)\n"
+    "rows = every[keep].flatten()",
     of=rows_selected,
 )  # fmt: skip
+
+
+def keeping(other):
+    """The edit after which other heads are kept."""
+    return "    inner =", f"    keep = {other}\n    inner ="
+
+
+KEEP = "torch.as_tensor(keep, device=w_q.device)"
+STAYS = f"torch.isin(torch.arange(heads, device=w_q.device), {KEEP})"
 variants.wrong(exercise, {
-    "w_o loses rows: its input, the joined heads, is in its columns": (
-        f"{OUTER}.flatten(1)", "w_o.unflatten(0, (heads, -1))[keep].flatten(0, 1)"),
-    "w_q, w_k and w_v lose columns: their output, cut into heads, is in their rows": (
-        f"{INNER}.flatten(0, 1)", "w.unflatten(1, (heads, -1))[:, keep].flatten(1)"),
-    "w_o is as it was: without some heads its input is narrower, too": (
-        f"{OUTER}.flatten(1)", "w_o"),
-    "w_v is as it was: a head that goes takes its values along": ("w_k, w_v =", "w_k, _ ="),
-    "w_k is as it was: a head that goes takes its keys along": ("w_k, w_v =", "_, w_v ="),
-    "w_k has the first heads, as many as keep has: it says which ones": (
-        "w_k, w_v =", "_, w_v =", "    return", "    w_k = w_k[: len(w_q)]\n    return"),
-    "w_v has the first heads, as many as keep has: it says which ones": (
-        "w_k, w_v =", "w_k, _ =", "    return", "    w_v = w_v[: len(w_q)]\n    return"),
-    "w_o does not follow the order of keep": (":, keep", ":, keep.sort().values"),
+    "w_o loses rows: its input, the joined heads, is in its columns":
+        "outer = w_o.unflatten(0, (heads, -1))[keep].flatten(0, 1)",
+    "w_q, w_k and w_v lose columns: their output, cut into heads, is in their rows":
+        "inner = (w.unflatten(1, (heads, -1))[:, keep].flatten(1) for w in (w_q, w_k, w_v))",
+    "w_o is as it was: without some heads its input is narrower, too": "outer = w_o",
+    "w_v is as it was: a head that goes takes its values along":
+        "q, k, _ = inner\nreturn q, k, w_v, outer",
+    "w_k is as it was: a head that goes takes its keys along":
+        "q, _, v = inner\nreturn q, w_k, v, outer",
+    "w_k has the first heads, as many as keep has: it says which ones":
+        "q, _, v = inner\nreturn q, w_k[: len(q)], v, outer",
+    "w_v has the first heads, as many as keep has: it says which ones":
+        "q, k, _ = inner\nreturn q, k, w_v[: len(q)], outer",
+    "w_o does not follow the order of keep": (":, keep", f":, {KEEP}.sort().values"),
     "the columns of w_o come in the wrong order: those of one head stay together": (
-        OUTER, f"{OUTER}.transpose(1, 2)"),
-    "w_o comes back transposed: it stays (out, in)": (RESULT, f"{RESULT}.mT"),
-    "a reshape cuts the rows of w_o up: cut its columns into (heads, width)": (
-        OUTER, "w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT"),
-    "keep is taken for rows: a head has as many rows as it is wide": (
-        f"{INNER}.flatten(0, 1)", "w[keep]", f"{OUTER}.flatten(1)", "w_o[:, keep]"),
-    "the heads count from 0, as keep does: nothing is to be taken away from it": (
-        KEEP, f"({KEEP} - 1) % heads"),
-    "the heads in keep go, and the others stay: it is the other way round": (
-        KEEP, f"{KEEP}.new_tensor([h for h in range(heads) if h not in list(keep)])"),
+        "[:, keep]", "[:, keep].transpose(1, 2)"),
+    "w_o comes back transposed: it stays (out, in)": "return *inner, outer.mT",
+    "a reshape cuts the rows of w_o up: cut its columns into (heads, width)":
+        "outer = w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT",
+    "keep is taken for rows: a head has as many rows as it is wide":
+        "inner = (w[keep] for w in (w_q, w_k, w_v))\nouter = w_o[:, keep]",
+    "the heads count from 0, as keep does: nothing is to be taken away from it":
+        keeping(f"({KEEP} - 1) % heads"),
+    "the heads in keep go, and the others stay: it is the other way round":
+        keeping("[head for head in range(heads) if head not in list(keep)]"),
     "the heads come in their old order: keep says the order of those that stay": [
-        (KEEP, f"{KEEP}.sort().values"), (KEEP, STAYS)],
-    "the first heads stay, as many as keep has: it says which ones": (
-        KEEP, "torch.arange(len(keep), device=w_q.device)"),
-    "the other heads are zeros: their rows and columns should be gone": (
-        KEEP, STAYS, INNER, "(w.unflatten(0, (heads, -1)) * keep[:, None, None])",
-        OUTER, "(w_o.unflatten(1, (heads, -1)) * keep[:, None])"),
+        keeping(f"{KEEP}.sort().values"), keeping(STAYS)],
+    "the first heads stay, as many as keep has: it says which ones":
+        keeping("[*range(len(keep))]"),
+    "the other heads are zeros: their rows and columns should be gone":
+        f"stays = {STAYS}\n"
+        "inner = ((w.unflatten(0, (heads, -1)) * stays[:, None, None]).flatten(0, 1)\n"
+        "         for w in (w_q, w_k, w_v))\n"
+        "outer = (w_o.unflatten(1, (heads, -1)) * stays[:, None]).flatten(1)",
     "the width of a head is d / heads; d_model says nothing about it: it may be smaller": (
-        INNER, "w.reshape(heads, w.shape[1] // heads, -1)[keep]"),
+        "unflatten(0, (heads, -1))", "reshape(heads, w.shape[1] // heads, -1)"),
     "a head has every so many rows: the first head has the first rows, all together": [
-        (INNER, "w.unflatten(0, (-1, heads))[:, keep]",
-         OUTER, "w_o.unflatten(1, (-1, heads))[..., keep]"),
-        (INNER, "w.unflatten(0, (-1, heads))[:, keep].transpose(0, 1)",
-         OUTER, "w_o.unflatten(1, (-1, heads))[..., keep].mT")],
+        ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep]",
+         "1, (heads, -1))[:, keep]", "1, (-1, heads))[..., keep]"),
+        ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep].transpose(0, 1)",
+         "1, (heads, -1))[:, keep]", "1, (-1, heads))[..., keep].mT")],
     "the rows of a head are apart: those of one head come before those of the next": (
-        INNER, f"{INNER}.transpose(0, 1)", OUTER, f"{OUTER}.transpose(1, 2)"),
+        "[keep]", "[keep].transpose(0, 1)", "[:, keep]", "[:, keep].transpose(1, 2)"),
     "the heads still have an axis of their own: merge it with their width": (
         ".flatten(0, 1)", "", ".flatten(1)", ""),
-    "w_o is made larger for the heads that went: with them at zero, nothing else moves": (
-        RESULT, f"{RESULT} * heads / len(keep)"),
-    "the matrices are in another order: w_q, w_k, w_v, w_o": (RESULT, "return w_k, w_q, w_v, w_o"),
-    "only w_o comes back: return all four matrices": (RESULT, "return w_o"),
-    "with a list it fails: keep is a list or a tensor": (KEEP, "keep.to(w_q.device)"),
-    "keep changes: it is an input, so work on a copy": (
-        f"keep = {KEEP}", f"given, keep = keep, {KEEP}.clone()",
-        RESULT, f"given.sort() if isinstance(given, list) else given.zero_()\n    {RESULT}"),
-    LOOP: (INNER, "torch.stack([w.chunk(heads)[head] for head in range(heads)])[keep]"),
+    "w_o is made larger for the heads that went: with them at zero, nothing else moves":
+        "return *inner, outer * heads / len(keep)",
+    "the matrices are in another order: w_q, w_k, w_v, w_o":
+        "q, k, v = inner\nreturn k, q, v, outer",
+    "only w_o comes back: return all four matrices": "return outer",
+    "with a list it fails: keep is a list or a tensor": keeping("keep.to(w_q.device)"),
+    "keep changes: it is an input, so work on a copy":
+        "result = *inner, outer\n"
+        "keep.sort() if isinstance(keep, list) else keep.zero_()\n"
+        "return result",
+    LOOP: (
+        "w.unflatten(0, (heads, -1))[keep]",
+        "torch.stack([w.chunk(heads)[head] for head in range(heads)])[keep]"),
     "the input changes: write into a copy, not into w_o itself": (
-        f"{OUTER}.flatten(1)", f"{OUTER}.flatten(1) + 0 * w_o.zero_().sum()"),
+        ".flatten(1)", ".flatten(1) + 0 * w_o.zero_().sum()"),
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the width of a head is taken from d_model: in a layer pruned before, it is rows / heads": (
-        WIDTH, "w_q.shape[1] // heads", "flatten()", "flatten().clamp(max=w_q.shape[0] - 1)"),
-    "the width of a head is d_model through the heads that stay: divide by heads": (
-        WIDTH, "w_q.shape[0] // len(keep)", "flatten()", "flatten() % w_q.shape[0]"),
+    "the width of a head is taken from d_model: in a layer pruned before, it is rows / heads":
+        "width = w_q.shape[1] // heads\n"
+        "rows = (keep[:, None] * width + numbers).flatten().clamp(max=w_q.shape[0] - 1)",
+    "the width of a head is d_model through the heads that stay: divide by heads":
+        "width = w_q.shape[0] // len(keep)\n"
+        "rows = (keep[:, None] * width + numbers).flatten() % w_q.shape[0]",
     hints.DEVICE: (every(", device=w_q.device"), ""),
 }, of=rows_selected)  # fmt: skip

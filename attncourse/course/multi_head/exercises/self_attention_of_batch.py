@@ -3,15 +3,14 @@
 import torch
 
 from attncourse.course.dot_product.exercises.shared import masked_softmax as masked
-from attncourse.course.dot_product.exercises.shared.masked_softmax import softmax
 from attncourse.course.multi_head.exercises.shared import heads as ways
-from attncourse.course.multi_head.exercises.shared.heads import join, split
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
 exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -59,30 +58,21 @@ def cases(draw):
     yield Case("one word", (x[:, :1], w_q, w_k, w_v, lengths.clamp(max=1), heads))
 
 
-@exercise.valid
-def plain(x, w_q, w_k, w_v, lengths, heads):
-    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-    mask = words[:, None, None, :]
-    q, k, v = (split(x @ w.T, heads) for w in (w_q, w_k, w_v))
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    weights = softmax(scores, mask)
-    return join(weights @ v)
-
-
-MASK, SPLIT, JOIN = "words[:, None, None, :]", "split(x @ w.T, heads)", "join(weights @ v)"
-SOFTMAX, QUERIES = "softmax(scores, mask)", "words[:, None, :, None]"
 variants.right(exercise,
-    (SPLIT, "torch.nn.functional.linear(x, w).unflatten(-1, (heads, -1))",
-     "q @ k.mT / q.shape[-1] ** 0.5", 'torch.einsum("bihc,bjhc->bhij", q, k) * q.size(-1) ** -0.5',
-     SOFTMAX, "torch.where(mask, scores, -1e30).softmax(-1) * mask",
-     JOIN, 'torch.einsum("bhij,bjhc->bihc", weights, v).reshape(x.shape)'),
+    "q, k, v = (torch.nn.functional.linear(x, w).unflatten(-1, (heads, -1)) for w in (\n"
+    "    w_q, w_k, w_v))\n"
+    'scores = torch.einsum("bihc,bjhc->bhij", q, k) * q.size(-1) ** -0.5\n'
+    "weights = torch.where(mask, scores, -1e30).softmax(-1) * mask\n"
+    'return torch.einsum("bhij,bjhc->bihc", weights, v).reshape(x.shape)',
     # the mask of shape (batch, 1, n) then lacks the leading axis
-    (MASK, "words[:, None, :]", SPLIT, "(x @ w.T).unflatten(-1, (heads, -1)).movedim(-2, 0)",
-     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
-    (MASK, "words[:, None, :].repeat_interleave(heads, dim=0)", SPLIT, f"{SPLIT}.flatten(0, 1)",
-     JOIN, "join((weights @ v).unflatten(0, (-1, heads)))"),
-    (SOFTMAX, "scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)",
-     JOIN, f"{JOIN}.where(lengths[:, None, None] > 0, 0.0)"),
+    "q, k, v = ((x @ w.T).unflatten(-1, (heads, -1)).movedim(-2, 0) for w in (w_q, w_k, w_v))\n"
+    "mask = words[:, None, :]\n"
+    "return (weights @ v).movedim(0, -2).flatten(-2)",
+    ("(-3, -2)  #", "(-3, -2).flatten(0, 1)  #",
+     "[:, None, None, :]", "[:, None, :].repeat_interleave(heads, dim=0)",
+     "(weights @ v)", "(weights @ v).unflatten(0, (-1, heads))"),
+    ("-torch.inf", "torch.finfo(scores.dtype).min", ".masked_fill(~mask, 0.0)", "",
+     "flatten(-2)", "flatten(-2).where(lengths[:, None, None] > 0, 0.0)"),
 )  # fmt: skip
 FILL = "scores may be smaller than the number you fill with: fill with -inf"
 variants.calling(exercise, "softmax", dict.fromkeys((
@@ -99,49 +89,62 @@ variants.calling(exercise, "softmax", dict.fromkeys((
         "a sentence of length 0 gets NaN: the second fill made it zeros",
     masked.uniform_for_an_empty_row:
         "a sentence of length 0 attends to padding: it should get zeros",
-})  # fmt: skip
-variants.calling(exercise, ("split", "join"), ways.CUTS)
+}, instead="weights = softmax(scores, mask)")  # fmt: skip
+variants.calling(
+    exercise, ("split", "join"), ways.CUTS,
+    instead="q, k, v = (split(x @ w.T, heads) for w in (w_q, w_k, w_v))\n"
+    "return join(weights @ v)",
+)  # fmt: skip
+WORDS = "(torch.arange(x.shape[1], device=x.device) < lengths[:, None])"
 variants.wrong(exercise, {
-    "the mask covers queries: it is the keys that are words or padding": (MASK, QUERIES),
+    "the mask covers queries: it is the keys that are words or padding":
+        "mask = words[:, None, :, None]",
     "the weights are no longer transposed: they are (out, in), so leave x @ w.T": (
         "x @ w.T", "x @ w"),
-    "padded queries are masked as well: only the keys are, and each query gets a mean": (
-        MASK, f"{MASK} & {QUERIES}"),
-    "a head axis is there, but not where the heads are: it comes after the batch": (
-        MASK, "words[:, None, :].expand(heads, -1, 1, -1)"),
-    "with as many heads as sentences, the mask still meets the heads: it needs its axis always": (
-        MASK, f"({MASK} if len(x) != heads else words[:, None, :])"),
+    "padded queries are masked as well: only the keys are, and each query gets a mean":
+        "mask = words[:, None, None, :] & words[:, None, :, None]",
+    "a head axis is there, but not where the heads are: it comes after the batch":
+        "mask = words[:, None, :].expand(heads, -1, 1, -1)",
+    "with as many heads as sentences, the mask still meets the heads: it needs its axis always":
+        "mask = words[:, None, None, :] if len(x) != heads else words[:, None, :]",
     "the masks are repeated in another order than the heads: those of one sentence come together": [
-        (MASK, "words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])"),
-        (MASK, "words.repeat_interleave(heads, 0).view(heads, -1, 1, x.shape[1]).transpose(0, 1)")],
-    "all sentences get the mask of the first: each has a length of its own": (MASK, "words[0]"),
-    "one mask serves all sentences: each has a length of its own": (MASK, "words.any(0)"),
-    "only the first head is masked: the mask holds in every head": (
-        MASK, f"{MASK} | (torch.arange(heads, device=x.device) > 0)[:, None, None]"),
+        "mask = words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])",
+        "by_heads = words.repeat_interleave(heads, 0).view(heads, -1, 1, x.shape[1])\n"
+        "mask = by_heads.transpose(0, 1)"],
+    "all sentences get the mask of the first: each has a length of its own": "mask = words[0]",
+    "one mask serves all sentences: each has a length of its own": "mask = words.any(0)",
+    "only the first head is masked: the mask holds in every head":
+        "others = torch.arange(heads, device=x.device) > 0\n"
+        "mask = words[:, None, None, :] | others[:, None, None]",
     "a sentence of length 0 keeps a word: it should get zeros": (
         "lengths[", "lengths.clamp(min=1)["),
-    "a padded query attends to itself: no query attends to padding, its own neither": (
-        MASK, f"{MASK} | torch.eye(x.shape[1], dtype=torch.bool, device=x.device)"),
-    "a word may attend to padding: the key must be a word, whatever the query is": (
-        MASK, f"{MASK} | {QUERIES}"),
-    LOOP: (
-        JOIN, "torch.cat([join(row @ v) for row in weights.split(1, dim=-2)], dim=-2)"),
-    "the mask is upside down: True means may attend": (MASK, f"~{MASK}"),
+    "a padded query attends to itself: no query attends to padding, its own neither":
+        "itself = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)\n"
+        "mask = words[:, None, None, :] | itself",
+    "a word may attend to padding: the key must be a word, whatever the query is":
+        "mask = words[:, None, None, :] | words[:, None, :, None]",
+    LOOP:
+        "out = torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)\n"
+        "return out.transpose(-3, -2).flatten(-2)",
+    "the mask is upside down: True means may attend": "mask = ~words[:, None, None, :]",
     "one padding is taken for a word: positions count from 0, so they stay below": ("<", "<="),
     "padding is set to zeros, and a score of 0 still gets weight: mask the scores": [
-        ("k.mT", f"(k * {QUERIES}).mT", SOFTMAX, "scores.softmax(-1)", "@ v", f"@ (v * {QUERIES})"),
-        ("x @ w.T", "x * words[..., None] @ w.T", SOFTMAX, "scores.softmax(-1)")],
+        "k, v = k * words[:, None, :, None], v * words[:, None, :, None]\n"
+        "weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)",
+        ("    q, k, v", f"    known = {WORDS}[..., None]\n    q, k, v",
+         "x @ w.T", "x * known @ w.T",
+         "    return", "    weights = scores.softmax(-1)\n    return")],
     "the heads are gone, so the mask fits: keep them, and give the mask an axis": (
-        SPLIT, "split(x @ w.T, 1)"),
-    "the scale is now that of the whole width: a head's score has d / heads terms": (
-        "q.shape[-1]", "x.shape[-1]"),
+        "(heads, -1)", "(1, -1)"),
+    "the scale is now that of the whole width: a head's score has d / heads terms":
+        "scores = q @ k.mT / x.shape[-1] ** 0.5",
     "no gradient reaches the scores: nothing may be detached": [
         ("q @ k.mT", "(q @ k.mT).detach()"),
-        ("(w_q, w_k, w_v))", "(w_q.detach(), w_k.detach(), w_v))")],
-    hints.CUT_OFF: (
-        "    scores =", "    if not lengths.any():\n"
-        "        return torch.zeros_like(x)\n    scores ="),
+        ("(w_q, w_k, w_v)", "(w_q.detach(), w_k.detach(), w_v)")],
+    hints.CUT_OFF:
+        "if not lengths.any():\n    return torch.zeros_like(x)\n"
+        "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "the input changes: work on a copy of x, not on x itself": (
-        "    q, k, v", "    x *= words[..., None]\n    q, k, v"),
+        "    q, k, v", f"    x *= {WORDS}[..., None]\n    q, k, v"),
     hints.DEVICE: (", device=x.device", ""),
 })  # fmt: skip

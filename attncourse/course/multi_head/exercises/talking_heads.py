@@ -2,14 +2,16 @@
 
 import torch
 
-from attncourse.course.dot_product.exercises.shared.masked_softmax import by_its_formula, softmax
+from attncourse.course.dot_product.exercises.shared.masked_softmax import by_its_formula
 from attncourse.course.multi_head.exercises.shared import heads as ways
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 exercise = Exercise.read(
     __name__, usual_hints={"loops": "it loops over the heads: one product mixes all of them"}
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -72,95 +74,94 @@ def cases(draw):
     yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :], mix))
 
 
-@exercise.valid
-def plain(q, k, v, mix, mask=None):
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    mixed = torch.einsum("...hij,hg->...gij", scores, mix)
-    weights = softmax(mixed, mask)
-    return weights @ v
-
-
-AXES, MIX, SCALE = '"...hij,hg->...gij"', ", mix)", "q.shape[-1] ** 0.5"
-MIXED, SOFTMAX = f"torch.einsum({AXES}, scores{MIX}", "softmax(mixed, mask)"
-FILL = "scores = scores if mask is None else scores.masked_fill(~mask, {})"
-MASKED, MASKED_LARGE = (
-    ("    mixed", f"    {FILL.format(fill)}\n    mixed") for fill in ("-torch.inf", "-1e9")
-)
-LATE, RETURN = (SOFTMAX, f"torch.einsum({AXES}, scores.softmax(-1){MIX}"), "    return"
-RESCALED = (
-    "    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n"
-    "        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
-)
 variants.right(exercise,
-    (MIXED, f'torch.einsum("...hic,...hjc,hg->...gij", q, k, mix) / {SCALE}',
-     "weights @ v", 'torch.einsum("...gij,...gjc->...gic", weights, v)'),
-    (MIXED, "(scores.movedim(-3, -1) @ mix).movedim(-1, -3)"),
-    (MIXED, "(mix.mT @ scores.flatten(-2)).unflatten(-1, scores.shape[-2:])"),
-    (MIXED, "(scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)"),
-    (f" / {SCALE}", "", MIX, ", mix * q.size(-1) ** -0.5)"),
+    'mixed = torch.einsum("...hic,...hjc,hg->...gij", q, k, mix) / q.shape[-1] ** 0.5\n'
+    'return torch.einsum("...gij,...gjc->...gic", weights, v)',
+    "mixed = (scores.movedim(-3, -1) @ mix).movedim(-1, -3)",
+    "mixed = (mix.mT @ scores.flatten(-2)).unflatten(-1, scores.shape[-2:])",
+    "mixed = (scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)",
+    (" / q.shape[-1] ** 0.5", "", ", mix)", ", mix * q.size(-1) ** -0.5)"),
 )  # fmt: skip
-variants.calling(exercise, "softmax", ways.SOFTMAXES | ways.LOW)
+variants.calling(
+    exercise, "softmax", ways.SOFTMAXES | ways.LOW,
+    instead="if mask is None: pass\nweights = softmax(mixed, mask)",
+)  # fmt: skip
+AXES = '"...hij,hg->...gij"'
+MASKED, MASKED_LARGE = (
+    f"hidden = scores if mask is None else scores.masked_fill(~mask, {fill})\n"
+    f"mixed = torch.einsum({AXES}, hidden, mix)\n"
+    for fill in ("-torch.inf", "-1e9")
+)
 variants.wrong(exercise, {
-    "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
+    "the heads are not mixed: each new score is a sum over the heads": "mixed = scores",
     "the mix is turned round: its rows are the heads before, its columns those after": [
-        (MIX, ", mix.mT)"), (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
+        (", mix)", ", mix.mT)"),
+        (", mix)", ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
     "the weights, or the outputs, are mixed: mix the scores, before the softmax": [
-        (SOFTMAX, f"torch.einsum({AXES}, softmax(scores, mask), mix)"),
-        (*LATE, RETURN, f"{RESCALED}{RETURN}"),
-        (*LATE, RETURN, f"    weights = weights if mask is None else weights * mask\n{RETURN}")],
+        "if mask is None:\n    mask = torch.ones_like(scores, dtype=torch.bool)\n"
+        "own = scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0.0)\n"
+        f"weights = torch.einsum({AXES}, own, mix)",
+        "if mask is None: pass\n"
+        f"weights = torch.einsum({AXES}, scores.softmax(-1), mix)\n"
+        "if mask is not None:\n    weights = weights.masked_fill(~mask, 0.0)\n"
+        "    weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
+        "return weights @ v",
+        f"weights = torch.einsum({AXES}, scores.softmax(-1), mix) * mask"],
     "the mask comes before the mix, which carries it on to other heads: mix, and then mask": [
-        (*MASKED, SOFTMAX, "mixed.softmax(-1)"), MASKED, (*MASKED_LARGE, SOFTMAX, "softmax(mixed)"),
-        (*MASKED, SOFTMAX, "mixed.softmax(-1).nan_to_num(0.0)"),
-        (*MASKED, SOFTMAX, "mixed.softmax(-1) if mask is None else "
-         "mixed.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0.0)"),
-        (*MASKED_LARGE, SOFTMAX, "softmax(mixed) if mask is None else "
-         "softmax(mixed).masked_fill(~mask, 0.0)"),
-        ("    mixed", f"    if mask is not None and mask.dim() > 2 and mask.shape[-3] in (1, "
-         f"q.shape[-3]):\n        {FILL.format('-1e9')}\n    mixed")],
+        MASKED, f"{MASKED}weights = mixed.softmax(-1)",
+        f"{MASKED_LARGE}weights = mixed.softmax(-1)",
+        f"{MASKED}weights = mixed.softmax(-1).nan_to_num(0.0)",
+        f"{MASKED}weights = mixed.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0.0)",
+        f"{MASKED_LARGE}weights = mixed.softmax(-1).masked_fill(~mask, 0.0)",
+        "if mask is not None and mask.dim() > 2 and mask.shape[-3] in (1, q.shape[-3]):\n"
+        "    scores = scores.masked_fill(~mask, -1e9)\n"
+        f"mixed = torch.einsum({AXES}, scores, mix)"],
     "the mask has its axis for heads already: it fits the new scores as it is": (
-        SOFTMAX, "softmax(mixed, mask if mask is None else mask.unsqueeze(-3))"),
+        "bool)\n", "bool)\n    else:\n        mask = mask.unsqueeze(-3)\n"),
     "a mask of three axes is for the heads, as the last three axes of the scores are": [
-        (SOFTMAX, "softmax(mixed, mask[:1] if mask is not None and mask.dim() == 3 else mask)"),
-        (SOFTMAX, "softmax(mixed, mask.unsqueeze(1) if mask is not None and mask.dim() == 3 "
-                  "and mixed.dim() == 4 and len(mask) == len(mixed) else mask)")],
-    "the weights are mixed as well, after the softmax: here only the scores are": (
-        "weights @ v", f"(torch.einsum({AXES}, weights, mix) if len(mix) == len(mix.T) else "
-        "weights) @ v"),
+        (every("~mask"), "~(mask[:1] if mask.dim() == 3 else mask)"),
+        (every("~mask"), "~(mask.unsqueeze(1) if mask.dim() == 3 and mixed.dim() == 4 "
+                         "and len(mask) == len(mixed) else mask)")],
+    "the weights are mixed as well, after the softmax: here only the scores are":
+        "square = mix.shape[0] == mix.shape[1]\n"
+        f"return (torch.einsum({AXES}, weights, mix) if square else weights) @ v",
     "the softmax runs over the heads: each head has a softmax over the keys": [
-        (SOFTMAX, "softmax(mixed, mask, axis=-3)"),
-        *((SOFTMAX, "(mixed if mask is None else mixed.masked_fill(~mask, -torch.inf))"
-           f".softmax(-3){after}") for after in ("", ".nan_to_num(0.0)"))],
-    "the mixed scores are added to the old ones: they take their place": (
-        MIXED, f"scores + {MIXED}"),
+        ("(dim=-1)", "(dim=-3)"),
+        *("weights = mixed.masked_fill(~mask, -torch.inf).softmax(dim=-3)" + after
+          for after in ("", ".nan_to_num(0.0)"))],
+    "the mixed scores are added to the old ones: they take their place":
+        f"mixed = scores + torch.einsum({AXES}, scores, mix)",
     "the mix goes through a softmax: it is used as it is": [
-        (MIX, ", mix.softmax(0))"), (MIX, ", mix.softmax(-1))")],
+        (", mix)", ", mix.softmax(0))"), (", mix)", ", mix.softmax(-1))")],
     "the mixed scores are divided by the heads: a sum is asked for, not a mean": (
-        MIX, ", mix / len(mix))"),
+        ", mix)", ", mix / len(mix))"),
     "all new heads get the same scores: each has a column of the mix of its own": (
-        MIX, ", mix.sum(1, keepdim=True).expand_as(mix))"),
+        ", mix)", ", mix.sum(1, keepdim=True).expand_as(mix))"),
     "the sum runs over the queries: it runs over the heads, three from the end": (
         AXES, '"...hij,ig->...hgj"'),
-    "the axes of the mixed scores are swapped: the heads come before the queries": (
-        MIXED, "(scores.movedim(-3, -1) @ mix).transpose(-3, -1)"),
-    "the values are mixed as well: only the scores are": (
-        "weights @ v", 'weights @ torch.einsum("...gjc,hg->...hjc", v, mix)'),
-    "the queries are mixed, and meet keys of other heads: mix their scores": (
-        "q @ k.mT", f"torch.einsum({AXES}, q, mix) @ torch.einsum({AXES}, k, mix).mT",
-        MIXED, "scores"),
-    "the scores are not scaled: divide by sqrt(d_k)": (f" / {SCALE}", ""),
-    "the scores are divided by d_k, not by its square root": (" ** 0.5", ""),
-    "the scale counts all heads: divide by sqrt(d_k), the root of the width of one": (
-        SCALE, "(q.shape[-3] * q.shape[-1]) ** 0.5"),
+    "the axes of the mixed scores are swapped: the heads come before the queries":
+        "mixed = (scores.movedim(-3, -1) @ mix).transpose(-3, -1)",
+    "the values are mixed as well: only the scores are":
+        'return weights @ torch.einsum("...gjc,hg->...hjc", v, mix)',
+    "the queries are mixed, and meet keys of other heads: mix their scores":
+        f"q_mixed, k_mixed = (torch.einsum({AXES}, x, mix) for x in (q, k))\n"
+        "mixed = q_mixed @ k_mixed.mT / q.shape[-1] ** 0.5",
+    "the scores are not scaled: divide by sqrt(d_k)": "scores = q @ k.mT",
+    "the scores are divided by d_k, not by its square root": "scores = q @ k.mT / q.shape[-1]",
+    "the scale counts all heads: divide by sqrt(d_k), the root of the width of one":
+        "scores = q @ k.mT / (q.shape[-3] * q.shape[-1]) ** 0.5",
     "one mask serves all heads: each new head may have a mask of its own": [
-        (SOFTMAX, f"softmax(mixed, mask if mask is None or mask.dim() < 3 else {one})")
+        (every("~mask"), f"~(mask if mask.dim() < 3 else {one})")
         for one in ("mask.all(-3, keepdim=True)", "mask[..., :1, :, :]")],
-    "the heads are joined: here they stay apart, (..., heads, n, d_v)": (
-        "weights @ v", "(weights @ v).transpose(-3, -2).flatten(-2)"),
-    "scale by the width of a key: it is taken from the values": (SCALE, "v.shape[-1] ** 0.5"),
-    "scale by the width of a key: it is taken from the number of heads": (SCALE, "len(mix) ** 0.5"),
+    "the heads are joined: here they stay apart, (..., heads, n, d_v)":
+        "return (weights @ v).transpose(-3, -2).flatten(-2)",
+    "scale by the width of a key: it is taken from the values":
+        "scores = q @ k.mT / v.shape[-1] ** 0.5",
+    "scale by the width of a key: it is taken from the number of heads":
+        "scores = q @ k.mT / len(mix) ** 0.5",
     hints.CUT_OFF: (
         "    scores =", "    if mask is not None and not mask.any():\n"
         "        return v.new_zeros(*v.shape[:-2], q.shape[-2], v.shape[-1])\n    scores ="),
     hints.BATCH: (AXES, '"bhij,hg->bgij"'),
-    "no gradient reaches the mix: nothing may be detached": (MIX, ", mix.detach())"),
+    "no gradient reaches the mix: nothing may be detached": (", mix)", ", mix.detach())"),
 })  # fmt: skip

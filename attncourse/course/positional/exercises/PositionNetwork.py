@@ -1,7 +1,6 @@
 """Exercise PositionNetwork: a small network that makes a vector of a position."""
 
 import torch
-from torch import nn
 
 from judge import variants
 from judge.exercise import Case, Exercise
@@ -14,14 +13,11 @@ exercise = Exercise.read(
         "loops": "it loops over the positions: the layers take all of them at once",
     },
 )
+Worked = exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
-class ByHand(nn.Module):
-    def __init__(self, d, hidden, length):
-        super().__init__()
-        self.hidden, self.out, self.length = nn.Linear(1, hidden), nn.Linear(hidden, d), length
-
+class ByHand(Worked):
     def forward(self, x):
         t = torch.arange(x.shape[-2], dtype=x.dtype) / self.length
         # one hidden unit after the other
@@ -64,88 +60,75 @@ def cases(draw):
     yield Case(about, (rows,), build=(2, 3, length), weights=far, gradient=False)
 
 
-@exercise.valid
-class Network(nn.Module):
-    def __init__(self, d, hidden, length):
-        super().__init__()
-        self.hidden, self.out, self.length = nn.Linear(1, hidden), nn.Linear(hidden, d), length
-
-    def forward(self, x):
-        n = x.shape[-2]
-        count = torch.arange(n, dtype=x.dtype, device=x.device)
-        t = count / self.length
-        inner = self.hidden(t[:, None])
-        encoding = self.out(inner.tanh())
-        return x + encoding
-
-
-COUNT, SHARE = "torch.arange(n, dtype=x.dtype, device=x.device)", "count / self.length"
-ENCODING, MADE, SUM = "self.out(inner.tanh())", "super().__init__()\n", "x + encoding"
-LAYERS = "nn.Linear(1, hidden), nn.Linear(hidden, d)"
-FIRST = "torch.linspace(0, 1, self.length + 1, dtype=x.dtype, device=x.device)[1]"
 variants.right(exercise,
-    (MADE, f"{MADE}        self.between = nn.Tanh()\n", "inner.tanh()", "self.between(inner)",
-     SHARE, f"{FIRST} * count", SUM, "encoding.expand_as(x) + x"),
-    ("self.hidden(t[:, None])", "torch.outer(t, self.hidden.weight[:, 0]) + self.hidden.bias",
-     ENCODING, "nn.functional.linear(inner.tanh(), self.out.weight, self.out.bias)"),
-    (COUNT, "torch.ones_like(x[..., 0]).cumsum(-1) - 1", "[:, None]", "[..., None]"),
+    "self.between = nn.Tanh()\nself.length = length\n"
+    "first = torch.linspace(0, 1, self.length + 1, dtype=x.dtype, device=x.device)[1]\n"
+    "scaled = first * positions\n"
+    "inner = self.between(self.hidden(scaled[:, None]))\n"
+    "return encoding.expand_as(x) + x",
+    "inner = (torch.outer(scaled, self.hidden.weight[:, 0]) + self.hidden.bias).tanh()\n"
+    "encoding = nn.functional.linear(inner, self.out.weight, self.out.bias)",
+    "positions = torch.ones_like(x[..., 0]).cumsum(-1) - 1\n"
+    "inner = torch.tanh(self.hidden(scaled[..., None]))",
 )  # fmt: skip
-
 variants.wrong(exercise, {
-    "the positions are not divided by length: the network's input is t / length": (
-        " / self.length", ""),
-    "it draws random numbers: the same input must give the same result": (
-        MADE, f"{MADE}        self.dropout = nn.Dropout(0.1)\n", SUM, f"self.dropout({SUM})"),
-    "the positions are divided by n: position 3 would change with the sentence": (
-        "/ self.length", "/ n"),
-    "the positions run from 0 to 1: position 3 would change with the sentence": (
-        "/ self.length", "/ max(n - 1, 1)"),
-    "the last position is n / length: counted from 0, it is (n - 1) / length": (
-        SHARE, "torch.linspace(0, n / self.length, n, dtype=x.dtype, device=x.device)"),
-    "a sequence longer than length is divided by n: the input is t / length there, too": (
-        "/ self.length", "/ max(self.length, n)"),
-    "the positions are divided by length - 1: the network's input is t / length": (
-        "/ self.length", "/ max(self.length - 1, 1)"),
-    "the positions are divided by the width: the network's input is t / length": (
-        "/ self.length", "/ x.shape[-1]"),
-    "the positions count from 1: the first is 0": ("count = ", "count = 1 + "),
-    "the positions run from -1 to 1: the network's input is t / length": (
-        SHARE, "2 * count / self.length - 1"),
-    "t / length is rounded down, so nearly all are 0: divide with /, not //": ("/ self", "// self"),
-    "no activation stands between the two layers, so they are one: put a tanh there": (
-        ".tanh()", ""),
+    "the positions are not divided by length: the network's input is t / length":
+        "scaled = positions",
+    "it draws random numbers: the same input must give the same result":
+        "self.dropout = nn.Dropout(0.1)\nself.length = length\nreturn self.dropout(x + encoding)",
+    "the positions are divided by n: position 3 would change with the sentence":
+        "scaled = positions / n",
+    "the positions run from 0 to 1: position 3 would change with the sentence":
+        "scaled = positions / max(n - 1, 1)",
+    "the last position is n / length: counted from 0, it is (n - 1) / length":
+        "scaled = torch.linspace(0, n / self.length, n, dtype=x.dtype, device=x.device)",
+    "a sequence longer than length is divided by n: the input is t / length there, too":
+        "scaled = positions / max(self.length, n)",
+    "the positions are divided by length - 1: the network's input is t / length":
+        "scaled = positions / max(self.length - 1, 1)",
+    "the positions are divided by the width: the network's input is t / length":
+        "scaled = positions / x.shape[-1]",
+    "the positions count from 1: the first is 0": "scaled = (positions + 1) / self.length",
+    "the positions run from -1 to 1: the network's input is t / length":
+        "scaled = 2 * positions / self.length - 1",
+    "t / length is rounded down, so nearly all are 0: divide with /, not //":
+        "scaled = positions // self.length",
+    "no activation stands between the two layers, so they are one: put a tanh there":
+        "inner = self.hidden(scaled[:, None])",
     "another function stands between the layers: here it is tanh": [
         ("tanh", "relu"), ("tanh", "sigmoid")],
-    "a tanh comes after the last layer, too: its output is added as it is": (
-        "inner.tanh())", "inner.tanh()).tanh()"),
-    "the tanh comes after the last layer: it belongs between the two": (
-        "inner.tanh())", "inner).tanh()"),
-    "x is missing: add the encoding to it": [(SUM, "encoding"), (SUM, "encoding.expand_as(x)")],
-    "x is multiplied with the encoding: add it": (SUM, "x * encoding"),
-    "x is scaled on the way: the encoding is added to x as it is": (
-        SUM, "x * x.shape[-1] ** 0.5 + encoding"),
+    "a tanh comes after the last layer, too: its output is added as it is":
+        "encoding = self.out(inner).tanh()",
+    "the tanh comes after the last layer: it belongs between the two":
+        "inner = self.hidden(scaled[:, None])\nencoding = self.out(inner).tanh()",
+    "x is missing: add the encoding to it": ["return encoding", "return encoding.expand_as(x)"],
+    "x is multiplied with the encoding: add it": "return x * encoding",
+    "x is scaled on the way: the encoding is added to x as it is":
+        "return x * x.shape[-1] ** 0.5 + encoding",
     "positions beyond length fail: the network takes any number, so n may be larger": [
-        ("arange(n,", "arange(self.length,", SUM, f"{SUM}[:n]"),
-        (SHARE, "count.clamp(max=self.length - 1) / self.length"),
-        (SHARE, f"({SHARE}).clamp(max=1)")],
+        ("arange(n", "arange(self.length", "+ encoding", "+ encoding[:n]"),
+        "scaled = positions.clamp(max=self.length - 1) / self.length",
+        "scaled = (positions / self.length).clamp(max=1)"],
     "positions far beyond length fail: the network takes any number, so n may be larger": [
-        (SHARE, f"{SHARE}\n        t = t[:5000]"), (SHARE, f"({SHARE}).clamp(max=3)")],
+        "scaled = (positions / self.length)[:5000]",
+        "scaled = (positions / self.length).clamp(max=3)"],
     "the layers have sizes of their own: make them from d and hidden": [
-        (LAYERS, "nn.Linear(1, 5), nn.Linear(5, 4)"),
-        (LAYERS, "nn.Linear(1, d + 1), nn.Linear(d + 1, d)")],
+        "self.hidden, self.out = nn.Linear(1, 5), nn.Linear(5, 4)",
+        "self.hidden, self.out = nn.Linear(1, d + 1), nn.Linear(d + 1, d)"],
     "the encoding of an earlier call is used again, but the weights may have changed: make it anew":
-        (MADE, f"{MADE}        self.kept = None\n", f"encoding = {ENCODING}",
-         f"if self.kept is None or len(self.kept) < n:\n            self.kept = {ENCODING}",
-         SUM, "x + self.kept[:n]"),
-    "squeeze takes away every axis of size 1, the width among them: leave it out": (
-        SUM, f"{SUM}.squeeze()"),
-    "n is taken from the front: the length is the last axis but one, shape[-2]": ("[-2]", "[1]"),
+        "self.kept = None\nself.length = length\n"
+        "if self.kept is None or len(self.kept) < n:\n    self.kept = self.out(inner)\n"
+        "encoding = self.kept[:n]",
+    "squeeze takes away every axis of size 1, the width among them: leave it out":
+        "return x + encoding.squeeze()",
+    "n is taken from the front: the length is the last axis but one, shape[-2]": "n = x.shape[1]",
     "the positions lack an axis: a linear layer maps the last axis, here of size 1": (
         "[:, None]", ""),
     "the positions are float32 whatever x is: make them in the dtype of x": [
         ("dtype=x.dtype", "dtype=torch.float32"),
-        (SHARE, "(count.float() / self.length).to(x.dtype)")],
-    "no gradient reaches the network, so it cannot learn: detach nothing": (SUM, f"{SUM}.detach()"),
-    "no gradient reaches x: detach nothing": (SUM, "x.detach() + encoding"),
-    CHANGES: ("return x + encoding", "x += encoding\n        return x"),
+        "scaled = (positions.float() / self.length).to(x.dtype)"],
+    "no gradient reaches the network, so it cannot learn: detach nothing":
+        "return x + encoding.detach()",
+    "no gradient reaches x: detach nothing": "return x.detach() + encoding",
+    CHANGES: "x += encoding\nreturn x",
 })  # fmt: skip

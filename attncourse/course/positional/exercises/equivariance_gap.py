@@ -4,13 +4,13 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
-from judge.variants import every
 
 exercise = Exercise.read(
     __name__,
     differentiable=False,
     usual_hints={"loops": "it loops over the tokens: an index permutes all of them at once"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -62,84 +62,82 @@ def cases(draw):
     yield Case("one token of width 1", single)
 
 
-@exercise.valid
-def plain(out, permuted_out, order):
-    want = out[..., order, :]
-    apart = permuted_out - want
-    far = apart.square().sum((-2, -1)).sqrt()
-    size = out.square().sum((-2, -1)).sqrt()
-    gap = far / size
-    return gap
-
-
-WANT, APART = "out[..., order, :]", "permuted_out - want"
-SUM, NORM = "sum((-2, -1))", ".square().sum((-2, -1)).sqrt()"
-FROBENIUS = (
-    *(f"apart{NORM}", "torch.linalg.matrix_norm(apart)"),
-    *(f"out{NORM}", "torch.linalg.matrix_norm(out)"),
-)
-EYE = "torch.eye(len(order), dtype=out.dtype, device=out.device)"
 variants.right(exercise,
-    FROBENIUS, (every(NORM), ".flatten(-2).norm(dim=-1)"),
+    "distance = difference.square().sum((-2, -1)).sqrt()\nsize = out.square().sum((-2, -1)).sqrt()",
+    "distance = difference.flatten(-2).norm(dim=-1)\nsize = out.flatten(-2).norm(dim=-1)",
     # put back, instead of permuting both
-    (APART, "torch.empty_like(out)\n    apart[..., order, :] = permuted_out\n    apart -= out"),
-    (APART, "permuted_out[..., order.argsort(), :] - out"), (WANT, f"{EYE}[order] @ out"),
-    (every(NORM), ".square().mean((-2, -1)) ** 0.5"), ("/ size", "/ (size + 1e-20)"),
+    "back = torch.empty_like(out)\nback[..., order, :] = permuted_out\ndifference = back - out",
+    "difference = permuted_out[..., order.argsort(), :] - out",
+    "expected = torch.eye(len(order), dtype=out.dtype, device=out.device)[order] @ out",
+    "distance = difference.square().mean((-2, -1)) ** 0.5\n"
+    "size = out.square().mean((-2, -1)) ** 0.5",
+    "return distance / (size + 1e-20)",
 )  # fmt: skip
-
-RETURN = "return gap"
 variants.wrong(exercise, {
     "the permutation is the inverse one: row i of the permuted output belongs to order[i]": [
-        (WANT, "out[..., order.argsort(), :]"), (APART, "permuted_out[..., order, :] - out")],
+        "expected = out[..., order.argsort(), :]",
+        "difference = permuted_out[..., order, :] - out"],
     "permute only f(x): compare f(x[order]), as it is given, with f(x)[order]": [
-        (WANT, "out"), (APART, "permuted_out[..., order, :] - want")],
-    "the width is permuted: the tokens lie on the last axis but one": [(WANT, "out[..., order]"),
-            (WANT, "torch.cat([out[..., order], out[..., len(order) :]], dim=-1)")],
-    "the first axis is permuted: the tokens lie on the last axis but one": (WANT, "out[order]"),
-    hints.BATCH: [(WANT, "out[:, order]"), (every("(-2, -1)"), "(1, 2)")],
-    "the gap is not relative: divide by the norm of f(x)": (" / size", ""),
-    "it is divided by the norm of f(x[order]): divide by that of f(x)": (
-        "size = out", "size = permuted_out"),
-    "it is divided by the sum of both norms: divide by that of f(x)": (
-        "/ size", f"/ (size + permuted_out{NORM})"),
-    "the root is missing: a norm is the root of the sum of squares": (RETURN, "return gap**2"),
-    "the norms are subtracted: take the norm of the difference": (
-        "far / size", f"(permuted_out{NORM} - size).abs() / size"),
-    "the differences are summed without squares: take the Frobenius norm": (
-        every(NORM), ".abs().sum((-2, -1))"),
-    "only the largest difference counts: in the Frobenius norm all of them do": (
-        every(NORM), ".abs().amax((-2, -1))"),
-    "this is the spectral norm, the largest singular value: ord='fro' takes all": (
-        *FROBENIUS, "norm(apart)", "norm(apart, 2)", "norm(out)", "norm(out, 2)"),
+        "expected = out", "difference = permuted_out[..., order, :] - expected"],
+    "the width is permuted: the tokens lie on the last axis but one": [
+        "expected = out[..., order]",
+        "expected = torch.cat([out[..., order], out[..., len(order) :]], dim=-1)"],
+    "the first axis is permuted: the tokens lie on the last axis but one": "expected = out[order]",
+    hints.BATCH: [
+        "expected = out[:, order]",
+        "distance = torch.linalg.matrix_norm(difference, dim=(1, 2))\n"
+        "size = torch.linalg.matrix_norm(out, dim=(1, 2))"],
+    "the gap is not relative: divide by the norm of f(x)": "return distance",
+    "it is divided by the norm of f(x[order]): divide by that of f(x)":
+        "size = torch.linalg.matrix_norm(permuted_out)",
+    "it is divided by the sum of both norms: divide by that of f(x)":
+        "size = torch.linalg.matrix_norm(out) + torch.linalg.matrix_norm(permuted_out)",
+    "the root is missing: a norm is the root of the sum of squares":
+        "return (distance / size) ** 2",
+    "the norms are subtracted: take the norm of the difference":
+        "distance = (torch.linalg.matrix_norm(permuted_out) - torch.linalg.matrix_norm(out)).abs()",
+    "the differences are summed without squares: take the Frobenius norm":
+        "distance = difference.abs().sum((-2, -1))\nsize = out.abs().sum((-2, -1))",
+    "only the largest difference counts: in the Frobenius norm all of them do":
+        "distance = difference.abs().amax((-2, -1))\nsize = out.abs().amax((-2, -1))",
+    "this is the spectral norm, the largest singular value: ord='fro' takes all":
+        "distance = torch.linalg.matrix_norm(difference, 2)\n"
+        "size = torch.linalg.matrix_norm(out, 2)",
     "each token has its own gap: return one number for each sequence": [
-        (every("(-2, -1)"), "-1"), (every("(-2, -1)"), "-1", "size = out", "size = want")],
-    "the gaps of the tokens are averaged: sum all squares, then take one ratio": (
-        every("(-2, -1)"), "-1", "size = out", "size = want", RETURN, "return gap.mean(-1)"),
-    "the norms of the tokens are added up: sum all squares, then take one root": (
-        every(NORM), ".square().sum(-1).sqrt().sum(-1)"),
-    "the difference is averaged and the norm of f(x) is not: treat both equally": (
-        "apart.square().sum", "apart.square().mean"),
-    "the whole batch makes one number: each sequence has a gap of its own": (every(SUM), "sum()"),
-    "it is averaged over the batch: each sequence has a gap of its own": (
-        RETURN, "return gap.mean()"),
-    "axes of size 1 are left over: return one number for each sequence": (
-        RETURN, "return gap[..., None, None]"),
+        "distance = difference.norm(dim=-1)\nsize = out.norm(dim=-1)",
+        "distance = difference.norm(dim=-1)\nsize = expected.norm(dim=-1)"],
+    "the gaps of the tokens are averaged: sum all squares, then take one ratio":
+        "distance = difference.norm(dim=-1)\nsize = expected.norm(dim=-1)\n"
+        "return (distance / size).mean(-1)",
+    "the norms of the tokens are added up: sum all squares, then take one root":
+        "distance = difference.norm(dim=-1).sum(-1)\nsize = out.norm(dim=-1).sum(-1)",
+    "the difference is averaged and the norm of f(x) is not: treat both equally":
+        "distance = difference.square().mean((-2, -1)).sqrt()",
+    "the whole batch makes one number: each sequence has a gap of its own":
+        "distance = difference.norm()\nsize = out.norm()",
+    "it is averaged over the batch: each sequence has a gap of its own":
+        "return (distance / size).mean()",
+    "axes of size 1 are left over: return one number for each sequence":
+        "return (distance / size)[..., None, None]",
     "the epsilon, or the floor, is large enough to show where the outputs are small": [
-        ("/ size", "/ (size + 1e-8)"), ("/ size", "/ (size + 1e-6)"),
-        ("/ size", "/ size.clamp(min=1e-6)"), ("/ size", "/ size.clamp(min=1e-10)"),
-        ("/ size", "/ size.clamp(min=1)")],
+        "return distance / (size + 1e-8)", "return distance / (size + 1e-6)",
+        "return distance / size.clamp(min=1e-6)", "return distance / size.clamp(min=1e-10)",
+        "return distance / size.clamp(min=1)"],
     "an epsilon under the root makes a gap where there is none: leave it out": [
-        (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"),
-        (every(SUM), f"{SUM}.add(1e-8)")],
-    "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square": (
-        f"apart{NORM}", f"(permuted_out.square().{SUM} + want.square().{SUM}"
-        f" - 2 * (permuted_out * want).{SUM}).clamp(min=0).sqrt()"),
-    "a small gap is set to 0: return it as it is": (
-        RETURN, "return torch.where(gap < 1e-6, 0, gap)"),
+        "distance = (difference.square().sum((-2, -1)) + 1e-12).sqrt()",
+        "distance = (difference.square().sum((-2, -1)) + 1e-8).sqrt()\n"
+        "size = (out.square().sum((-2, -1)) + 1e-8).sqrt()"],
+    "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square":
+        "squares = permuted_out.square().sum((-2, -1)) + expected.square().sum((-2, -1))\n"
+        "products = (permuted_out * expected).sum((-2, -1))\n"
+        "distance = (squares - 2 * products).clamp(min=0).sqrt()",
+    "a small gap is set to 0: return it as it is":
+        "gap = distance / size\nreturn torch.where(gap < 1e-6, 0, gap)",
     "the gap is cut off at the top: return it as it is": [
-        (RETURN, "return gap.clamp(max=1)"), (RETURN, "return gap.clamp(max=2)")],
-    "it says whether there is a gap: say how large it is": (RETURN, "return gap > 1e-6"),
-    "it gives a plain number: return a tensor, one number for each sequence": (
-        RETURN, "return gap.tolist()"),
-    "an input changes: subtract into a new tensor": (APART, "permuted_out\n    apart -= want"),
+        "return (distance / size).clamp(max=1)", "return (distance / size).clamp(max=2)"],
+    "it says whether there is a gap: say how large it is": "return distance / size > 1e-6",
+    "it gives a plain number: return a tensor, one number for each sequence":
+        "return (distance / size).tolist()",
+    "an input changes: subtract into a new tensor":
+        "permuted_out -= expected\ndifference = permuted_out",
 })  # fmt: skip

@@ -10,6 +10,7 @@ exercise = Exercise.read(
     differentiable=False,
     without={"loops": "it goes over rows, and the longer mask has no more of them"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -51,65 +52,60 @@ def cases(draw):
     yield Case("2800 places, three of four with a word", (torch.arange(2800) % 4 > 0,))
 
 
-@exercise.valid
-def plain(mask):
-    count = mask.cumsum(-1)
-    before = count - 1
-    return before.masked_fill(~mask, 0)
-
-
-COUNT, FILL, RETURN = "mask.cumsum(-1)", "before.masked_fill(~mask, 0)", "return before"
-PLACES = (COUNT, "torch.ones_like(mask).cumsum(-1)")
+PLACES = "count = torch.ones_like(mask).cumsum(dim=-1)\n"
 variants.right(exercise,
-    (COUNT, "torch.ones(mask.shape[-1], mask.shape[-1], device=mask.device).triu(1)",
-     "count - 1", "mask.float() @ count", FILL, "(before * mask).long()"),
-    (COUNT, "torch.arange(mask.shape[-1], device=mask.device)", FILL, "before.where(mask, 0)",
-     "count - 1", "(mask[..., None, :] & (count < count[:, None])).sum(-1)"),
+    "earlier = torch.ones(mask.shape[-1], mask.shape[-1], device=mask.device).triu(1)\n"
+    "before = mask.float() @ earlier\nreturn (before * mask).long()",
+    "place = torch.arange(mask.shape[-1], device=mask.device)\n"
+    "before = (mask[..., None, :] & (place < place[:, None])).sum(-1)\n"
+    "return before.where(mask, 0)",
     # the rank in a stable sort
-    (FILL, "torch.argsort((~mask).long(), dim=-1, stable=True).argsort(dim=-1) * mask"),
-    ("count - 1", "count - mask.long()"), (*PLACES, "- 1", "- 1 - (~mask).cumsum(-1)"),
+    "return torch.argsort((~mask).long(), dim=-1, stable=True).argsort(dim=-1) * mask",
+    "before = count - mask.long()", f"{PLACES}before = count - 1 - (~mask).cumsum(dim=-1)",
 )  # fmt: skip
-
 variants.wrong(exercise, {
-    "words count from 1: the first word has position 0": (" - 1", ""),
-    "roll brings the last word to the front: shift in a 0": (
-        COUNT, "mask.roll(1, -1).cumsum(-1)", " - 1", ""),
-    "1 is taken away only where a row begins with a word: no word counts itself": (
-        "- 1", "- mask[..., :1].long()"),
-    "padding has the position 1 and words begin at 2: here both begin at 0": (
-        FILL, "count * mask + 1"),
-    "padding is not set to 0: it has the position of the word before it": (
-        FILL, "before.clamp(min=0)"),
+    "words count from 1: the first word has position 0": "before = count",
+    "roll brings the last word to the front: shift in a 0":
+        "before = mask.roll(1, -1).cumsum(dim=-1)",
+    "1 is taken away only where a row begins with a word: no word counts itself":
+        "before = count - mask[..., :1].long()",
+    "padding has the position 1 and words begin at 2: here both begin at 0":
+        "return count * mask + 1",
+    "padding is not set to 0: it has the position of the word before it":
+        "return before.clamp(min=0)",
     "padding has a position of its own: it gets 0": [
-        (FILL, "before.masked_fill(~mask, -1)"), (FILL, "before.masked_fill(~mask, 1)"),
-        (FILL, "before"), (FILL, "count - mask.long()")],
+        "return before.masked_fill(~mask, -1)", "return before.masked_fill(~mask, 1)",
+        "return before", "return count - mask.long()"],
     "places are counted, not words: padding before a word must not move it": PLACES,
-    "the mask is not used: only words count, and padding gets 0": (*PLACES, FILL, "before"),
-    "only padding on the left is left out: it may stand between words as well": (
-        *PLACES, "- 1", "- 1 - mask.int().argmax(-1, keepdim=True)"),
-    "the amount of padding tells where words begin only if it is on the left: count words": (
-        *PLACES, "- 1", "- 1 - (~mask).sum(-1, keepdim=True)", RETURN, "return before.relu()"),
-    "the first places are numbered, whatever stands there: number the words": (
-        *PLACES, FILL, "before * (before < mask.sum(-1, keepdim=True))"),
-    "padding is counted: True means word": ("plain(mask):", "plain(mask):\n    mask = ~mask"),
-    "padding starts the count again: it goes on to the end of the row": (
-        "- 1", "- 1 - count.masked_fill(mask, 0).cummax(-1).values"),
-    "the count runs from the right: the first word has position 0": (
-        COUNT, "mask.flip(-1).cumsum(-1).flip(-1)"),
-    "the count runs along the batch: each row has a count of its own": ("(-1)", "(0)"),
-    "the count goes on from row to row: each row has a count of its own": (
-        COUNT, "mask.flatten().cumsum(-1).reshape(mask.shape)"),
-    "one row is used for all: each has padding of its own": (
-        COUNT, "mask.reshape(-1, mask.shape[-1])[0].expand(mask.shape).cumsum(-1)",
-        "~mask", "~mask.reshape(-1, mask.shape[-1])[0]"),
+    "the mask is not used: only words count, and padding gets 0": f"{PLACES}return before",
+    "only padding on the left is left out: it may stand between words as well":
+        f"{PLACES}before = count - 1 - mask.int().argmax(-1, keepdim=True)",
+    "the amount of padding tells where words begin only if it is on the left: count words":
+        f"{PLACES}before = count - 1 - (~mask).sum(-1, keepdim=True)\n"
+        "return before.relu().masked_fill(~mask, 0)",
+    "the first places are numbered, whatever stands there: number the words":
+        f"{PLACES}return before * (before < mask.sum(-1, keepdim=True))",
+    "padding is counted: True means word": "mask = ~mask\ncount = mask.cumsum(dim=-1)",
+    "padding starts the count again: it goes on to the end of the row":
+        "before = count - 1 - count.masked_fill(mask, 0).cummax(-1).values",
+    "the count runs from the right: the first word has position 0":
+        "count = mask.flip(-1).cumsum(dim=-1).flip(-1)",
+    "the count runs along the batch: each row has a count of its own":
+        "count = mask.cumsum(dim=0)",
+    "the count goes on from row to row: each row has a count of its own":
+        "count = mask.flatten().cumsum(dim=-1).reshape(mask.shape)",
+    "one row is used for all: each has padding of its own":
+        "mask = mask.reshape(-1, mask.shape[-1])[0].expand(mask.shape)\n"
+        "count = mask.cumsum(dim=-1)",
     "the result is not int64: positions are whole numbers that index a table": [
-        (RETURN, "return before.float()"), (RETURN, "return before.int()")],
+        "return before.masked_fill(~mask, 0).float()", "return before.masked_fill(~mask, 0).int()"],
     "8 bits do not hold the positions of a long row: cumsum itself gives int64": [
-        ("(-1)", "(-1, dtype=torch.uint8)", RETURN, "return before.long()"),
-        ("(-1)", "(-1, dtype=torch.uint8).long()"),
-        ("(-1)", "(-1, dtype=torch.uint8).long()", FILL, "before.clamp(min=0) * mask")],
-    "16 bits do not hold every position of a long row: cumsum itself gives int64": (
-        COUNT, "mask.half().cumsum(-1)", FILL, "(before * mask).long()"),
-    "it loops over places or rows: a cumulative sum counts all words at once": (
-        COUNT, "torch.stack([mask[..., : i + 1].sum(-1) for i in range(mask.shape[-1])], -1)"),
+        "count = mask.cumsum(dim=-1, dtype=torch.uint8)\n"
+        "return before.long().masked_fill(~mask, 0)",
+        "count = mask.cumsum(dim=-1, dtype=torch.uint8).long()",
+        "count = mask.cumsum(dim=-1, dtype=torch.uint8).long()\nreturn before.clamp(min=0) * mask"],
+    "16 bits do not hold every position of a long row: cumsum itself gives int64":
+        "count = mask.half().cumsum(dim=-1)\nreturn (before * mask).long()",
+    "it loops over places or rows: a cumulative sum counts all words at once":
+        "count = torch.stack([mask[..., : i + 1].sum(-1) for i in range(mask.shape[-1])], dim=-1)",
 })  # fmt: skip

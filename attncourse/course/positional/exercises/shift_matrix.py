@@ -15,6 +15,7 @@ exercise = Exercise.read(
         "viewed": "no offsets of several axes lie by columns",
     },
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -46,117 +47,98 @@ def cases(draw):
     yield Case(f"offset 1, d={d}", (torch.ones_like(offset[0, 0]), d))
 
 
-def blocks(a, b, c, e):
-    """The matrix whose diagonal holds a block (a b; c e) for each pair."""
-    pairs = a.shape[-1]
-    out = a.new_zeros(*a.shape[:-1], 2 * pairs, 2 * pairs)
-    even = torch.arange(0, 2 * pairs, 2, device=a.device)
-    out[..., even, even], out[..., even, even + 1] = a, b
-    out[..., even + 1, even], out[..., even + 1, even + 1] = c, e
-    return out
-
-
-def in_rows(a, b, c, e):
-    """The blocks (a b; c e), side by side."""
-    return torch.stack([torch.stack([a, b], -1), torch.stack([c, e], -1)], -2)
-
-
-def placed(*corners):
-    """What `blocks` does, by a product."""
-    block = in_rows(*corners)
-    eye = torch.eye(block.shape[-3], dtype=block.dtype, device=block.device)
-    return torch.einsum("pq,...pij->...piqj", eye, block).flatten(-2).flatten(-3, -2)
-
-
-def beside(sine):
-    """Each number of a row above the diagonal, and with a minus below it."""
-    above = torch.diag_embed(sine[..., :-1], offset=1)
-    return above - above.mT
-
-
 @exercise.valid
-def plain(offset, d):
+def by_diagonals(offset, d):
     even = torch.arange(0, d, 2, dtype=offset.dtype, device=offset.device)
-    rates = 10000 ** -(even / d)
-    angles = offset[..., None] * rates
-    cosine, sine = angles.cos(), angles.sin()
-    return blocks(cosine, sine, -sine, cosine)
+    angles = offset[..., None] * 10000 ** (-even / d)
+    sines = torch.stack([angles.sin(), 0 * angles], dim=-1).flatten(-2)[..., :-1]
+    above = torch.diag_embed(sines, offset=1)
+    return torch.diag_embed(angles.cos().repeat_interleave(2, dim=-1)) + above - above.mT
 
 
-BLOCKS = "blocks(cosine, sine, -sine, cosine)"
-DIAGONAL = "torch.diag_embed(cosine.repeat_interleave(2, dim=-1))"
-SINES = "beside(torch.stack([sine, 0 * sine], -1).flatten(-2))"
-GENERATOR = "offset[..., None, None] * blocks(0 * rates, rates, -rates, 0)"
 variants.right(exercise,
     # rows and columns compared
-    (BLOCKS, "[x.repeat_interleave(2, -1)[..., None] for x in (cosine, sine)]\n"
-     "    place = torch.arange(d, device=offset.device)\n"
-     "    itself, partner = (place[:, None] == x for x in (place, place + 1 - 2 * (place % 2)))\n"
-     "    sign = 1 - 2 * (place[:, None] % 2)\n"
-     "    return both[0] * itself + sign * both[1] * partner", "return [", "both = ["),
-    (f"return {BLOCKS}", "out = offset.new_zeros(*offset.shape, d, d)\n"
-     "    for i, (cos, sin) in enumerate(zip(cosine.unbind(-1), sine.unbind(-1), strict=True)):\n"
-     "        out[..., 2 * i, 2 * i] = out[..., 2 * i + 1, 2 * i + 1] = cos\n"
-     "        out[..., 2 * i, 2 * i + 1], out[..., 2 * i + 1, 2 * i] = sin, -sin\n    return out"),
-    ("blocks(", "placed("), (BLOCKS, f"{DIAGONAL} + {SINES}"),
-    (BLOCKS, f"torch.linalg.matrix_exp({GENERATOR})"),
+    "cosines, sines = (x.repeat_interleave(2, dim=-1)[..., None] for x in (cosine, sine))\n"
+    "place = torch.arange(d, device=offset.device)\n"
+    "sign = 1 - 2 * (place % 2)\n"
+    "itself, partner = place[:, None] == place, place[:, None] == place + sign\n"
+    "return cosines * itself + sign[:, None] * sines * partner",
+    "turned = offset.new_zeros(*offset.shape, d, d)\n"
+    "for i, (cos, sin) in enumerate(zip(cosine.unbind(-1), sine.unbind(-1))):\n"
+    "    turned[..., 2 * i, 2 * i] = turned[..., 2 * i + 1, 2 * i + 1] = cos\n"
+    "    turned[..., 2 * i, 2 * i + 1], turned[..., 2 * i + 1, 2 * i] = sin, -sin\n"
+    "return turned",
+    # blocks beside each other, times the identity
+    "blocks = torch.stack([cosine, sine, -sine, cosine], dim=-1).unflatten(-1, (2, 2))\n"
+    "eye = torch.eye(d // 2, dtype=offset.dtype, device=offset.device)\n"
+    'return torch.einsum("pq,...pij->...piqj", eye, blocks).flatten(-2).flatten(-3, -2)',
+    "turn = offset.new_zeros(d, d)\n"
+    "turn[even, even + 1], turn[even + 1, even] = rates, -rates\n"
+    "return torch.linalg.matrix_exp(offset[..., None, None] * turn)",
 )  # fmt: skip
 
-ANGLES = "offset[..., None] *"
+SINGLE = "it takes a single offset only: a tensor of offsets gives as many matrices"
 variants.wrong(exercise, {
-    "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs": (
-        "sine, -sine,", "-sine, sine,"),
+    "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs":
+        "matrix[..., even, even + 1] = -sine\nmatrix[..., even + 1, even] = sine",
     "the sines have the same sign: expand cos(a + b) once more, one of them is minus": [
-        ("-sine", "sine"), ("sine, -sine", "-sine, -sine")],
-    "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle": (
-        "angles.cos()", "(1 - angles.sin() ** 2).clamp(min=0).sqrt()"),
-    "the minus is at the wrong cosine: only one of the two sines has a minus": (
-        "-sine, cosine", "sine, -cosine"),
+        "matrix[..., even + 1, even] = sine", "matrix[..., even, even + 1] = -sine"],
+    "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle":
+        "cosine, sine = (1 - angles.sin() ** 2).clamp(min=0).sqrt(), angles.sin()",
+    "the minus is at the wrong cosine: only one of the two sines has a minus":
+        "matrix[..., even + 1, even + 1] = -cosine\nmatrix[..., even + 1, even] = sine",
     "sine and cosine are exchanged: an offset of 0 must give the identity, with cos(0) = 1 on the "
-    "diagonal": ("angles.cos(), angles.sin()", "angles.sin(), angles.cos()"),
-    "this matrix is for sines in the first half and cosines in the second: here they alternate": (
-        "-sine, cosine)", "-sine, cosine)[..., place, :][..., place]",
-        "return", "place = torch.arange(d).reshape(-1, 2).T.flatten()\n    return"),
-    "the off-diagonal is missing: the cosine of the sum needs the other column, too": (
-        "sine, -sine", "0, 0"),
-    "every pair turns as fast as the first: each has a frequency of its own": (
-        "-(even", "(0 * even"),
-    "the exponent is doubled: arange(0, d, 2) already counts 2i": ("even / d", "2 * even / d"),
-    "the exponent is halved: for pair i it is 2i / d, not i / d": ("even / d", "even / (2 * d)"),
-    "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000": (
-        "-(even", "(even"),
+    "diagonal": "cosine, sine = angles.sin(), angles.cos()",
+    "this matrix is for sines in the first half and cosines in the second: here they alternate":
+        "place = torch.arange(d).reshape(-1, 2).T.flatten()\n"
+        "return matrix[..., place, :][..., place]",
+    "the off-diagonal is missing: the cosine of the sum needs the other column, too":
+        "matrix[..., even, even + 1] = 0\nmatrix[..., even + 1, even] = 0",
+    "every pair turns as fast as the first: each has a frequency of its own":
+        "angles = offset[..., None] * rates[0].expand_as(rates)",
+    "the exponent is doubled: arange(0, d, 2) already counts 2i": ("/ d)", "* 2 / d)"),
+    "the exponent is halved: for pair i it is 2i / d, not i / d": ("/ d)", "/ (2 * d))"),
+    "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000":
+        "rates = 10000 ** (even.to(offset.dtype) / d)",
     "the base is 1000: it is 10000": ("10000", "1000"),
-    "the frequencies run in the wrong order: the first pair turns fastest": (
-        "even / d", "even.flip(0) / d"),
+    "the frequencies run in the wrong order: the first pair turns fastest":
+        "angles = offset[..., None] * rates.flip(0)",
     "frequencies meet the wrong columns: both columns of a pair have the same one": (
-        BLOCKS, f"torch.diag_embed(torch.cat([cosine, cosine], -1)) + {SINES}"),
-    "each column has a frequency of its own: both columns of a pair have the same one": (
-        "(0, d, 2,", "(d,", BLOCKS, "blocks(cosine[..., ::2], sine[..., ::2], -sine[..., 1::2], "
-        "cosine[..., 1::2])"),
-    "sines stand beside the whole diagonal: between one pair and the next there is a 0": (
-        BLOCKS, f"{DIAGONAL} + beside(sine.repeat_interleave(2, dim=-1))"),
-    "the first offset is used for all: each has a matrix of its own": (
-        ANGLES, "offset.flatten()[0].expand_as(offset)[..., None] *"),
-    "the axes of offset are merged: all of them stand before (d, d)": (
-        ANGLES, "offset.flatten()[..., None] *"),
-    "this shifts by 1 whatever the offset is: the angle is offset times frequency": (
-        ANGLES, "torch.ones_like(offset)[..., None] *"),
-    "a shift back goes forth: an offset has a sign, so take no absolute value": (
-        ANGLES, "offset.abs()[..., None] *"),
+        "matrix[..., even, even] = matrix[..., even + 1, even + 1] = cosine",
+        "matrix = torch.diag_embed(torch.cat([cosine, cosine], dim=-1))"),
+    "each column has a frequency of its own: both columns of a pair have the same one":
+        "rates = 10000 ** (-torch.arange(d, dtype=offset.dtype, device=offset.device) / d)\n"
+        "cosine, sine = angles[..., 0::2].cos(), angles[..., 0::2].sin()\n"
+        "matrix[..., even + 1, even + 1] = angles[..., 1::2].cos()\n"
+        "matrix[..., even + 1, even] = -angles[..., 1::2].sin()",
+    "sines stand beside the whole diagonal: between one pair and the next there is a 0":
+        "matrix[..., even[:-1] + 1, even[1:]] = sine[..., :-1]\n"
+        "matrix[..., even[1:], even[:-1] + 1] = -sine[..., :-1]\n"
+        "return matrix",
+    "the first offset is used for all: each has a matrix of its own":
+        "angles = offset.flatten()[0].expand_as(offset)[..., None] * rates",
+    "this shifts by 1 whatever the offset is: the angle is offset times frequency":
+        "angles = torch.ones_like(offset)[..., None] * rates",
+    "a shift back goes forth: an offset has a sign, so take no absolute value":
+        "angles = offset.abs()[..., None] * rates",
     "the offset is rounded to a whole number: it may lie between two": [
-        (ANGLES, "offset.trunc()[..., None] *"), (ANGLES, "offset.round()[..., None] *")],
-    "these are only the blocks: put them on the diagonal of one (d, d) matrix": (
-        "blocks(", "in_rows("),
-    "every offset needs its own matrix: the angles have an axis more than the offsets": (
-        ANGLES, "offset *"),
-    "it takes a single offset only: a tensor of offsets gives as many matrices": [
-        (BLOCKS, "torch.block_diag(*(torch.stack([c, s, -s, c]).reshape(2, 2) "
-         "for c, s in zip(cosine, sine, strict=True)))"),
-        (ANGLES, "offset.new_tensor([offset.item()]) *")],
-    "it expects a row of offsets: one has no axis, and a tensor of them may have several": (
-        ANGLES, "offset[:, None] *"),
-    LOOP: (
-        BLOCKS,
-        f"torch.stack([one for one in {BLOCKS}.reshape(-1, d, d)]).reshape(*offset.shape, d, d)"),
-    hints.CHANGES: ("    even", "    offset *= 1 + 1e-12\n    even"),
+        "angles = offset.trunc()[..., None] * rates", "angles = offset.round()[..., None] * rates"],
+    "these are only the blocks: put them on the diagonal of one (d, d) matrix":
+        "return torch.stack([cosine, sine, -sine, cosine], dim=-1).unflatten(-1, (2, 2))",
+    SINGLE: "pairs = zip(cosine, sine, strict=True)\n"
+        "blocks = [torch.stack([c, s, -s, c]).reshape(2, 2) for c, s in pairs]\n"
+        "return torch.block_diag(*blocks)",
+    LOOP: "rows = [one for one in matrix.reshape(-1, d, d)]\n"
+        "return torch.stack(rows).reshape(*offset.shape, d, d)",
+    hints.CHANGES: "offset *= 1 + 1e-12\neven = torch.arange(0, d, 2, device=offset.device)",
 })  # fmt: skip
+# the axes of what comes back are those of the angles
+variants.wrong(exercise, {
+    "the axes of offset are merged: all of them stand before (d, d)": (
+        "offset[..., None]", "offset.flatten()[..., None]"),
+    "every offset needs its own matrix: the angles have an axis more than the offsets": (
+        "offset[..., None]", "offset"),
+    "it expects a row of offsets: one has no axis, and a tensor of them may have several": (
+        "offset[..., None]", "offset[:, None]"),
+    SINGLE: ("offset[..., None]", "offset.new_tensor([offset.item()])"),
+}, of=by_diagonals)  # fmt: skip

@@ -16,6 +16,7 @@ exercise = Exercise.read(
     usual_hints={"always_float64": DOUBLE, "float32_inside": SINGLE},
     without={"loops": "it goes over rows, and the longer positions have no more of them"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -45,15 +46,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(positions, d):
-    even = torch.arange(0, d, 2, dtype=positions.dtype, device=positions.device)
-    angles = positions[..., None] * 10000 ** -(even / d)
-    pair = [angles.sin(), angles.cos()]
-    columns = torch.stack(pair, -1).flatten(-2)
-    return columns[..., :d]
-
-
-@exercise.valid
 def written_into_columns(positions, d):
     even = torch.arange(0, d, 2, dtype=positions.dtype, device=positions.device)
     angles = positions[..., None] * torch.exp(-math.log(10000) * even / d)
@@ -69,72 +61,76 @@ def column_by_column(positions, d):
     return torch.cat([x for a in pairs for x in (a.sin(), a.cos())][:d], dim=-1)
 
 
-PAIR, JOIN, CUT = "[angles.sin(), angles.cos()]", "torch.stack(pair, -1).flatten(-2)", "[..., :d]"
-PLACE, FOLLOWS = "positions[..., None]", "dtype=positions.dtype, device=positions.device"
-COMPLEX = "torch.polar(torch.ones_like(angles), angles)"
+COLUMN = "column = torch.arange(d, dtype=positions.dtype, device=positions.device)\n"
 variants.right(exercise,
-    ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [z.imag, z.real]"),
+    "z = torch.polar(torch.ones_like(angles), angles)\n"
+    "columns = torch.stack([z.imag, z.real], dim=-1).flatten(-2)",
     # a cosine is a sine moved
-    ("(0, d, 2,", "(d,", "even / d", "(even - even % 2) / d",
-     JOIN, "(angles + even % 2 * math.pi / 2).sin()"),
-    ("(0, d, 2,", "(d,", "positions[..., None] * 10000 ** -(even / d)",
-     'torch.einsum("...n,d->...nd", positions, torch.pow(10000.0, -2 * (even // 2) / d))',
-     JOIN, "torch.where(even % 2 == 0, *pair)"),
+    f"{COLUMN}rates = 10000 ** (-(column - column % 2) / d)\n"
+    "columns = (angles + column % 2 * math.pi / 2).sin()",
+    f"{COLUMN}rates = torch.pow(10000.0, -2 * (column // 2) / d)\n"
+    'angles = torch.einsum("...n,d->...nd", positions, rates)\n'
+    "columns = torch.where(column % 2 == 0, angles.sin(), angles.cos())",
 )  # fmt: skip
 
 ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
 variants.wrong(exercise, {
     "sine and cosine are exchanged: even columns, the first one too, hold sines": (
-        PAIR, "[angles.cos(), angles.sin()]"),
-    "all sines come first, then all cosines: they should alternate, column by column": (
-        JOIN, "torch.cat(pair, -1)"),
-    "all cosines come first, then all sines: a sine begins, and they alternate": (
-        JOIN, "torch.cat(pair[::-1], -1)"),
-    "the exponent is doubled: arange(0, d, 2) already counts 2i": ("even / d", "2 * even / d"),
-    "the exponent is halved: for pair i it is 2i / d, not i / d": ("even / d", "even / (2 * d)"),
+        "[angles.sin(), angles.cos()]", "[angles.cos(), angles.sin()]"),
+    "all sines come first, then all cosines: they should alternate, column by column":
+        "columns = torch.cat([angles.sin(), angles.cos()], dim=-1)",
+    "all cosines come first, then all sines: a sine begins, and they alternate":
+        "columns = torch.cat([angles.cos(), angles.sin()], dim=-1)",
+    "the exponent is doubled: arange(0, d, 2) already counts 2i":
+        "rates = 10000 ** (-2 * even / d)",
+    "the exponent is halved: for pair i it is 2i / d, not i / d":
+        "rates = 10000 ** (-even / 2 / d)",
     "sine and cosine of a pair have different frequencies: columns 2i and 2i + 1 share one": (
-        "(0, d, 2,", "(d + d % 2,", PAIR, "[angles[..., 0::2].sin(), angles[..., 1::2].cos()]"),
-    "the base is 1000: it is 10000": ("10000", "1000"),
-    "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000": (
-        "-(even", "(even"),
-    "the exponents run up to 1: they are 2i / d, so the last one is just below 1": (
-        "even / d", "even / max((d - 1) // 2 * 2, 1)"),
+        "0, d, 2", "d + d % 2",
+        "angles.sin(), angles.cos()", "angles[..., 0::2].sin(), angles[..., 1::2].cos()"),
+    "the base is 1000: it is 10000": "rates = 1000 ** (-even / d)",
+    "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000":
+        "rates = 10000 ** (even / d)",
+    "the exponents run up to 1: they are 2i / d, so the last one is just below 1":
+        "rates = 10000 ** (-even / max((d - 1) // 2 * 2, 1))",
     "for an odd d the exponent is divided by the wrong width: divide 2i by d itself": [
-        ("even / d", "even / (d + d % 2)"), ("even / d", "even / max(d // 2 * 2, 1)")],
-    "the exponent is divided by a fixed width: divide 2i by the d that is given": (
-        "even / d", "even / 512"),
-    "the exponent is divided by d - 1: divide 2i by d itself": ("even / d", "even / max(d - 1, 1)"),
-    "this logarithm has the base 10: exp goes with the natural one, math.log": (
-        "10000", "math.exp(4)"),
+        "rates = 10000 ** (-even / (d + d % 2))", "rates = 10000 ** (-even / max(d // 2 * 2, 1))"],
+    "the exponent is divided by a fixed width: divide 2i by the d that is given":
+        "rates = 10000 ** (-even / 512)",
+    "the exponent is divided by d - 1: divide 2i by d itself":
+        "rates = 10000 ** (-even / max(d - 1, 1))",
+    "this logarithm has the base 10: exp goes with the natural one, math.log":
+        "rates = torch.exp(-math.log10(10000) * even / d)",
     ODD: [
-        (CUT, ""), (CUT, "[..., : d // 2 * 2]"),
-        (CUT, "[..., :d] * (torch.arange(d, device=columns.device) < d // 2 * 2)")],
-    "the positions are not used: they need not be 0, 1, 2, ...": (
-        PLACE, "(torch.ones_like(positions).cumsum(-1) - 1 + 0 * positions)[..., None]"),
+        "return columns", "return columns[..., : d // 2 * 2]",
+        "return columns[..., :d] * (torch.arange(d, device=columns.device) < d // 2 * 2)"],
+    "the positions are not used: they need not be 0, 1, 2, ...":
+        "count = torch.ones_like(positions).cumsum(-1) - 1\n"
+        "angles = (count + 0 * positions)[..., None] * rates",
     "the positions are rounded: a position may lie between two whole numbers": [
-        (PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
-    "a negative position gets the row of the positive one: the sign counts, sin(-t) = -sin(t)": (
-        PLACE, "positions.abs()[..., None]"),
+        "angles = positions.round()[..., None] * rates",
+        "angles = positions.long()[..., None] * rates"],
+    "a negative position gets the row of the positive one: the sign counts, sin(-t) = -sin(t)":
+        "angles = positions.abs()[..., None] * rates",
     "the positions are taken modulo 2 pi: that is a turn of the first pair only, the others are "
-    "slower": (PLACE, "(positions % (2 * math.pi))[..., None]"),
-    "the positions are divided by n: the formula takes them as they are": (
-        PLACE, "positions[..., None] / positions.shape[-1]"),
-    "every position is one too large: position 0 has the angle 0 everywhere": (
-        PLACE, "(positions[..., None] + 1)"),
-    "the angles are multiplied by 2 pi: the formula takes them as they are": (
-        PLACE, "2 * math.pi * positions[..., None]"),
+    "slower": "angles = (positions % (2 * math.pi))[..., None] * rates",
+    "the positions are divided by n: the formula takes them as they are":
+        "angles = positions[..., None] / positions.shape[-1] * rates",
+    "every position is one too large: position 0 has the angle 0 everywhere":
+        "angles = (positions[..., None] + 1) * rates",
+    "the angles are multiplied by 2 pi: the formula takes them as they are":
+        "angles = 2 * math.pi * positions[..., None] * rates",
     "it expects a fixed number of axes: positions may have any leading axes, or none": [
-        (PLACE, "positions[:, :, None]"),
-        (PLACE, "positions.reshape(-1, positions.shape[-1])[0][..., None]"),
-        ("positions[..., None] * 10000 ** -(even / d)",
-         "torch.outer(positions, 10000 ** -(even / d))")],
-    "the new axis is the second one: put it last, behind any leading axes": (
-        PLACE, "positions[:, None]"),
+        "angles = positions[:, :, None] * rates",
+        "angles = positions.reshape(-1, positions.shape[-1])[0][..., None] * rates",
+        "angles = torch.outer(positions, rates)"],
+    "the new axis is the second one: put it last, behind any leading axes":
+        "angles = positions[:, None] * rates",
     SINGLE: [
         ("dtype=positions.dtype, ", ""),
-        ("10000 ** -(even / d)", "torch.exp(even.float() * (-math.log(10000) / d))")],
-    "it loops over the positions: one product gives all angles": (
-        "return columns", "return torch.stack([row for row in columns.unbind(-2)], -2)"),
-    DOUBLE: (FOLLOWS, "dtype=torch.float64"),
+        "rates = torch.exp(even.float() * (-math.log(10000) / d))"],
+    "it loops over the positions: one product gives all angles":
+        "return torch.stack([row[..., :d] for row in columns.unbind(-2)], dim=-2)",
+    DOUBLE: "even = torch.arange(0, d, 2, dtype=torch.float64)",
 })  # fmt: skip
 variants.wrong(exercise, {ODD: ("[..., : d // 2]", "")}, of=written_into_columns)

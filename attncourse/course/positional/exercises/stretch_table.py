@@ -11,6 +11,7 @@ exercise = Exercise.read(
     __name__,
     usual_hints={"loops": "it loops over the rows: work out the places of all rows at once"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -46,86 +47,76 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(table, n):
-    last = len(table) - 1
-    place = torch.linspace(0, last, n, dtype=table.dtype, device=table.device)
-    low = place.floor().long()
-    high = (low + 1).clamp(max=last)
-    share = (place - low)[:, None]
-    return (1 - share) * table[low] + share * table[high]
-
-
-@exercise.valid
 def resized(table, n):
     rows = F.interpolate(table.T[None], size=n, mode="linear", align_corners=True)
     return rows[0].T
 
 
-PLACE = "torch.linspace(0, last, n, dtype=table.dtype, device=table.device)"
 COUNT = "torch.arange(n, dtype=table.dtype, device=table.device)"
-HIGH = "(low + 1).clamp(max=last)"
-SHARE = "(place - low)[:, None]"
-MIXED = "(1 - share) * table[low] + share * table[high]"
-TURNED = "share * table[low] + (1 - share) * table[high]"
-AWAY = "place[:, None] - torch.arange({}, device=table.device)"
 variants.right(exercise,
-    # lerp, in whole numbers
-    (PLACE, "torch.arange(n, device=table.device) * last\n    steps = max(n - 1, 1)",
-     "place.floor().long()", "place // steps", MIXED, "torch.lerp(table[low], table[high], share)",
-     SHARE, "(place % steps)[:, None].to(table.dtype) / steps"),
+    # in whole numbers
+    "steps = max(n - 1, 1)\nplaces = torch.arange(n, device=table.device) * last\n"
+    "low = places // steps\nshare = (places % steps)[:, None].to(table.dtype) / steps\n"
+    "return (1 - share) * table[low] + share * table[high]",
     # hats around the rows; the sum of the steps
-    (MIXED, f"(1 - ({AWAY.format('last + 1')}).abs()).clamp(min=0) @ table"),
-    (MIXED, f"table[:1] + ({AWAY.format('last')}).clamp(0, 1) @ table.diff(dim=0)"),
+    "away = places[:, None] - torch.arange(last + 1, device=table.device)\n"
+    "return (1 - away.abs()).clamp(min=0) @ table",
+    "above = places[:, None] - torch.arange(last, device=table.device)\n"
+    "return table[:1] + above.clamp(0, 1) @ table.diff(dim=0)",
 )  # fmt: skip
 
 NEAREST = "rows are repeated: between two rows of the table, mix them"
 variants.wrong(exercise, {
-    "the last row is never reached: n rows have n - 1 steps between them": (
-        PLACE, f"{COUNT} * last / n"),
-    "the last row comes too early: between max_n rows there are max_n - 1 steps": (
-        PLACE, f"{PLACE.replace('last', 'last + 1')}.clamp(max=last)"),
-    "the steps treat rows as having a width: there are max_n - 1 steps between max_n": (
-        PLACE, f"({COUNT} * (last + 1) / n).clamp(max=last)"),
-    NEAREST: [(MIXED, "table[low]"), (MIXED, "table[place.round().long()]")],
+    "the last row is never reached: n rows have n - 1 steps between them":
+        f"places = {COUNT} * last / n",
+    "the last row comes too early: between max_n rows there are max_n - 1 steps":
+        "places = torch.linspace(0, last + 1, n, dtype=table.dtype, device=table.device)"
+        ".clamp(max=last)",
+    "the steps treat rows as having a width: there are max_n - 1 steps between max_n":
+        f"places = ({COUNT} * (last + 1) / n).clamp(max=last)",
+    NEAREST: ["return table[low]", "return table[places.round().long()]"],
     "the two rows have each other's share: the nearer a row, the more it counts": [
-        (MIXED, TURNED), (MIXED, TURNED, HIGH, "place.ceil().long()")],
-    "the place is mixed with the row below: the other row is the one above": (
-        HIGH, "(low - 1).clamp(min=0)"),
-    "every place lies in the middle between two rows: its share says how near each is": (
-        HIGH, "place.ceil().long()", MIXED, "(table[low] + table[high]) / 2"),
+        "return torch.lerp(table[high], table[low], share)",
+        "high = places.ceil().long()\nreturn torch.lerp(table[high], table[low], share)"],
+    "the place is mixed with the row below: the other row is the one above":
+        "high = (low - 1).clamp(min=0)",
+    "every place lies in the middle between two rows: its share says how near each is":
+        "high = places.ceil().long()\nreturn (table[low] + table[high]) / 2",
     "between two rows it follows a curve: the share grows with the distance, on a straight line": [
-        ("    return", "    share = share**2 * (3 - 2 * share)\n    return"),
-        ("    return", "    share = (1 - (torch.pi * share).cos()) / 2\n    return")],
+        (", share)", ", share**2 * (3 - 2 * share))"),
+        (", share)", ", (1 - (torch.pi * share).cos()) / 2)")],
     "at a row of the table the two rows are one, and 0 / 0 is NaN: rows are 1 apart, divide by "
     "nothing": [
-        (HIGH, "place.ceil().long()", SHARE, f"{SHARE} / (high - low)[:, None]"),
-        (HIGH, "place.ceil().long()", SHARE, f"{SHARE} / (high - low)[:, None]\n"
-         "    share[0], share[-1] = 0, float(n > 1)")],
+        "high = places.ceil().long()\nshare = (places - low)[:, None] / (high - low)[:, None]",
+        "high = places.ceil().long()\nshare = (places - low)[:, None] / (high - low)[:, None]\n"
+        "share[0], share[-1] = 0, float(n > 1)\n"
+        "return torch.lerp(table[low], table[high], share)"],
     "the first n rows are cut out: fewer rows still run from the first to the last": (
-        MIXED, f"table[:n] if n <= last else {MIXED}"),
-    "the table is filled up with its last row: stretch all of it": (
-        MIXED, "table[torch.arange(n, device=table.device).clamp(max=last)]"),
-    "the table is filled up with zeros: stretch all of it": (
-        MIXED, "F.pad(table, (0, 0, 0, max(n - len(table), 0)))[:n]"),
-    "the table repeats after its end: stretch all of it": (
-        MIXED, "table[torch.arange(n, device=table.device) % len(table)]"),
+        "return ", "return table[:n] if n <= last else "),
+    "the table is filled up with its last row: stretch all of it":
+        "return table[torch.arange(n, device=table.device).clamp(max=last)]",
+    "the table is filled up with zeros: stretch all of it":
+        "return F.pad(table, (0, 0, 0, max(n - len(table), 0)))[:n]",
+    "the table repeats after its end: stretch all of it":
+        "return table[torch.arange(n, device=table.device) % len(table)]",
     "the shares lack an axis: each belongs to a row, and serves all of its columns": [
-        ("[:, None]", ""),
-        ("[:, None]", "", MIXED, "table[low] + (table[high] - table[low]) * share")],
+        "share = places - low\nreturn (1 - share) * table[low] + share * table[high]",
+        "share = places - low\nreturn table[low] + (table[high] - table[low]) * share"],
     "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row": [
-        (PLACE, f"{COUNT} * (last / (n - 1))"),
-        (PLACE, f"{COUNT} * last / (n - 1)", "long()", "long().clamp(0, last)")],
+        f"places = {COUNT} * (last / (n - 1))",
+        f"places = {COUNT} * last / (n - 1)\nlow = places.long().clamp(0, last)"],
     "n = 1 gives another row: it should give the first": [
-        (MIXED, f"{MIXED} if n > 1 else table[-1:]"),
-        (MIXED, f"{MIXED} if n > 1 else (table[:1] + table[-1:]) / 2"),
-        (MIXED, f"{MIXED} if n > 1 else table.mean(0, keepdim=True)")],
+        (", share)", ", share) if n > 1 else table[-1:]"),
+        (", share)", ", share) if n > 1 else (table[:1] + table[-1:]) / 2"),
+        (", share)", ", share) if n > 1 else table.mean(0, keepdim=True)")],
     "a table of one row comes back as it is: it gives n rows, all alike": (
-        MIXED, f"{MIXED} if last else table"),
-    hints.FLOAT64: ("dtype=table.dtype", "dtype=torch.float64"),
-    "above the last row there is no other: keep the index within the table": (
-        ".clamp(max=last)", ""),
-    "a place is rounded to just above the last row: keep the index within the table": (
-        PLACE, f"{COUNT} * (last / max(n - 1, 1))", HIGH, "place.ceil().long()"),
+        ", share)", ", share) if last else table"),
+    hints.FLOAT64:
+        "places = torch.linspace(0, last, n, dtype=torch.float64, device=table.device)\n"
+        "return (1 - share) * table[low] + share * table[high]",
+    "above the last row there is no other: keep the index within the table": "high = low + 1",
+    "a place is rounded to just above the last row: keep the index within the table":
+        f"places = {COUNT} * (last / max(n - 1, 1))\nhigh = places.ceil().long()",
 })  # fmt: skip
 variants.wrong(exercise, {
     "the ends move: the first row must stay the first, and the last the last": (

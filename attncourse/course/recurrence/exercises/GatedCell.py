@@ -1,8 +1,5 @@
 """Exercise GatedCell: one step of a recurrent network that decides what to keep (GRU)."""
 
-import torch
-from torch import nn
-
 from attncourse.course.recurrence.exercises.shared.written import FAR, TORCH_RECURRENCE, far
 from judge import variants
 from judge.exercise import Case, Exercise
@@ -20,27 +17,11 @@ exercise = Exercise.read(
         "loops_over_a_batch": LOOP,
     },
 )
-
-
-@exercise.valid
-class Cell(nn.Module):
-    def __init__(self, d, h):
-        super().__init__()
-        self.weight_ih = nn.Parameter(torch.zeros(3 * h, d))
-        self.weight_hh = nn.Parameter(torch.zeros(3 * h, h))
-        self.bias_ih = nn.Parameter(torch.zeros(3 * h))
-        self.bias_hh = nn.Parameter(torch.zeros(3 * h))
-
-    def forward(self, x, state):
-        x_r, x_z, x_n = (x @ self.weight_ih.mT + self.bias_ih).chunk(3, dim=-1)
-        h_r, h_z, h_n = (state @ self.weight_hh.mT + self.bias_hh).chunk(3, dim=-1)
-        r, z = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
-        candidate = torch.tanh(x_n + r * h_n)
-        return (1 - z) * candidate + z * state
+Worked = exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
-class ByHand(Cell):
+class ByHand(Worked):
     def forward(self, x, state):
         def third(k, rows, weight, bias):
             part = slice(k * state.shape[-1], (k + 1) * state.shape[-1])
@@ -80,19 +61,18 @@ def cases(draw):
     yield case("d=h=1", 2, d=1, h=1, weights=drawn(draw, 1, 1))
 
 
-READ, RESET = "(x @ self.weight_ih.mT + self.bias_ih).chunk(3, dim=-1)", "r * h_n"
-GATES = "(x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()"
-MIX, LAST = "(1 - z) * candidate + z * state", "self.bias_hh.chunk(3)[2]"
-THIRDS = "zip(self.weight_ih.chunk(3), self.bias_ih.split(len(self.bias_ih) // 3), strict=True)"
-variants.right(
-    exercise,
-    (MIX, "torch.lerp(candidate, state, z)"),
-    (READ, f"(nn.functional.linear(x, *third) for third in {THIRDS})",
-     "chunk(3, dim", "split(len(self.bias_hh) // 3, dim"),
+variants.right(exercise,
+    "return torch.lerp(candidate, state, z)",
+    "weights, biases = self.weight_ih.chunk(3), self.bias_ih.split(len(self.bias_ih) // 3)\n"
+    "x_r, x_z, x_n = map(nn.functional.linear, (x, x, x), weights, biases)\n"
+    "read = state @ self.weight_hh.mT + self.bias_hh\n"
+    "h_r, h_z, h_n = read.split(len(self.bias_hh) // 3, dim=-1)",
     # the gates in one
-    (READ, 'torch.einsum("...c,gc->...g", x, self.weight_ih).add(self.bias_ih).chunk(3, dim=-1)',
-     GATES, "torch.sigmoid(torch.cat([x_r + h_r, x_z + h_z], -1)).tensor_split(2, dim=-1)",
-     MIX, "candidate + z * (state - candidate)"),
+    'read = torch.einsum("...c,gc->...g", x, self.weight_ih).add(self.bias_ih)\n'
+    "x_r, x_z, x_n = read.chunk(3, dim=-1)\n"
+    "gates = torch.sigmoid(torch.cat([x_r + h_r, x_z + h_z], dim=-1))\n"
+    "r, z = gates.tensor_split(2, dim=-1)\n"
+    "return candidate + z * (state - candidate)",
     # random at first
     (every("torch.zeros("), "torch.rand("),
 )  # fmt: skip
@@ -104,43 +84,49 @@ PARAMETERS = (
 )
 variants.wrong(exercise, {
     "the gates have changed places: the first third is r, the second z": ("r, z =", "z, r ="),
-    "candidate and old state have changed places: z is the weight of the old state": (
-        MIX, "z * candidate + (1 - z) * state"),
-    "r meets the state before the matrix: here it is multiplied by the product": (
-        RESET, f"(r * state) @ self.weight_hh.chunk(3)[2].mT + {LAST}"),
-    "r leaves out the bias of the state's third: multiply it, too": (
-        RESET, f"r * (h_n - {LAST}) + {LAST}"),
-    "r is not used: it says how much of the old state the candidate sees": (RESET, "h_n"),
-    TOKEN: [("x_n + r * h_n", "r * (x_n + h_n)"), ("x_n + r * h_n", "r * x_n + h_n")],
+    "candidate and old state have changed places: z is the weight of the old state":
+        "return z * candidate + (1 - z) * state",
+    "r meets the state before the matrix: here it is multiplied by the product":
+        "w_n, b_n = self.weight_hh.chunk(3)[2], self.bias_hh.chunk(3)[2]\n"
+        "candidate = torch.tanh(x_n + (r * state) @ w_n.mT + b_n)",
+    "r leaves out the bias of the state's third: multiply it, too":
+        "b_n = self.bias_hh.chunk(3)[2]\n"
+        "candidate = torch.tanh(x_n + r * (h_n - b_n) + b_n)",
+    "r is not used: it says how much of the old state the candidate sees":
+        "candidate = torch.tanh(x_n + h_n)",
+    TOKEN: [
+        "candidate = torch.tanh(r * (x_n + h_n))", "candidate = torch.tanh(r * x_n + h_n)"],
     "a bias is left out: there is one for the token and one for the state": [
         (" + self.bias_hh", ""),
-        ("r, z = ", "b_r, b_z, _ = self.bias_hh.chunk(3)\n"
-         "        h_r, h_z = h_r - b_r, h_z - b_z\n        r, z = ")],
-    "the candidate has no negative numbers: nothing follows its tanh": (
-        "torch.tanh(x_n + r * h_n)", "torch.tanh(x_n + r * h_n).relu()"),
+        "b_r, b_z, _ = self.bias_hh.chunk(3)\n"
+        "r, z = (x_r + h_r - b_r).sigmoid(), (x_z + h_z - b_z).sigmoid()"],
+    "the candidate has no negative numbers: nothing follows its tanh":
+        "candidate = torch.tanh(x_n + r * h_n).relu()",
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": [
-        (GATES, "1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())"),
-        (GATES, "(e := (x_r + h_r).exp()) / (1 + e), (e := (x_z + h_z).exp()) / (1 + e)")],
-    "the candidate comes back alone: mix it with the old state": (MIX, "candidate"),
-    "it draws random numbers: the same input must give the same result": (
-        MIX, f"nn.functional.dropout({MIX}, 0.1, self.training)"),
-    "the candidate has a sigmoid: it has tanh, so that it can be negative": (
-        "torch.tanh", "torch.sigmoid"),
+        "r, z = 1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())",
+        "e_r, e_z = (x_r + h_r).exp(), (x_z + h_z).exp()\n"
+        "r, z = e_r / (1 + e_r), e_z / (1 + e_z)"],
+    "the candidate comes back alone: mix it with the old state": "return candidate",
+    "it draws random numbers: the same input must give the same result":
+        "return nn.functional.dropout((1 - z) * candidate + z * state, 0.1, self.training)",
+    "the candidate has a sigmoid: it has tanh, so that it can be negative":
+        "candidate = torch.sigmoid(x_n + r * h_n)",
     PARAMETERS: [
-        ("zeros(3 * h, d)", "zeros(d, 3 * h)", "zeros(3 * h, h)", "zeros(h, 3 * h)"),
-        ("nn.Parameter(torch.zeros(3 * h, d))", "nn.Linear(d, 3 * h)",
-         "nn.Parameter(torch.zeros(3 * h, h))", "nn.Linear(h, 3 * h)",
-         every("nn.Parameter(torch.zeros(3 * h))"), "None")],
+        "self.weight_ih = nn.Parameter(torch.zeros(d, 3 * h))\n"
+        "self.weight_hh = nn.Parameter(torch.zeros(h, 3 * h))",
+        "self.weight_ih = nn.Linear(d, 3 * h)\nself.weight_hh = nn.Linear(h, 3 * h)\n"
+        "self.bias_ih = None\nself.bias_hh = None"],
     "no gradient reaches the old state: it may not be detached": (
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
-    "no gradient reaches the old state through z * state: nothing may be detached": (
-        "z * state", "z * state.detach()"),
+    "no gradient reaches the old state through z * state: nothing may be detached":
+        "return (1 - z) * candidate + z * state.detach()",
     "no gradient reaches the old state through the gates: nothing may be detached": (
         "state @", "state.detach() @"),
     "no gradient flows through the gates: r and z may not be detached, nor made under no_grad": (
-        GATES, GATES.replace("sigmoid()", "sigmoid().detach()")),
+        every("sigmoid()"), "sigmoid().detach()"),
     "the old state changes: write the new one into a new tensor": [
-        (MIX, f"state.copy_({MIX})"),
+        "return state.copy_((1 - z) * candidate + z * state)",
         # where no gradient is asked for, autograd does not mind
-        (MIX, f"state.copy_({MIX}) if not torch.is_grad_enabled() else {MIX}")],
+        "new = (1 - z) * candidate + z * state\n"
+        "return new if torch.is_grad_enabled() else state.copy_(new)"],
 })  # fmt: skip

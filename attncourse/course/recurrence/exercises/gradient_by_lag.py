@@ -13,6 +13,7 @@ CHANGES = "x changes, or wants a gradient from now on, wherever it is used: ask 
 exercise = Exercise.read(
     __name__, differentiable=False, usual_hints={"changes_its_input": CHANGES, "loops": LOOP}
 )
+exercise.valid(variants.worked(exercise))
 
 
 # where the layers below say SEED, what a check hands out has a number of its own; the cosines of
@@ -99,28 +100,17 @@ def cases(draw):
     yield Case("attention over tokens of width 1", (layer(attentive), x[:, :1]))
 
 
-@exercise.valid
-def plain(layer, x):
-    found = torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)
-    norms = found.square().sum(dim=(0, 2)).sqrt()
-    return norms.flip(0)
-
-
-JACOBIAN = "torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)"
-ALL = (JACOBIAN, "torch.func.jacrev(layer)(x)")
-NORM = "found.square().sum(dim=(0, 2)).sqrt()"
-MARKED, GRADIENT = "    x = x.detach().requires_grad_()\n    found", "torch.autograd.grad"
-variants.right(
-    exercise,
+variants.right(exercise,
     # a loop over the width is none over the positions
-    ("    found", MARKED, JACOBIAN,
-     f"torch.stack([{GRADIENT}(one, x, retain_graph=True)[0] for one in layer(x)[-1]])"),
-    ("    found", f"    units = torch.eye(x.shape[-1]).to(x)\n{MARKED}", JACOBIAN,
-     f"{GRADIENT}(layer(x)[-1], x, units, is_grads_batched=True)[0]"),
-    (JACOBIAN, "torch.func.jacrev(lambda rows: layer(rows)[-1])(x)",
-     NORM, "torch.linalg.matrix_norm(found.movedim(0, 1))"),
-    (JACOBIAN, "torch.func.jacfwd(lambda rows: layer(rows)[-1])(x)",
-     NORM, "found.transpose(0, 1).flatten(1).norm(dim=-1)"),
+    "x = x.detach().requires_grad_()\n"
+    "rows = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in layer(x)[-1]]\n"
+    "jacobian = torch.stack(rows)",
+    "x, units = x.detach().requires_grad_(), torch.eye(x.shape[-1]).to(x)\n"
+    "jacobian = torch.autograd.grad(layer(x)[-1], x, units, is_grads_batched=True)[0]",
+    "jacobian = torch.func.jacrev(lambda tokens: layer(tokens)[-1])(x)\n"
+    "norms = torch.linalg.matrix_norm(jacobian.movedim(0, 1))",
+    "jacobian = torch.func.jacfwd(lambda tokens: layer(tokens)[-1])(x)\n"
+    "norms = jacobian.transpose(0, 1).flatten(1).norm(dim=-1)",
 )  # fmt: skip
 
 
@@ -145,49 +135,53 @@ def by_backward(layer, x):
 variants.wrong(exercise, {
     "gradients are left in the layer's weights: torch.autograd.grad gives that of x alone":
         by_backward,
-    "the order is that of the positions: lag 0 is the last one, so turn it round": (".flip(0)", ""),
+    "the order is that of the positions: lag 0 is the last one, so turn it round": "return norms",
     "the numbers of the last output are added up first, and their gradients may cancel: each has "
-    "its own": ("found.square", "found.sum(0, keepdim=True).square"),
-    "only one number of the last output is looked at: all d of them count": (
-        "found.square", "found[:1].square"),
-    "all outputs count: only the last one is asked for, layer(x)[-1]": (
-        *ALL, "(0, 2)", "(0, 1, 3)"),
+    "its own": "norms = jacobian.sum(dim=0).norm(dim=1)",
+    "only one number of the last output is looked at: all d of them count":
+        "norms = jacobian[0].norm(dim=1)",
+    "all outputs count: only the last one is asked for, layer(x)[-1]":
+        "jacobian = torch.func.jacrev(layer)(x)\n"
+        "norms = jacobian.square().sum(dim=(0, 1, 3)).sqrt()",
     "this is the first output: the last one is asked for, layer(x)[-1]": ("[-1]", "[0]"),
-    "the input stays and the output moves: the last output stays, and the input moves": (
-        *ALL, "(x)", "(x)[:, :, 0]", "(0, 2)", "(1, 2)", ".flip(0)", ""),
+    "the input stays and the output moves: the last output stays, and the input moves":
+        "jacobian = torch.func.jacrev(layer)(x)[:, :, 0]\n"
+        "return jacobian.square().sum(dim=(1, 2)).sqrt()",
     "the root is missing: a norm is the root of the sum of squares": (".sqrt()", ""),
     "the squares are averaged: add them up": ("sum(dim", "mean(dim"),
     "the norms of rows are added up: square all numbers of a lag, add them, and take one root": [
-        (NORM, "found.norm(dim=2).sum(dim=0)"), (NORM, "found.norm(dim=0).sum(dim=1)")],
+        "norms = jacobian.norm(dim=2).sum(dim=0)", "norms = jacobian.norm(dim=0).sum(dim=1)"],
     "a token is moved as one: each of its numbers has a derivative of its own. Use autograd": [
-        (NORM, "found.sum(dim=2).norm(dim=0)"),
-        *((JACOBIAN, f"torch.stack([layer(x + {step} * unit[:, None])[-1] - layer(x)[-1] "
-           f"for unit in torch.eye(len(x)).to(x)]) / {step}", NORM, "found.norm(dim=-1)")
+        "norms = jacobian.sum(dim=2).norm(dim=0)",
+        *("units = torch.eye(len(x))[:, :, None].to(x)\n"
+          f"moves = [layer(x + {step} * unit)[-1] - layer(x)[-1] for unit in units]\n"
+          f"jacobian = torch.stack(moves) / {step}\nnorms = jacobian.norm(dim=-1)"
           for step in ("1e-3", "1e-6"))],
     "the first entry is that of lag 1: it should be lag 0, the last position itself": [
-        (".flip(0)", ".flip(0).roll(-1)"),
-        ("norms.flip(0)", "torch.cat([norms.flip(0)[1:], 0 * norms[:1]])")],
-    "each row of gradients holds those before it: backward adds to .grad, so empty it in between": (
-        "found.square", "found.cumsum(0).square"),
-    "these are sums of absolute values: square, add up, and take the root": (
-        NORM, "found.abs().sum(dim=(0, 2))"),
+        "return norms.flip(0).roll(-1)", "return torch.cat([norms.flip(0)[1:], 0 * norms[:1]])"],
+    "each row of gradients holds those before it: backward adds to .grad, so empty it in between":
+        "norms = jacobian.cumsum(dim=0).square().sum(dim=(0, 2)).sqrt()",
+    "these are sums of absolute values: square, add up, and take the root":
+        "norms = jacobian.abs().sum(dim=(0, 2))",
     "the norm runs over the positions: its axes are those of the output and of the input": [
         ("(0, 2)", "(0, 1)"), ("(0, 2)", "(1, 2)")],
-    "this is the spectral norm, the largest singular value: in the other all count": (
-        NORM, "torch.linalg.matrix_norm(found.movedim(0, 1), 2)"),
-    "it is divided by the norm at lag 0: return the norms as they are": (
-        "norms.flip(0)", "norms.flip(0) / norms[-1]"),
+    "this is the spectral norm, the largest singular value: in the other all count":
+        "norms = torch.linalg.matrix_norm(jacobian.movedim(0, 1), 2)",
+    "it is divided by the norm at lag 0: return the norms as they are":
+        "return norms.flip(0) / norms[-1]",
     "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
-    "norm comes after": (JACOBIAN, "torch.func.grad(lambda rows: layer(rows)[-1].norm())(x)[None]"),
+    "norm comes after":
+        "jacobian = torch.func.grad(lambda tokens: layer(tokens)[-1].norm())(x)[None]",
     "a difference quotient is only near the derivative: autograd gives the derivative itself": [
-        (JACOBIAN, f"torch.stack([layer(x + {step} * one.view_as(x))[-1] - layer(x)[-1] "
-         f"for one in torch.eye(x.numel()).to(x)], -1).unflatten(-1, x.shape) / {step}")
+        "units = torch.eye(x.numel()).to(x).unflatten(-1, x.shape)\n"
+        f"moves = [layer(x + {step} * unit)[-1] - layer(x)[-1] for unit in units]\n"
+        f"jacobian = torch.stack(moves, dim=-1).unflatten(-1, x.shape) / {step}"
         for step in ("0.1", "0.01", "1e-3", "1e-4")],
-    "the first gradient frees the graph that the next one needs: pass retain_graph=True": (
-        "    found", MARKED,
-        JACOBIAN, f"torch.stack([{GRADIENT}(one, x)[0] for one in layer(x)[-1]])"),
-    LOOP: (NORM, "torch.stack([one.norm() for one in found.unbind(1)])"),
-    CHANGES: ("    found", "    x.requires_grad_()\n    found"),
+    "the first gradient frees the graph that the next one needs: pass retain_graph=True":
+        "x = x.detach().requires_grad_()\n"
+        "jacobian = torch.stack([torch.autograd.grad(one, x)[0] for one in layer(x)[-1]])",
+    LOOP: "norms = torch.stack([one.norm() for one in jacobian.unbind(1)])",
+    CHANGES: ("    jacobian", "    x.requires_grad_()\n    jacobian"),
     "x changes while you measure: autograd gives the gradient, so leave x as it is":
         difference_quotients,
 })  # fmt: skip

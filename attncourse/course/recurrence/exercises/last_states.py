@@ -7,6 +7,7 @@ from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -46,70 +47,64 @@ def cases(draw):
     yield Case("one state of width 1 without a batch", (states[0, :1, :1], torch.tensor(1)))
 
 
-@exercise.valid
-def plain(states, lengths):
-    *batch, _, h = states.shape
-    end = (lengths - 1).clamp(min=0)
-    index = end[..., None, None].expand(*batch, 1, h)
-    last = states.gather(-2, index).squeeze(-2)
-    return last.masked_fill((lengths == 0)[..., None], 0)
-
-
-END, PICKED = "(lengths - 1).clamp(min=0)", "states.gather(-2, index).squeeze(-2)"
-FILL = ".masked_fill((lengths == 0)[..., None], 0)"
-# a row of zeros in front
-IN_FRONT = "torch.cat([0 * states[..., :1, :], states], dim=-2)"
-INSIDE = "(torch.arange(states.shape[-2], device=states.device) < lengths[..., None])"
-IS_LAST = "(torch.arange(1, states.size(-2) + 1, device=states.device) == lengths[..., None])"
-START = "torch.arange(lengths.numel(), device=states.device).view_as(end) * states.shape[-2]"
-variants.right(
-    exercise,
-    (END, "lengths", FILL, "", "states.gather", f"{IN_FRONT}.gather"),
-    (PICKED, f"states.where({IS_LAST}[..., None], 0).sum(dim=-2)", FILL, ""),
-    (PICKED, f'torch.einsum("...t,...th->...h", {IS_LAST}.to(states.dtype), states)', FILL, ""),
-    (PICKED, f"states.reshape(-1, h)[{START} + end]", FILL, " * (lengths > 0)[..., None]"),
+IS_LAST = "torch.arange(1, states.shape[-2] + 1, device=states.device) == lengths[..., None]"
+INSIDE = "torch.arange(states.shape[-2], device=states.device) < lengths[..., None]"
+variants.right(exercise,
+    # a row of zeros in front
+    "end = lengths\nlonger = torch.cat([0 * states[..., :1, :], states], dim=-2)\n"
+    "last = longer.gather(-2, index).squeeze(-2)\nreturn last",
+    f"is_last = {IS_LAST}\nreturn states.where(is_last[..., None], 0).sum(dim=-2)",
+    f"is_last = ({IS_LAST}).to(states.dtype)\n"
+    'return torch.einsum("...t,...th->...h", is_last, states)',
+    "first = torch.arange(lengths.numel(), device=states.device).view_as(end) * states.shape[-2]\n"
+    "last = states.reshape(-1, h)[first + end]\nreturn last * (lengths > 0)[..., None]",
 )  # fmt: skip
+
 LAST = "this is the last position, where many a sequence has padding: ask the lengths"
 OFF = "it is off by one: after `length` tokens the state stands at length - 1"
 EMPTY = "a sequence of length 0 has no last token: give it zeros"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ROWS = "states[torch.arange(len(states), device=states.device), lengths - 1]"
-ONE_BY_ONE = "one[end - 1] if end > 0 else 0 * one[0] for one, end in zip(states, {}, strict=True)"
 variants.wrong(exercise, {
-    LAST: [(PICKED, "states[..., -1, :]"), (PICKED, "states[..., -1, :]", FILL, "")],
-    "all sequences are read at the end of the longest: each has a length of its own": (
-        END, "(lengths.max() - 1).clamp(min=0).expand_as(lengths)"),
-    OFF: [(END, "lengths"), (END, "lengths.clamp(max=states.shape[-2] - 1)")],
-    "a state of zeros is a state like others: where a sequence ends, only its length says": (
-        END, f"({INSIDE} & (states != 0).any(-1)).cumsum(-1).argmax(-1)"),
-    "this is the mean of the states: the last one alone has read all tokens, at length - 1": (
-        PICKED, f"(states * {INSIDE}[..., None]).sum(-2) / lengths.clamp(min=1)[..., None]"),
-    "a small state vanishes beside a large one: pick it, and take no difference of sums": [
-        (PICKED, "(sums := states.cumsum(-2)).gather(-2, index).squeeze(-2) "
-         "- torch.nn.functional.pad(sums, (0, 0, 1, 0)).gather(-2, index).squeeze(-2)")],
+    LAST: ["last = states[..., -1, :]", "return states[..., -1, :]"],
+    "all sequences are read at the end of the longest: each has a length of its own":
+        "end = (lengths.max() - 1).clamp(min=0).expand_as(lengths)",
+    OFF: ["end = lengths", "end = lengths.clamp(max=states.shape[-2] - 1)"],
+    "a state of zeros is a state like others: where a sequence ends, only its length says":
+        f"inside = {INSIDE}\nend = (inside & (states != 0).any(-1)).cumsum(-1).argmax(-1)",
+    "this is the mean of the states: the last one alone has read all tokens, at length - 1":
+        f"inside = {INSIDE}\n"
+        "last = (states * inside[..., None]).sum(-2) / lengths.clamp(min=1)[..., None]",
+    "a small state vanishes beside a large one: pick it, and take no difference of sums":
+        "sums = states.cumsum(-2)\nbefore = torch.nn.functional.pad(sums, (0, 0, 1, 0))\n"
+        "last = (sums.gather(-2, index) - before.gather(-2, index)).squeeze(-2)",
     EMPTY: [
-        (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],
-    hints.CUT_OFF: (
-        "    end =", "    if not lengths.any():\n"
-        "        return states.new_zeros(*batch, h)\n    end ="),
-    "a sequence of length 1 loses its state: only length 0 has none": (
-        FILL, ".masked_fill((lengths <= 1)[..., None], 0)"),
-    "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (
-        END, "lengths - 1"),
-    "every length meets every sequence: pair them, with gather or with two indices": (
-        PICKED, "states[..., lengths - 1, :]"),
-    COUNTED: [(PICKED, ROWS), (PICKED, ROWS, "[..., None], 0)", "[:, None], 0)")],
-    "gather gives a number for each entry of its index: the index needs an axis of width h": (
-        "1, h)", "1, 1)"),
-    "gather gives a number for each entry of its index: here one number is spread over the width": (
-        "1, h)", "1, 1)", "(-2)\n", "(-2).expand(*batch, h)\n"),
+        "return last", "end = (lengths - 1) % states.shape[-2]\nreturn last", f"return {ROWS}"],
+    hints.CUT_OFF:
+        "if not lengths.any():\n    return states.new_zeros(*batch, h)\n"
+        "end = (lengths - 1).clamp(min=0)",
+    "a sequence of length 1 loses its state: only length 0 has none":
+        "return last.masked_fill((lengths <= 1)[..., None], 0.0)",
+    "at length 0 the index is -1, and gather takes none: keep it at 0 or more": "end = lengths - 1",
+    "every length meets every sequence: pair them, with gather or with two indices":
+        "last = states[..., lengths - 1, :]",
+    COUNTED: [
+        f"last = {ROWS}", f"last = {ROWS}\nreturn last.masked_fill((lengths == 0)[:, None], 0.0)"],
+    "gather gives a number for each entry of its index: the index needs an axis of width h":
+        "index = end[..., None, None]",
+    "gather gives a number for each entry of its index: here one number is spread over the width":
+        "index = end[..., None, None]\n"
+        "last = states.gather(-2, index).squeeze(-2).expand(*batch, h)",
     "the lengths need an axis for the width, of size 1: lengths[..., None]": [
-        (FILL, ".masked_fill(lengths == 0, 0)"), (FILL, " * (lengths > 0)")],
+        "return last.masked_fill(lengths == 0, 0.0)", "return last * (lengths > 0)"],
     "squeeze alone takes away every axis of size 1: name the axis of the tokens": (
         "squeeze(-2)", "squeeze()"),
     LOOP: [
-        (f"last{FILL}", f"torch.stack([{ONE_BY_ONE.format(ends)}])")
+        f"pairs = zip(states, {ends}, strict=True)\n"
+        "last = [one[end - 1] if end > 0 else 0 * one[0] for one, end in pairs]\n"
+        "return torch.stack(last)"
         for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(states))]")],
-    hints.CHANGES: (
-        "    *batch", "    states.masked_fill_((lengths == 0)[..., None, None], 0)\n    *batch"),
+    hints.CHANGES:
+        "states.masked_fill_((lengths == 0)[..., None, None], 0)\n"
+        "end = (lengths - 1).clamp(min=0)",
 })  # fmt: skip

@@ -10,6 +10,7 @@ from judge.variants import every
 LOOP = "it loops over the positions: let the reach double, and take all of them at once"
 DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"
 exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -46,18 +47,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(a, b):
-    reach, n = 1, b.shape[-2]
-    while reach < n:
-        before = pad(b, (0, 0, reach, 0))[..., :n, :]
-        factor = pad(a, (0, 0, reach, 0), value=1.0)[..., :n, :]
-        b = b + a * before
-        a = a * factor
-        reach *= 2
-    return b
-
-
-@exercise.valid
 def put_together_from_two_parts(a, b):
     reach = 1
     while reach < b.size(-2):
@@ -84,14 +73,15 @@ def pairs_joined_and_taken_apart(a, b):
 
 # what has read all there is before it needs its factor no more
 variants.right(exercise, ("value=1.0", "value=0.0"))
-START, END = "    reach, n =", "return b"
-JOIN_A, JOIN_B = "        a = a * factor\n", "        b = b + a * before\n"
-BEFORE, FACTOR = "pad(b, (0, 0, reach, 0))", "pad(a, (0, 0, reach, 0), value=1.0)"
+JOIN = "a, b = a * earlier_a, b + a * earlier_b"
+PADDED_A = "torch.nn.functional.pad(a, (0, 0, reach, 0), value=1.0)"
+PADDED_B = "torch.nn.functional.pad(b, (0, 0, reach, 0))"
 variants.wrong(exercise, {
     "a changes before b has read it: b needs the factors of this turn, not the next": (
-        JOIN_B, "", JOIN_A, JOIN_A + JOIN_B),
-    "a stays as it was: with each turn it spans twice as many steps": (JOIN_A, ""),
-    "a changes nothing: it multiplies the state before": (START, f"    a = a * 0 + 1\n{START}"),
+        JOIN, "a = a * earlier_a\n        b = b + a * earlier_b"),
+    "a stays as it was: with each turn it spans twice as many steps": (
+        JOIN, "b = b + a * earlier_b"),
+    "a changes nothing: it multiplies the state before": "a = a * 0 + 1\nn, reach = b.shape[-2], 1",
     "the last turn is missing: go on until the reach is n": [
         ("reach < n", "reach < n // 2"), ("reach < n", "2 * reach <= n"),
         ("reach < n", "2**0.5 * reach < n")],
@@ -99,17 +89,17 @@ variants.wrong(exercise, {
         ("reach < n", f"reach < min(n, 2**{turns})") for turns in (5, 6, 8, 10)],
     "the reach grows by one: it has to double in each turn": ("reach *= 2", "reach += 1"),
     "the earlier b meets its own factor: it is multiplied by a of the later step": (
-        JOIN_B, "        b = b + factor * before\n"),
+        "a * earlier_b", "earlier_a * earlier_b"),
     "the end comes round to the front: before the first position there is nothing": (
-        BEFORE, "b.roll(reach, -2)", FACTOR, "a.roll(reach, -2)"),
-    "it runs along the width: positions are the last axis but one": (
-        START, f"    a, b = a.mT, b.mT\n{START}", END, "return b.mT"),
-    "a_t multiplies b_t, too: it multiplies the state before only": (
-        START, f"    b = a * b\n{START}"),
-    "the factor of the step before is used: a_t multiplies h_{t-1}": (
-        START, "    a = pad(a, (0, 0, 1, 0), value=1.0)[..., : a.shape[-2], :]\n" + START),
+        PADDED_A, "a.roll(reach, -2)", PADDED_B, "b.roll(reach, -2)"),
+    "it runs along the width: positions are the last axis but one":
+        "a, b = a.mT, b.mT\nn, reach = b.shape[-2], 1\nreturn b.mT",
+    "a_t multiplies b_t, too: it multiplies the state before only":
+        "b = a * b\nn, reach = b.shape[-2], 1",
+    "the factor of the step before is used: a_t multiplies h_{t-1}":
+        "a = pad(a, (0, 0, 1, 0), value=1.0)[..., :-1, :]\nn, reach = b.shape[-2], 1",
     "it holds a number for every pair of positions: n numbers are enough in each turn": (
-        f"{BEFORE}[..., :n, :]", "torch.ones(n, n).to(b).tril(-reach).triu(-reach) @ b"),
+        f"{PADDED_B}[..., :n, :]", "torch.ones(n, n).to(b).tril(-reach).triu(-reach) @ b"),
 })  # fmt: skip
 COUNTED = (
     "size(-2)", "size(1)", every("[..., "), "[:, ", every(", :]"), "]", every("dim=-2"), "dim=1",

@@ -16,6 +16,8 @@ exercise = Exercise.read(
     steps_allowed=5.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
+exercise.stub(variants.stub(exercise))
+worked = exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -54,19 +56,6 @@ def cases(draw):
     yield Case("d=h=n=1", (x[:, :1, :1], *small))
 
 
-@exercise.valid
-def plain(x, w_ih, w_hh, b):
-    hidden = cell = x.new_zeros(*x.shape[:-2], w_hh.shape[-1])
-    states = []
-    for token in x.unbind(-2):
-        f, g, o = (token @ w_ih.mT + hidden @ w_hh.mT + b).chunk(3, dim=-1)
-        gate, new = f.sigmoid(), g.tanh()
-        cell = gate * cell + (1 - gate) * new
-        hidden = o.sigmoid() * cell.tanh()
-        states.append(hidden)
-    return torch.stack(states, dim=-2)
-
-
 NEW, OLD = "gate * cell + (1 - gate) * new", "        cell = "
 SHOWN, ZEROS = "o.sigmoid() * cell.tanh()", "x.new_zeros(*x.shape[:-2], w_hh.shape[-1])"
 NOTED, END = "        states.append(hidden)\n", "torch.stack(states, dim=-2)"
@@ -75,7 +64,6 @@ LATE = (f"        cell = {NEW}\n        hidden = {SHOWN}\n",
         f"        hidden = {SHOWN}\n        cell = {NEW}\n")  # fmt: skip
 # the code that is given has the share of the old cell for that of the new content
 BUG = (NEW, "cell + gate * (new - cell)")
-exercise.stub(variants.edited(plain, *BUG))
 TURNED = "g, f, o", "f, o, g", "o, g, f", "g, o, f", "o, f, g"
 ORDERS = [("f, g, o =", f"{one} =") for one in TURNED]
 FUNCTIONS = [("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("f.sigmoid()", "f.tanh()")]
@@ -202,4 +190,4 @@ variants.wrong(exercise, {
 @exercise.mutant(WITHIN)
 def prefixes(x, w_ih, w_hh, b):
     ends = range(1, x.shape[-2] + 1)
-    return torch.cat([plain(x[..., :end, :], w_ih, w_hh, b)[..., -1:, :] for end in ends], dim=-2)
+    return torch.cat([worked(x[..., :end, :], w_ih, w_hh, b)[..., -1:, :] for end in ends], dim=-2)

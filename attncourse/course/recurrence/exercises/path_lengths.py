@@ -8,6 +8,7 @@ from judge.variants import every
 
 LOOP = "it loops over the positions: a product of matrices serves all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -67,16 +68,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(reads, layers):
-    known = torch.eye(len(reads), dtype=torch.bool, device=reads.device)
-    steps = known.long() - 1
-    for k in range(1, layers + 1):
-        known = (reads.double() @ known.double()) > 0
-        steps = torch.where(known & (steps < 0), k, steps)
-    return steps
-
-
-@exercise.valid
 def shortest_ways_joined(reads, layers):
     # a loop over the layers again, over whole tables of lengths
     far, eye = layers + 1, torch.eye(len(reads), dtype=torch.bool, device=reads.device)
@@ -98,63 +89,64 @@ def powers_noted_from_the_last_to_the_first(reads, layers):
     return steps
 
 
-NOTED, START, END = "known & (steps < 0)", "    known = torch.eye", "return steps"
-EYE = "torch.eye(len(reads), dtype=torch.bool, device=reads.device)"
-COUNTED, UP = "range(1, layers + 1)", "(reads.double() @ known.double()) > 0"
+UP, NOTED = "(reads.float() @ known.float()) > 0", "known & (lengths < 0)"
+COUNTED = "(1, layers + 1)"
 # the layers counted in which a position is unknown
-variants.right(
-    exercise,
-    ("known.long() - 1", "0 * known.long()",
-     "        known =", "        steps += ~known\n        known =", UP, f"({UP}) | known",
-     f"torch.where({NOTED}, k, steps)", "steps", END, f"{END}.masked_fill(~known, -1)"),
+UNKNOWN = (
+    "known.long() - 1", "0 * known.long()",
+    "        known =", "        lengths = lengths + ~known\n        known =",
+    f"        lengths = torch.where({NOTED}, layer, lengths)\n", "",
+)  # fmt: skip
+variants.right(exercise,
+    (*UNKNOWN, UP, f"({UP}) | known", "return lengths", "return lengths.masked_fill(~known, -1)"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "rows and columns have changed places: entry (i, j) is the path from j to i": (END, f"{END}.T"),
-    "the way back counts as well: reads[i, j] says that i reads j, not that j reads i": (
-        START, f"    reads = reads | reads.T\n{START}"),
+    "rows and columns have changed places: entry (i, j) is the path from j to i":
+        "return lengths.T",
+    "the way back counts as well: reads[i, j] says that i reads j, not that j reads i":
+        "reads = reads | reads.T\nlengths = known.long() - 1",
     "a later layer overwrites the first: note k only where the result is still -1": [
-        (NOTED, "known"), (NOTED, f"known & ~{EYE}"),
-        (NOTED, "known", START, f"    reads = reads | {EYE}\n{START}")],
+        (NOTED, "known"), (NOTED, "known & (lengths != 0)"),
+        ("    lengths = known", "    reads = reads | known\n    lengths = known", NOTED, "known")],
     "the first layer is counted as 0: after it, what a position reads is 1 layer away": (
-        COUNTED, "range(layers)"),
-    "one layer is missing: `layers` of them are applied": (COUNTED, "range(1, layers)"),
+        COUNTED, "(layers)"),
+    "one layer is missing: `layers` of them are applied": (COUNTED, "(1, layers)"),
     "the first layer is taken even where `layers` is 0: then each position reaches itself alone": (
-        COUNTED, "range(1, max(layers, 1) + 1)"),
+        COUNTED, "(1, max(layers, 1) + 1)"),
     "the layers without a path are counted, and a longer path may come without a shorter one: note "
     "the first layer that has one": (
-        START, f"    missed = (~{EYE}).long()\n{START}", NOTED, "steps == -2",
-        "        steps = ", "        missed = missed + ~known\n        steps = ",
-        END, f"{END}.copy_(missed.masked_fill(missed > layers, -1))"),
+        "known.long() - 1", "(~known).long()",
+        f"torch.where({NOTED}, layer, lengths)", "lengths + ~known",
+        "return lengths", "return lengths.masked_fill(lengths > layers, -1)"),
     "`layers` is ignored: what takes more layers is not reached, and gets -1": (
-        COUNTED, "range(1, len(reads) + 1)"),
+        COUNTED, "(1, len(reads) + 1)"),
     "each turn doubles the path: a layer multiplies with reads, not with what is known": [
-        (UP, "((reads | known).double() @ (reads | known).double()) > 0"),
-        (UP, "(known.double() @ known.double()) > 0 if k > 1 else reads | known"),
-        (UP, "(known.double() @ known.double()) > 0 if k > 1 else reads | known",
-         COUNTED, "(2**e for e in range(layers.bit_length()))")],
+        (UP, "((reads | known).float() @ (reads | known).float()) > 0"),
+        (UP, "(known.float() @ known.float()) > 0 if layer > 1 else reads | known"),
+        (UP, "(known.float() @ known.float()) > 0 if layer > 1 else reads | known",
+         f"range{COUNTED}", "(2**e for e in range(layers.bit_length()))")],
     "reads is squared in each turn: a turn adds one layer, so leave reads as it is": (
-        UP, f"({UP}) | known", "        steps =",
-        "        reads = (reads.double() @ reads.double()) > 0\n        steps ="),
+        UP, f"({UP}) | known\n        reads = (reads.float() @ reads.float()) > 0"),
     "on the diagonal stands 0: before any layer, each position has itself": [
-        ("known.long() - 1", "torch.full_like(known.long(), -1)"),
-        (EYE, "reads", "known.long() - 1", "2 * known.long() - 1", COUNTED, "range(2, layers + 1)"),
-        ("known.long() - 1", "(known & reads).long() - 1")],
+        "lengths = torch.full_like(known.long(), -1)",
+        ("lengths = known.long() - 1", "known, lengths = reads, 2 * reads.long() - 1",
+         COUNTED, "(2, layers + 1)"),
+        "lengths = (known & reads).long() - 1"],
     "what it reads through fewer layers is forgotten: keep what is known, or note it at once": (
-        "known.long() - 1", "0 * known.long()", "        known =",
-        "        steps += ~known\n        known =", f"torch.where({NOTED}, k, steps)", "steps",
-        END, f"{END}.masked_fill(~known, -1).fill_diagonal_(0)"),
-    "what is not reached gets -1, not 0: 0 says that it is there already": (
-        END, f"{END}.clamp(min=0)"),
-    "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
+        *UNKNOWN, "return lengths", "return lengths.masked_fill(~known, -1).fill_diagonal_(0)"),
+    "what is not reached gets -1, not 0: 0 says that it is there already":
+        "return lengths.clamp(min=0)",
+    "the result is boolean or floating: layers are counted in int64": "return lengths.double()",
     "the number of paths overflows: to inf, and times 0 to NaN, or in integers to 0. After each "
     "layer keep only whether there is one": [
-        (UP, f"reads.{kind}() @ known.{kind}()", NOTED, f"(known {asked} 0) & (steps < 0)")
+        (UP, f"reads.{kind}() @ known.{kind}()", NOTED, f"(known {asked} 0) & (lengths < 0)")
         for kind in ("float", "half", "long") for asked in (">", "!=")],
     "shares of the ways become too small to hold, and end as 0: after each layer keep only "
     "whether there is one": [
-        (UP, f"(reads / {all_ways}).float() @ known.float()", NOTED, "(known > 0) & (steps < 0)")
+        (UP, f"(reads / {all_ways}).float() @ known.float()",
+         NOTED, "(known > 0) & (lengths < 0)")
         for all_ways in ("reads.sum(-1, keepdim=True).clamp(min=1)", "len(reads)")],
     "8 bits do not hold the number of paths: count them in floating-point numbers": (
-        every("double()"), "to(torch.uint8)"),
-    hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),
+        every("float()"), "to(torch.uint8)"),
+    hints.CHANGES: "reads.fill_diagonal_(True)\nreturn lengths",
 })  # fmt: skip

@@ -7,6 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -39,70 +40,61 @@ def cases(draw):
     yield Case("one token of width 1 without a batch", (x[0, :1, :1], torch.tensor(1)))
 
 
-@exercise.valid
-def plain(x, lengths):
-    t = torch.arange(x.shape[-2], device=x.device)
-    ends = lengths[..., None]
-    inside = t < ends
-    index = torch.where(inside, ends - 1 - t, t)
-    return x.gather(-2, index[..., None].expand(x.shape))
-
-
-INDEX = "torch.where(inside, ends - 1 - t, t)"
-PICKED = "x.gather(-2, index[..., None].expand(x.shape))"
-variants.right(
-    exercise,
-    (INDEX, "(ends - 1 - t) * inside + t * ~inside",
-     PICKED, "torch.take_along_dim(x, index.unsqueeze(-1), dim=-2)"),
-    (PICKED, "(index[..., None] == t).to(x.dtype) @ x"),
-    (PICKED, "torch.zeros_like(x).scatter(-2, index[..., None].expand(x.shape), x)"),
-    (INDEX, "torch.where(inside, -1 - t, t).argsort(dim=-1)"),
+variants.right(exercise,
+    "place = (lengths - 1 - t) * inside + t * ~inside\n"
+    "return torch.take_along_dim(x, place.unsqueeze(-1), dim=-2)",
+    "return (place[..., None] == t).to(x.dtype) @ x",
+    "return torch.zeros_like(x).scatter(-2, place[..., None].expand(x.shape), x)",
+    "place = torch.where(inside, -1 - t, t).argsort(dim=-1)",
 )  # fmt: skip
 
 WHOLE = "the padding comes to the front: turn round only as many tokens as `lengths` says"
 OFF = "it is off by one: the first token of the result is the one at length - 1"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
-ONE_BY_ONE = "torch.cat([one[:end].flip(0), one[end:]]) for one, end in zip(x, {}, strict=True)"
+END = ".expand(x.shape))"
 variants.wrong(exercise, {
     WHOLE: [
-        (PICKED, "x.flip(-2)"), (PICKED, "torch.where(inside[..., None], x.flip(-2), x)"),
-        (PICKED, "torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)"),
+        "return x.flip(-2)", "return torch.where(inside[..., None], x.flip(-2), x)",
+        "return torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)",
         ("lengths[..., None]", "(x != 0).any(-1).sum(-1, keepdim=True)")],
     "the result ends with the longest sequence: it keeps all n positions, with the padding": (
-        PICKED, f"{PICKED}[..., : int(lengths.max()), :]"),
-    "the padding is turned round, too: after the length each token keeps its place": (
-        INDEX, "(ends - 1 - t) % x.shape[-2]"),
-    "a small number vanishes beside a large one: pick one of the two with where, and add none": (
-        INDEX, "(ends - 1 - t).clamp(min=0)",
-        PICKED, f"x + inside[..., None] * ({PICKED} - x)"),
-    "the padding is filled with the first token: after the length each token keeps its place": (
-        INDEX, "(ends - 1 - t).clamp(min=0)"),
+        END, f"{END}[..., : int(lengths.max()), :]"),
+    "the padding is turned round, too: after the length each token keeps its place":
+        "place = (lengths - 1 - t) % x.shape[-2]",
+    "a small number vanishes beside a large one: pick one of the two with where, and add none":
+        "place = (lengths - 1 - t).clamp(min=0)\n"
+        "turned = x.gather(-2, place[..., None].expand(x.shape))\n"
+        "return x + inside[..., None] * (turned - x)",
+    "the padding is filled with the first token: after the length each token keeps its place":
+        "place = (lengths - 1 - t).clamp(min=0)",
     "the padding is set to zero: after the length each token keeps its place": (
-        PICKED, f"{PICKED}.masked_fill(~inside[..., None], 0)"),
-    "the padding is no longer in place: after the length each token keeps its place": (
-        INDEX, "torch.where(inside, (order := torch.where(inside, -t, 1).argsort(dim=-1)), "
-        "order.flip(-1))"),
+        END, f"{END}.masked_fill(~inside[..., None], 0)"),
+    "the padding is no longer in place: after the length each token keeps its place":
+        "order = torch.where(inside, -t, 1).argsort(dim=-1)\n"
+        "place = torch.where(inside, order, order.flip(-1))",
     "a sequence of length 0 loses its vectors: all of them are padding, so they stay": (
-        PICKED, f"{PICKED} * (ends > 0)[..., None]"),
-    "after the length the index is negative: there it should be the position itself": (
-        INDEX, "ends - 1 - t"),
-    OFF: [("ends - 1", "ends"),
-          (INDEX, "torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)"),
-          (INDEX, "torch.where(inside, ends - t, t) % x.shape[-2]")],
-    "the last token of each sequence stays: its place is that of the first one": (
-        "inside, ends", "t < ends - 1, ends"),
+        END, f"{END} * (lengths > 0)[..., None]"),
+    "after the length the index is negative: there it should be the position itself":
+        "place = lengths - 1 - t",
+    OFF: [
+        "place = torch.where(inside, lengths - t, t)",
+        "place = torch.where(inside, lengths - t, t).clamp(max=x.shape[-2] - 1)",
+        "place = torch.where(inside, lengths - t, t) % x.shape[-2]"],
+    "the last token of each sequence stays: its place is that of the first one":
+        "place = torch.where(t < lengths - 1, lengths - 1 - t, t)",
     "a sequence of one token, or of none, changes: lengths 0 and 1 leave all in place": (
         "lengths[..., None]", "lengths[..., None].clamp(min=min(2, x.shape[-2]))"),
     "one length serves all: each sequence is turned round in its own": (
-        "ends = lengths", "ends = lengths.max().expand_as(lengths)"),
-    "every index meets every sequence: pair them, with gather or with two indices": (
-        PICKED, "x[..., index, :]"),
+        "lengths[..., None]", "lengths.max().expand_as(lengths)[..., None]"),
+    "every index meets every sequence: pair them, with gather or with two indices":
+        "return x[..., place, :]",
     COUNTED: [
         ("lengths[..., None]", "lengths[:, None]"),
-        (PICKED, "x[torch.arange(len(x), device=x.device)[:, None], index]")],
-    "gather gives a number for each entry of its index: the index needs an axis of width d": (
-        ".expand(x.shape)", ""),
+        "return x[torch.arange(len(x), device=x.device)[:, None], place]"],
+    "gather gives a number for each entry of its index: the index needs an axis of width d":
+        "return x.gather(-2, place[..., None])",
     LOOP: [
-        (PICKED, f"torch.stack([{ONE_BY_ONE.format(ends)}])")
-        for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(x))]")],
+        f"ends = lengths.squeeze(-1)\npairs = zip(x, {each}, strict=True)\n"
+        "return torch.stack([torch.cat([one[:end].flip(0), one[end:]]) for one, end in pairs])"
+        for each in ("ends", "ends.tolist()", "[ends[i] for i in range(len(x))]")],
 })  # fmt: skip

@@ -70,33 +70,47 @@ def by_accumulate(x, w_x, w_h, b, first=None):
     return torch.stack(list(states)[1:], dim=-2)
 
 
-STEP = "torch.tanh(token @ w_x.mT + state @ w_h.mT + b)"
-BEGIN, STACK = "zeros if first is None else first", "torch.stack(states, dim=-2)"
-TOKENS, LIST = "x.unbind(-2)", "states, state = [], start"
-NOTE = "        states.append(state)\n"
-variants.right(
-    exercise,
-    # inputs multiplied before the loop, and states written into one tensor
-    (LIST, "read, state = torch.nn.functional.linear(x, w_x, b), start\n"
-     "    states = read.new_zeros(read.shape)",
-     f"for token in {TOKENS}", "for t in range(x.size(-2))",
-     STEP, 'torch.tanh(read[..., t, :] + torch.einsum("...j,ij->...i", state, w_h))',
-     NOTE, "        states[..., t, :] = state\n", STACK, "states"),
-    # weights side by side
-    ("x.new_zeros(*x.shape[:-2], len(b))", "torch.zeros_like(x[..., 0, :1] * b)",
-     LIST, f"{LIST}\n    weights = torch.cat([w_x, w_h], dim=-1).T", TOKENS, "x.movedim(-2, 0)",
-     STEP, "(torch.cat((token, state), -1) @ weights).add(b).tanh()",
-     NOTE, "        states += [state.unsqueeze(-2)]\n", STACK, "torch.cat(states, dim=-2)"),
-)  # fmt: skip
+@exercise.valid
+def inputs_first(x, w_x, w_h, b, first=None):
+    read = torch.nn.functional.linear(x, w_x, b)
+    state = read.new_zeros(*x.shape[:-2], len(b)) if first is None else first
+    states = torch.zeros_like(read)
+    for t in range(x.size(-2)):
+        state = torch.tanh(read[..., t, :] + torch.einsum("...j,ij->...i", state, w_h))
+        states[..., t, :] = state
+    return states
+
+
+@exercise.valid
+def weights_side_by_side(x, w_x, w_h, b, first=None):
+    state = torch.zeros_like(x[..., 0, :1] * b) if first is None else first
+    states, weights = [], torch.cat([w_x, w_h], dim=-1).T
+    for token in x.movedim(-2, 0):
+        state = (torch.cat((token, state), -1) @ weights).add(b).tanh()
+        states += [state.unsqueeze(-2)]
+    return torch.cat(states, dim=-2)
+
+
+@exercise.mutant("it writes over numbers that autograd still needs: keep the states in a list")
+def read_from_what_is_written(x, w_x, w_h, b, first=None):
+    state = x.new_zeros(*x.shape[:-2], len(b)) if first is None else first
+    out = torch.zeros_like(x[..., :1] * b)
+    for t in range(x.shape[-2]):
+        before = out[..., t - 1, :] if t else state
+        out[..., t, :] = torch.tanh(x[..., t, :] @ w_x.mT + before @ w_h.mT + b)
+    return out
+
+
 TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
 FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
+NOTE, TOKENS = "        states.append(state)\n", "x.unbind(-2)"
 variants.wrong(exercise, {
     TRANSPOSED: [("w_h.mT", "w_h"), ("w_x.mT", "w_x")],
     "the state before the first token has the width of a token: a state has width h": (
         "len(b)", "x.shape[-1]"),
     "the state is written over, a given first one too, and autograd needs the old one: make a new "
     "state in each step": (
-        f"state = {STEP}", f"state[...] = {STEP}", "append(state)", "append(state.clone())"),
+        "state = torch", "state[...] = torch", "append(state)", "append(state.clone())"),
     "there is no tanh: without it the network is linear, and its state can grow": (
         "torch.tanh", ""),
     "b is added twice: there is one b, for the two products together": ("+ b)", "+ b + b)"),
@@ -104,18 +118,18 @@ variants.wrong(exercise, {
     "the first step is not like the others: it, too, has the product with W_h, and b": [
         ("state @ w_h.mT + b", f"({step} if not states else state @ w_h.mT + b)")
         for step in ("start", "state @ w_h.mT")],
-    "first goes through a tanh: use it as it is": (
-        BEGIN, "zeros if first is None else first.tanh()"),
+    "first goes through a tanh: use it as it is":
+        "start = zeros if first is None else first.tanh()",
     "the first state enters outside the tanh: it takes the place of the state before, inside": (
-        "[], start", "[], zeros", NOTE,
-        f"        state = state if states else state + torch.tanh(start @ w_h.mT)\n{NOTE}"),
-    "a first state of zeros is a first state, too: it is missing only where it is None": (
-        BEGIN, "zeros if first is None or not first.any() else first"),
-    "the first state is ignored: begin with it where it is given": (BEGIN, "zeros"),
-    "it does not run without a first state: begin with zeros where none is given": (
-        BEGIN, "first.clone()"),
-    "each state is noted before its step: note it after, when it has read its token": (
-        STACK, "torch.stack([start, *states[:-1]], dim=-2)"),
+        "[], start", "[], zeros",
+        NOTE, f"        state = state if states else state + torch.tanh(start @ w_h.mT)\n{NOTE}"),
+    "a first state of zeros is a first state, too: it is missing only where it is None":
+        "start = zeros if first is None or not first.any() else first",
+    "the first state is ignored: begin with it where it is given": "start = zeros",
+    "it does not run without a first state: begin with zeros where none is given":
+        "start = first.clone()",
+    "each state is noted before its step: note it after, when it has read its token":
+        "return torch.stack([start, *states[:-1]], dim=-2)",
     "every step begins with the first state: carry the new one on to the next step": (
         "state @", "start @"),
     "the states are stacked along another axis: tokens are the last axis but one": [
@@ -126,20 +140,15 @@ variants.wrong(exercise, {
     "the gradient ends at each step: the state may not be detached on its way": [
         ("state @", "state.detach() @"), (NOTE, f"{NOTE}        state = state.detach()\n")],
     COUNTED: ("*x.shape[:-2]", "len(x)", TOKENS, "x.unbind(1)", "dim=-2", "dim=1"),
-    "it writes over numbers that autograd still needs: keep the states in a list": (
-        LIST, "out = torch.zeros_like(x[..., :1] * b)",
-        "for token in x.unbind(-2)", "for t in range(x.shape[-2])", "token @", "x[..., t, :] @",
-        "state @", "(out[..., t - 1, :] if t else start) @",
-        "state = torch", "out[..., t, :] = torch", NOTE, "",
-        STACK, "out"),
     "exp overflows where a number is large, and inf / inf is NaN: use torch.tanh": [
-        (f"state = {STEP}", f"z = {STEP[10:]}\n        state = {by_hand}") for by_hand in (
+        ("state = torch.tanh", "z = ", NOTE, f"        state = {by_hand}\n{NOTE}") for by_hand in (
             "(z.exp() - (-z).exp()) / (z.exp() + (-z).exp())",
             "((2 * z).exp() - 1) / ((2 * z).exp() + 1)")],
     "this is the sigmoid, which is never negative: here it is tanh": ("tanh", "sigmoid"),
     "the first state changes: make a new state in each step, and write into none": [
-        ("    return", "    if first is not None:\n        first[...] = state\n    return"),
-        (f"state = {STEP}", f"before, state = state, {STEP}\n        before.data.copy_(state)")],
+        "if first is not None:\n    first[...] = state\nreturn torch.stack(states, dim=-2)",
+        ("state = torch", "before, state = state, torch",
+         NOTE, f"        before.data.copy_(state)\n{NOTE}")],
     "the first state is always float32: give it the dtype of x": (
         "x.new_zeros(*x.shape[:-2], len(b))",
         "torch.zeros(*x.shape[:-2], len(b), device=x.device)"),

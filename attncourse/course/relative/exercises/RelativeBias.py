@@ -1,23 +1,18 @@
 """Exercise RelativeBias: a module that adds a learned number for each offset and head."""
 
 import torch
-from torch import nn
 
-from attncourse.course.relative.exercises.shared.rows import CACHED_WAYS, WAYS, rows
+from attncourse.course.relative.exercises.shared.rows import CACHED_WAYS, WAYS
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: look all rows up at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+Worked = variants.worked(exercise)
 
 
 @exercise.reference
-class ByHand(nn.Module):
-    def __init__(self, heads, reach):
-        super().__init__()
-        self.reach = reach
-        self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads))
-
+class ByHand(Worked):
     def forward(self, scores):
         (heads, n, m), r = scores.shape[-3:], self.reach
         bias = [
@@ -66,85 +61,82 @@ def cases(draw):
     yield Case(f"a reach of {m + 2}, beyond every offset", (scores,), **far)
 
 
-@exercise.valid
-class Plain(nn.Module):
-    def __init__(self, heads, reach):
-        super().__init__()
-        self.reach = reach
-        self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads))
-
-    def forward(self, scores):
-        n, m = scores.shape[-2:]
-        at = rows(n, m, self.reach, scores.device)
-        found = self.table[at]
-        bias = found.movedim(-1, 0)
-        return scores + bias
-
-
-TABLE = "nn.Parameter(torch.zeros(2 * reach + 1, heads))"
-AT = "rows(n, m, self.reach, scores.device)"
-BIAS, RESULT = "found.movedim(-1, 0)", "scores + bias"
-ONE_HOT = "torch.nn.functional.one_hot(at, len(self.table)).to(scores.dtype)"
+exercise.valid(Worked)
 variants.right(exercise,
-    (TABLE, "nn.Parameter(torch.randn(2 * reach + 1, heads) * 0.02)",
-     AT, "torch.arange(m, device=scores.device)\n        reach = len(self.table) // 2\n"
-     "        at = (at - at[m - n :].unsqueeze(1) + reach).clamp(0, 2 * reach)",
-     "self.table[at]", "torch.nn.functional.embedding(at, self.table)",
-     BIAS, "found.permute(2, 0, 1)", RESULT, "torch.add(scores, bias)"),
-    (BIAS, f'torch.einsum("rh,ijr->hij", self.table, {ONE_HOT})'),
+    "self.table = nn.Parameter(torch.randn(2 * reach + 1, heads) * 0.02)\n"
+    "reach = len(self.table) // 2\n"
+    "rows = (key - key[m - n :].unsqueeze(1) + reach).clamp(0, 2 * reach)\n"
+    "bias = torch.nn.functional.embedding(rows, self.table).permute(2, 0, 1)\n"
+    "return torch.add(scores, bias)",
+    "units = torch.nn.functional.one_hot(rows, len(self.table)).to(scores.dtype)\n"
+    'bias = torch.einsum("rh,ijr->hij", self.table, units)',
     # query i sees m entries of one line, each query from one place further to the left
-    (BIAS, "self.table.T[:, torch.cat([at[-1], at[:-1, -1].flip(0)])].unfold(-1, m, 1).flip(-2)"),
+    "line = torch.cat([rows[-1], rows[:-1, -1].flip(0)])\n"
+    "bias = self.table.T[:, line].unfold(-1, m, 1).flip(-2)",
     # a loop over the table is none over the positions
-    (RESULT, "scores + sum(x[:, None, None] * (at == r) for r, x in enumerate(self.table))"),
+    "return scores + sum(x[:, None, None] * (rows == r) for r, x in enumerate(self.table))",
 )  # fmt: skip
-variants.calling(exercise, "rows", WAYS | CACHED_WAYS)
-LATER = "rows(n, m, m, scores.device) > m"
+variants.calling(
+    exercise, "row_numbers", WAYS | CACHED_WAYS,
+    instead="rows = row_numbers(n, m, self.reach, scores.device)",
+)  # fmt: skip
+CLIPPED = "(offset.clamp(-self.reach, self.reach) + self.reach)"
 variants.wrong(exercise, {
     "the table has a row for each offset and a column for each head: (2 reach + 1, heads)": [
-        ("2 * reach + 1, heads", "heads, 2 * reach + 1", "self.table[at]", "self.table.T[at]"),
+        "self.table = nn.Parameter(torch.zeros(heads, 2 * reach + 1))\n"
+        "bias = self.table[:, rows]",
         ("+ 1, heads", "+ 1, 1")],
     "there are 2 reach + 1 offsets from -reach to reach, so as many rows": [
         ("2 * reach + 1", "2 * reach"), ("2 * reach + 1", "reach + 1")],
     "heads and reach have changed places in __init__: RelativeBias(heads, reach)": (
-        "heads, reach)", "reach, heads)"),
+        "heads: int, reach: int", "reach: int, heads: int"),
     "the table must learn: make it an nn.Parameter called `table`": [
-        (TABLE, f"{TABLE[:-1]}, requires_grad=False)"), (TABLE, TABLE[13:-1])],
-    "`table` must itself be an nn.Parameter, not a module that holds one": (
-        TABLE, "nn.Embedding(2 * reach + 1, heads)"),
+        "self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads), requires_grad=False)",
+        "self.table = torch.zeros(2 * reach + 1, heads)"],
+    "`table` must itself be an nn.Parameter, not a module that holds one":
+        "self.table = nn.Embedding(2 * reach + 1, heads)",
     "the table has a fixed size: its rows follow reach, its columns heads": (
         "2 * reach + 1, heads", "33, 8"),
-    "view cuts the numbers anew: move the axis of the heads to the front instead": (
-        BIAS, "found.reshape(scores.shape[-3:])"),
-    "the heads stand last in what is looked up: move that axis in front of n and m": (
-        BIAS, "found"),
-    "queries and keys change places: only the axis of the heads moves to the front": (
-        BIAS, "found.movedim(-1, 0).mT"),
-    "all heads get the column of the first: each has its own": (BIAS, f"{BIAS}[:1]"),
-    "all heads get the same number: each has its own column": (BIAS, "found.mean(-1)"),
+    "view cuts the numbers anew: move the axis of the heads to the front instead":
+        "bias = self.table[rows].reshape(scores.shape[-3:])",
+    "the heads stand last in what is looked up: move that axis in front of n and m":
+        "bias = self.table[rows]",
+    "queries and keys change places: only the axis of the heads moves to the front":
+        "bias = self.table[rows].movedim(-1, 0).mT",
+    "all heads get the column of the first: each has its own":
+        "bias = self.table[rows].movedim(-1, 0)[:1]",
+    "all heads get the same number: each has its own column": "bias = self.table[rows].mean(-1)",
     "the bias alone comes back: add it to the scores": [
-        (RESULT, "bias.expand(scores.shape)"), (RESULT, "bias")],
-    "the bias of an earlier call is kept: the table changes as it learns, so look it up anew": (
-        BIAS, f'self.__dict__.setdefault("kept", {{}}).setdefault((n, m), {BIAS})'),
-    "later keys are masked: no mask is asked for, so a query sees all keys": (
-        RESULT, f"({RESULT}).masked_fill({LATER}, -torch.inf)"),
-    "the scores come back as they were: add the bias": (RESULT, "scores + 0 * bias"),
-    "the bias multiplies the scores: add it": (RESULT, "scores * bias"),
-    "a softmax is taken: return the scores, other parts may still be added": (
-        RESULT, f"({RESULT}).softmax(-1)"),
+        "return bias.expand(scores.shape)", "return bias"],
+    "the bias of an earlier call is kept: the table changes as it learns, so look it up anew":
+        'kept = self.__dict__.setdefault("kept", {})\n'
+        "bias = kept.setdefault((n, m), self.table[rows].movedim(-1, 0))",
+    "later keys are masked: no mask is asked for, so a query sees all keys":
+        "return (scores + bias).masked_fill(offset > 0, -torch.inf)",
+    "the scores come back as they were: add the bias": "return scores + 0 * bias",
+    "the bias multiplies the scores: add it": "return scores * bias",
+    "a softmax is taken: return the scores, other parts may still be added":
+        "return (scores + bias).softmax(-1)",
     "it takes no batch axis: any leading axes, or none, should work": (
         "n, m = scores.shape[-2:]", "_, n, m = scores.shape"),
-    "n is taken for m: there may be more keys than queries": (AT, AT.replace("m,", "n,")),
-    "row numbers of an earlier call serve one of another size: make them for the n and m at hand": (
-        "reach = reach\n", "reach, self.at = reach, torch.empty(0, 0)\n", f"at = {AT}",
-        f"if self.at.shape[1] < m:\n            self.at = {AT}\n        at = self.at[:n, :m]"),
+    "n is taken for m: there may be more keys than queries":
+        "key = torch.arange(n, device=scores.device)\noffset = key - key[:, None]",
+    "row numbers of an earlier call serve one of another size: make them for the n and m at hand":
+        "self.rows = torch.empty(0, 0)\n"
+        "self.reach = reach\n"
+        "if self.rows.shape[1] < m:\n"
+        f"    self.rows = {CLIPPED}\n"
+        "rows = self.rows[:n, :m]",
     "a table of row numbers of a fixed size runs out: make it for the length at hand": [
-        (AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
-        *((AT, f"{AT}[:, :{most}]") for most in (128, 256, 512, 1024, 2048, 4096, 8192))],
+        "key = torch.arange(64, device=scores.device)\n"
+        "offset = key - key[:, None]\n"
+        f"rows = {CLIPPED}[:m, :m][-n:]",
+        *(f"rows = {CLIPPED}[:, :{most}]" for most in (128, 256, 512, 1024, 2048, 4096, 8192))],
     LOOP: [
-        (RESULT, "torch.stack([x + y for x, y in zip(scores.unbind(-3), bias)], dim=-3)"),
-        (RESULT,
-         "torch.cat([x + bias for x in scores.reshape(-1, *bias.shape)]).reshape(scores.shape)"),
-        (BIAS, "torch.stack([row.T for row in found], dim=-2)")],
-    "no gradient reaches the table: nothing may be detached": (RESULT, "scores + bias.detach()"),
-    hints.FLOAT32_INSIDE: (RESULT, "scores + bias.float()"),
+        "return torch.stack([x + y for x, y in zip(scores.unbind(-3), bias)], dim=-3)",
+        "sums = [x + bias for x in scores.reshape(-1, *bias.shape)]\n"
+        "return torch.cat(sums).reshape(scores.shape)",
+        "bias = torch.stack([row.T for row in self.table[rows]], dim=-2)"],
+    "no gradient reaches the table: nothing may be detached": "return scores + bias.detach()",
+    hints.FLOAT32_INSIDE: "return scores + bias.float()",
 })  # fmt: skip

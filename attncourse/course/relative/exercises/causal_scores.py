@@ -1,7 +1,6 @@
 """Exercise causal_scores: the skew of Huang et al., with the padding on the wrong side."""
 
 import torch
-from torch.nn.functional import pad
 
 from judge import variants
 from judge.exercise import Case, Exercise
@@ -9,6 +8,7 @@ from judge.exercise import Case, Exercise
 LOOP = "it loops over positions or sentences: the skew moves all rows at once"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.stub(variants.stub(exercise))
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -45,15 +45,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(q, r):
-    n = q.shape[-2]
-    products = q @ r.mT
-    padded = pad(products, (1, 0))
-    skewed = padded.flatten(-2)[..., n:].unflatten(-1, (n, n))
-    return skewed.tril()
-
-
-@exercise.valid
 def by_lookup(q, r):
     n = q.shape[-2]
     j = torch.arange(n, device=q.device)
@@ -65,83 +56,84 @@ def by_lookup(q, r):
 variants.right(exercise, (
     "(q @ r.mT).gather(-1, at.expand(*q.shape[:-1], n))",
     'torch.einsum("...id,...ijd->...ij", q, r[..., at, :])'), of=by_lookup)  # fmt: skip
-PRODUCTS, PAD, RESULT = "q @ r.mT", "pad(products, (1, 0))", "skewed.tril()"
-SKEW = "padded.flatten(-2)[..., n:].unflatten(-1, (n, n))"
-LOWER = "torch.ones(n, n, dtype=torch.bool, device=q.device).tril()"
 variants.right(exercise,
-    (PAD, "torch.cat([torch.zeros_like(products[..., :1]), products], dim=-1)",
-     SKEW, "padded.reshape(*q.shape[:-2], n + 1, n)[..., 1:, :]",
-     RESULT, f"torch.where({LOWER}, skewed, 0.0)"),
+    "padded = torch.cat([torch.zeros_like(products[..., :1]), products], dim=-1)\n"
+    "skewed = padded.reshape(*q.shape[:-2], n + 1, n)[..., 1:, :]\n"
+    "lower = torch.ones(n, n, dtype=torch.bool, device=q.device).tril()\n"
+    "return torch.where(lower, skewed, 0.0)",
     # a product of a query with a row for a key before the first is what lands above the diagonal
-    (PRODUCTS, f"({PRODUCTS}).flip(-1).tril().flip(-1)", RESULT, "skewed"),
+    "products = (q @ r.mT).flip(-1).tril().flip(-1)\nreturn skewed",
     # the padding comes to stand just above the diagonal
-    (RESULT, "skewed.tril(1)"),
+    "return skewed.tril(1)",
     # flipped both ways, the rows drift to the other side
-    (PAD, "pad(products.flip(-2, -1), (0, 1))", "n:]", ": n * n]",
-     RESULT, "skewed.flip(-2, -1).tril()"),
+    ("products, (1, 0)", "products.flip(-2, -1), (0, 1)", "n:]", ": n * n]",
+     "skewed.tril()", "skewed.flip(-2, -1).tril()"),
     # with n - 1 columns of zeros more, nothing is left to be masked
-    (PAD, "pad(products, (0, n))", "n:].unflatten(-1, (n, n))",
-     "n - 1 : n * 2 * n - 1].unflatten(-1, (n, 2 * n - 1))", RESULT, "skewed[..., :n]"),
+    ("(1, 0)", "(0, n)", "n:].unflatten(-1, (n, n))",
+     "n - 1 : n * 2 * n - 1].unflatten(-1, (n, 2 * n - 1))", ".tril()", "[..., :n]"),
 )  # fmt: skip
-LEFT, AGAIN = "(1, 0)", "n:][..., : n * n]"
 ABOVE = "torch.ones_like(skewed).triu(1).bool()"
 variants.wrong(exercise, {
-    "above the diagonal the skew leaves numbers of the next row: keep the tril": (RESULT, "skewed"),
-    "the diagonal is lost: a query scores its own position, too, so keep j = i": (
-        RESULT, "skewed.tril(-1)"),
-    "the wrong triangle is kept: earlier keys lie to the left": (RESULT, "skewed.triu()"),
+    "above the diagonal the skew leaves numbers of the next row: keep the tril": "return skewed",
+    "the diagonal is lost: a query scores its own position, too, so keep j = i":
+        "return skewed.tril(-1)",
+    "the wrong triangle is kept: earlier keys lie to the left": "return skewed.triu()",
     "the rows drift to the right: pad on the left, so that the last column meets the diagonal": (
-        LEFT, "(0, 1)", "n:]", ": n * n]"),
+        "(1, 0)", "(0, 1)", "n:]", ": n * n]"),
     "the diagonal alone is mended, and the rest is still one place off: pad on the other side": (
-        LEFT, "(0, 1)", RESULT, "skewed.tril(-1) + torch.diag_embed(products[..., -1])"),
+        "(1, 0)", "(0, 1)",
+        "skewed.tril()", "skewed.tril(-1) + torch.diag_embed(products[..., -1])"),
     "with the zeros on the left, the first n numbers are the ones to leave out": (
         "n:]", ": n * n]"),
     "n numbers are left out at the front, a whole row: here it is one too few": (
         "n:]", "n - 1 : n * n + n - 1]"),
     "two columns of padding move each row by two places: one is enough": [
-        (LEFT, "(1, 1)", "n:]", AGAIN), (LEFT, "(2, 0)", "n:]", AGAIN)],
-    "the padding is a row, so no row gets longer: it has to be a column": (LEFT, "(0, 0, 0, 1)"),
-    "each row is moved one place more: the farthest offset is lost, and 0 stands in its place": (
-        RESULT, "pad(skewed, (1, 0))[..., :-1].tril()"),
-    "nothing is moved: without the skew, column t belongs to the offset t - (n - 1)": (
-        SKEW, "products"),
-    "the columns are only turned round: every row must move by places of its own": (
-        SKEW, "products.flip(-1)"),
-    "all rows move by the same number of places: row i moves by n - 1 - i": (
-        SKEW, "products.roll(1, -1)"),
+        ("(1, 0)", "(1, 1)", "n:]", "n : n + n * n]"),
+        ("(1, 0)", "(2, 0)", "n:]", "n : n + n * n]")],
+    "the padding is a row, so no row gets longer: it has to be a column": (
+        "(1, 0)", "(0, 0, 0, 1)"),
+    "each row is moved one place more: the farthest offset is lost, and 0 stands in its place":
+        "return torch.nn.functional.pad(skewed, (1, 0))[..., :-1].tril()",
+    "nothing is moved: without the skew, column t belongs to the offset t - (n - 1)":
+        "skewed = products",
+    "the columns are only turned round: every row must move by places of its own":
+        "skewed = products.flip(-1)",
+    "all rows move by the same number of places: row i moves by n - 1 - i":
+        "skewed = products.roll(1, -1)",
     "r is turned round: its last row is for offset 0, its first for -(n-1)": [
-        ("r.mT", "r.flip(-2).mT"), ("r.mT", "r.flip(-2).mT", LEFT, "(0, 1)")],
-    "each score meets the row before its own: on the diagonal it is the last one": (
-        "r.mT", "r.roll(1, -2).mT"),
-    "the result is transposed: row i belongs to query i, column j to key j": (
-        RESULT, "skewed.mT.tril()"),
-    "query and table are exchanged: row i of the products belongs to query i": (
-        PRODUCTS, "r @ q.mT"),
-    "every row is made from the last query: row i holds the products of query i": (
-        PRODUCTS, "(q[..., -1:, :] @ r.mT).expand(*q.shape[:-1], n)"),
+        "products = q @ r.flip(-2).mT", ("r.mT", "r.flip(-2).mT", "(1, 0)", "(0, 1)")],
+    "each score meets the row before its own: on the diagonal it is the last one":
+        "products = q @ r.roll(1, -2).mT",
+    "the result is transposed: row i belongs to query i, column j to key j":
+        "return skewed.mT.tril()",
+    "query and table are exchanged: row i of the products belongs to query i":
+        "products = r @ q.mT",
+    "every row is made from the last query: row i holds the products of query i":
+        "products = (q[..., -1:, :] @ r.mT).expand(*q.shape[:-1], n)",
     "a row holds another query's products: row i belongs to query i": [
-        (RESULT, "skewed.roll(1, -2).tril()"), (RESULT, "skewed.roll(-1, -2).tril()"),
-        (LEFT, "(0, 1)", RESULT, "skewed.roll(-1, -2).tril()")],
-    "later keys get -inf: here they get 0, what masks them comes afterwards": (
-        RESULT, f"skewed.masked_fill({ABOVE}, -torch.inf)"),
-    "later keys get a large negative number: here they get 0, a mask comes afterwards": (
-        RESULT, f"skewed.masked_fill({ABOVE}, -1e9)"),
+        "return skewed.roll(1, -2).tril()", "return skewed.roll(-1, -2).tril()",
+        ("(1, 0)", "(0, 1)", "skewed.tril", "skewed.roll(-1, -2).tril")],
+    "later keys get -inf: here they get 0, what masks them comes afterwards":
+        f"return skewed.masked_fill({ABOVE}, -torch.inf)",
+    "later keys get a large negative number: here they get 0, a mask comes afterwards":
+        f"return skewed.masked_fill({ABOVE}, -1e9)",
     "before the skew, later keys do not lie above the diagonal: the tril comes last": [
-        (PRODUCTS, f"({PRODUCTS}).tril()", RESULT, "skewed"), (PRODUCTS, f"({PRODUCTS}).tril()"),
-        (PRODUCTS, f"({PRODUCTS}).triu()", RESULT, "skewed")],
+        "products = (q @ r.mT).tril()\nreturn skewed", "products = (q @ r.mT).tril()",
+        "products = (q @ r.mT).triu()\nreturn skewed"],
     "column 0 gets a number from the end of its row: pad on the left, and do not roll": (
-        LEFT, "(0, 1)", RESULT, "skewed.roll(1, -1).tril()"),
-    "it divides by sqrt(d): here the products are asked for as they are": (
-        PRODUCTS, f"{PRODUCTS} / q.shape[-1] ** 0.5"),
-    "a softmax is taken: the scores themselves are asked for": (RESULT, f"{RESULT}.softmax(-1)"),
-    "numbers of the batch are mixed up: reshape the last two axes alone": (
-        SKEW, "padded.reshape(n + 1, *q.shape[:-2], n)[1:].movedim(0, -2)"),
-    "it takes no leading axes: any, or none, should work": ("n = q.shape[-2]", "n, _ = q.shape"),
+        "(1, 0)", "(0, 1)", "skewed.tril", "skewed.roll(1, -1).tril"),
+    "it divides by sqrt(d): here the products are asked for as they are":
+        "products = q @ r.mT / q.shape[-1] ** 0.5",
+    "a softmax is taken: the scores themselves are asked for": "return skewed.tril().softmax(-1)",
+    "numbers of the batch are mixed up: reshape the last two axes alone":
+        "skewed = padded.reshape(n + 1, *q.shape[:-2], n)[1:].movedim(0, -2)",
+    "it takes no leading axes: any, or none, should work": "n, _ = q.shape\nproducts = q @ r.mT",
     LOOP: [
-        (SKEW,
-         "torch.stack([pad(products[..., i, n - 1 - i :], (0, n - 1 - i)) for i in range(n)], -2)"),
-        (SKEW,
-         "torch.stack([x.roll(i + 1 - n, -1) for i, x in enumerate(products.unbind(-2))], -2)")],
-    "no gradient reaches the queries: nothing may be detached": (PRODUCTS, "q.detach() @ r.mT"),
-    "no gradient reaches r: nothing may be detached": (PRODUCTS, "q @ r.mT.detach()"),
+        "pad = torch.nn.functional.pad\n"
+        "skewed = torch.stack([\n"
+        "    pad(products[..., i, n - 1 - i :], (0, n - 1 - i)) for i in range(n)], -2)",
+        "skewed = torch.stack([\n"
+        "    x.roll(i + 1 - n, -1) for i, x in enumerate(products.unbind(-2))], -2)"],
+    "no gradient reaches the queries: nothing may be detached": "products = q.detach() @ r.mT",
+    "no gradient reaches r: nothing may be detached": "products = q @ r.mT.detach()",
 })  # fmt: skip

@@ -2,19 +2,14 @@
 
 import torch
 
-from attncourse.course.relative.exercises.shared.rows import (
-    OFFSET,
-    ROUNDED,
-    WRONG,
-    WRONG_WITH_A_CACHE,
-    rows,
-)
+from attncourse.course.relative.exercises.shared.rows import ROUNDED, WRONG, WRONG_WITH_A_CACHE
 from judge import variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the positions: subtract all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -44,49 +39,51 @@ def cases(draw):
     yield Case("device='meta'", (n, m, reach), {"device": "meta"})
 
 
-exercise.valid(rows)
-
-
-RESULT = "offset.clamp(-reach, reach) + reach"
+ROWS = "(offset.clamp(-reach, reach) + reach)"
 variants.right(exercise,
     # query i sees m entries of the same line, each query from one place further to the left
-    (RESULT, "torch.arange(1 - m, n, device=device).clamp(-reach, reach).unfold(0, m, 1).flip(0) "
-     "+ reach"),
+    "line = torch.arange(1 - m, n, device=device).clamp(-reach, reach)\n"
+    "return line.unfold(0, m, 1).flip(0) + reach",
     # each key beyond the left border and up to the right one adds a step
-    (RESULT, "(offset[..., None] >= torch.arange(1 - reach, reach + 1, device=device)).sum(-1)"),
-    (RESULT, "torch.bucketize(offset, torch.arange(-reach, reach, device=device))"),
-    (RESULT, "torch.clip(j.unsqueeze(0) - j[m - n :].unsqueeze(1) + reach, min=0, max=2 * reach)"),
-    (RESULT, "(j[None, :] - j[:, None]).clamp(-reach, reach)[m - n :] + reach"),
-    (RESULT,
-     "offset.where(offset > -reach, -reach).minimum(j.new_tensor(reach)).add(reach).long()"),
+    "return (offset[..., None] >= torch.arange(1 - reach, reach + 1, device=device)).sum(-1)",
+    "return torch.bucketize(offset, torch.arange(-reach, reach, device=device))",
+    "offset = key.unsqueeze(0) - key[m - n :].unsqueeze(1)\n"
+    "return torch.clip(offset + reach, min=0, max=2 * reach)",
+    "return (key[None, :] - key[:, None]).clamp(-reach, reach)[m - n :] + reach",
+    "clipped = offset.where(offset > -reach, -reach).minimum(key.new_tensor(reach))\n"
+    "return clipped.add(reach).long()",
 )  # fmt: skip
 variants.wrong(exercise, WRONG)
 variants.wrong(exercise, WRONG_WITH_A_CACHE)
 variants.wrong(exercise, {
-    "the reach is a fixed number: it is an argument": (RESULT, RESULT.replace("reach", "3")),
-    "rows and columns are exchanged: a row is a query, a column a key": (RESULT, f"({RESULT}).mT"),
+    "the reach is a fixed number: it is an argument": "return offset.clamp(-3, 3) + 3",
+    "rows and columns are exchanged: a row is a query, a column a key": f"return {ROWS}.mT",
     "there is one row for each query and one column for each key: (n, m)": [
-        ("m - n, m", "m"), ("    j, i", "    m = n\n    j, i")],
-    "these are floating numbers: a row number is an int64": (RESULT, f"({RESULT}).float()"),
-    "these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype": (
-        RESULT, f"({RESULT}).int()"),
+        "query = torch.arange(m, device=device)", ("    key =", "    m = n\n    key =")],
+    "these are floating numbers: a row number is an int64": f"return {ROWS}.float()",
+    "these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype":
+        f"return {ROWS}.int()",
     "8 or 16 bits do not hold the row numbers of a large table: keep int64 on the way, too": [
-        *((RESULT, f"({RESULT}).to(torch.{small}).long()") for small in ("int8", "uint8", "int16")),
-        *((OFFSET, f"({OFFSET}).short()", RESULT, f"({clipped} + r).long()",
-           "    return", "    r = offset.new_tensor(reach, dtype=torch.int64).short()\n    return")
+        *(f"return {ROWS}.to(torch.{small}).long()" for small in ("int8", "uint8", "int16")),
+        *("offset = (key - query[:, None]).short()\n"
+          "r = offset.new_tensor(reach, dtype=torch.int64).short()\n"
+          f"return ({clipped} + r).long()"
           for clipped in ("torch.maximum(torch.minimum(offset, r), -r)", "offset.clamp(-r, r)"))],
     ROUNDED: [
-        (OFFSET, f"({OFFSET}).half().long()"), (RESULT, f"({RESULT}).half().long()"),
-        (OFFSET, f"({OFFSET}).bfloat16().long()"), (RESULT, f"({RESULT}).bfloat16().long()")],
-    "the rows are cut from a table of a fixed size: make them for the n and m at hand": (
-        "(m - n, m, ", "(128, ", "(m, ", "(128, ", RESULT, f"({RESULT})[m - n : m, :m]"),
+        f"{step}.{half}().long()" for half in ("half", "bfloat16")
+        for step in ("offset = (key - query[:, None])", f"return {ROWS}")],
+    "the rows are cut from a table of a fixed size: make them for the n and m at hand":
+        "key = query = torch.arange(128, device=device)\n"
+        "offset = key - key[:, None]\n"
+        f"return {ROWS}[m - n : m, :m]",
     "the argument device is not used: make every new tensor there": (every("=device)"), "=None)"),
-    "the argument device is not used everywhere: make every new tensor there": (
-        "m - n, m, device=device", "m - n, m"),
-    "a reach of 0 is a reach, with one row for all pairs: `or` takes it for none": (
-        "    offset =", "    reach = reach or m\n    offset ="),
-    "axes of length 1 are dropped: the result is always (n, m)": (RESULT, f"({RESULT}).squeeze()"),
+    "the argument device is not used everywhere: make every new tensor there":
+        "query = torch.arange(m - n, m)",
+    "a reach of 0 is a reach, with one row for all pairs: `or` takes it for none":
+        f"reach = reach or m\nreturn {ROWS}",
+    "axes of length 1 are dropped: the result is always (n, m)": f"return {ROWS}.squeeze()",
     LOOP: [
-        (OFFSET, "torch.stack([j - one for one in i])"),
-        (OFFSET, "torch.tensor([[j - i for j in range(m)] for i in i.tolist()], device=device)")],
+        "offset = torch.stack([key - one for one in query])",
+        "table = [[j - i for j in range(m)] for i in query.tolist()]\n"
+        "offset = torch.tensor(table, device=device)"],
 })  # fmt: skip

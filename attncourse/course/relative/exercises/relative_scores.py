@@ -2,12 +2,13 @@
 
 import torch
 
-from attncourse.course.relative.exercises.shared.rows import CLIP, WAYS, rows
+from attncourse.course.relative.exercises.shared.rows import CLIP, WAYS
 from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one product and one lookup serve all pairs"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -45,38 +46,30 @@ def cases(draw):
     yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
 
 
-@exercise.valid
-def plain(q, k, a_k):
-    n, d = q.shape[-2:]
-    reach = len(a_k) // 2
-    at = rows(n, n, reach, q.device)
-    index = at.expand(*q.shape[:-1], n)
-    relative = (q @ a_k.mT).gather(-1, index)
-    content = q @ k.mT
-    return (content + relative) / d**0.5
-
-
-LOOKED_UP, RESULT = "(q @ a_k.mT).gather(-1, index)", "(content + relative) / d**0.5"
-ONE_HOT = "torch.nn.functional.one_hot(at, len(a_k)).to(q.dtype)"
 variants.right(exercise,
-    ("    reach =", "    q = q / q.size(-1) ** 0.5\n    reach =", RESULT, "content + relative",
-     "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)',
-     LOOKED_UP, 'torch.take_along_dim(torch.einsum("...id,rd->...ir", q, a_k), '
-     "at.view(*[1] * (q.dim() - 2), n, n), dim=-1)"),
+    "q = q / q.size(-1) ** 0.5\n"
+    "reach = len(a_k) // 2\n"
+    'products = torch.einsum("...id,rd->...ir", q, a_k)\n'
+    "places = rows.view(*[1] * (q.dim() - 2), n, n)\n"
+    "relative = torch.take_along_dim(products, places, dim=-1)\n"
+    'content = torch.einsum("...id,...jd->...ij", q, k)\n'
+    "return content + relative",
     # the table stretched to all 2n - 1 offsets, then every row moved one place further
-    (f"relative = {LOOKED_UP}", "pad = torch.nn.functional.pad\n"
-     "    every = torch.arange(1 - n, n, device=q.device).clamp(-reach, reach) + reach\n"
-     "    flat = pad(q @ a_k[every].mT, (0, 1)).flatten(-2)[..., n - 1 : -1]\n"
-     "    flat = pad(flat, (0, n * (2 * n - 1) - flat.shape[-1]))\n"
-     "    relative = flat.unflatten(-1, (n, 2 * n - 1))[..., :n]"),
-    (LOOKED_UP, f'torch.einsum("...ir,ijr->...ij", q @ a_k.mT, {ONE_HOT})'),
+    "pad = torch.nn.functional.pad\n"
+    "every = torch.arange(1 - n, n, device=q.device).clamp(-reach, reach) + reach\n"
+    "flat = pad(q @ a_k[every].mT, (0, 1)).flatten(-2)[..., n - 1 : -1]\n"
+    "flat = pad(flat, (0, n * (2 * n - 1) - flat.shape[-1]))\n"
+    "relative = flat.unflatten(-1, (n, 2 * n - 1))[..., :n]",
+    "units = torch.nn.functional.one_hot(rows, len(a_k)).to(q.dtype)\n"
+    'relative = torch.einsum("...ir,ijr->...ij", q @ a_k.mT, units)',
     # a loop over the table is none over the positions
-    (LOOKED_UP, "sum((q @ row)[..., None] * (at == r) for r, row in enumerate(a_k))"),
+    "relative = sum((q @ row)[..., None] * (rows == r) for r, row in enumerate(a_k))",
     # (..., n, 2 reach + 1, d) numbers
-    (LOOKED_UP, "(q[..., None, :] * a_k).sum(-1).gather(-1, index)"),
-    (LOOKED_UP, "(q @ a_k.mT)[..., torch.arange(n, device=q.device)[:, None], at]"),
+    "products = (q[..., None, :] * a_k).sum(-1)\n"
+    "relative = products.gather(-1, rows.expand(*q.shape[:-1], n))",
+    "relative = (q @ a_k.mT)[..., j[:, None], rows]",
 )  # fmt: skip
-variants.calling(exercise, "rows", WAYS)
+variants.calling(exercise, "row_numbers", WAYS, instead="rows = row_numbers(n, n, reach, q.device)")
 variants.wrong(exercise, {
     "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
     "the scores are divided by d, not by its square root": ("d**0.5", "d"),
@@ -87,10 +80,10 @@ variants.wrong(exercise, {
     "the scale comes from the table's length: it is the square root of the width": (
         "d**0.5", "len(a_k) ** 0.5"),
     "the scale is a fixed number: it follows the width": ("d**0.5", "8"),
-    "the relative term is not scaled: the division is of the whole sum": (
-        RESULT, "content / d**0.5 + relative"),
-    "only the relative term is scaled: the division is of the whole sum": (
-        RESULT, "content + relative / d**0.5"),
+    "the relative term is not scaled: the division is of the whole sum":
+        "return content / d**0.5 + relative",
+    "only the relative term is scaled: the division is of the whole sum":
+        "return content + relative / d**0.5",
     "the relative term is scaled twice: divide the sum, once": (
         "+ relative", "+ relative / d**0.5"),
     "the relative term is missing: every key gets the row of its offset added": (
@@ -98,33 +91,37 @@ variants.wrong(exercise, {
     "the content is missing: the query also meets the key itself": ("content +", "0 * content +"),
     # (q + a) k: of a pair's key, the column of its query
     "the relative term meets the keys: it is the query that meets the table": [
-        (LOOKED_UP, "(k @ a_k.mT).gather(-1, index.mT).mT"), ("q @ a_k", "k @ a_k")],
+        "relative = (k @ a_k.mT).gather(-1, rows.mT.expand(*q.shape[:-1], n)).mT",
+        ("q @ a_k", "k @ a_k")],
     "query and key are exchanged: row i is the query, column j the key": (
         "q @ k.mT", "k @ q.mT", "q @ a_k", "k @ a_k"),
-    "the result is transposed: row i is the query, column j the key": (RESULT, f"({RESULT}).mT"),
-    "a row's numbers are added up without the query: take the dot product of the two": (
-        LOOKED_UP, "a_k.sum(-1)[at]"),
+    "the result is transposed: row i is the query, column j the key":
+        "return ((content + relative) / d**0.5).mT",
+    "a row's numbers are added up without the query: take the dot product of the two":
+        "relative = a_k.sum(-1)[rows]",
     "the relative term is subtracted: the row is added to the key": ("+ relative", "- relative"),
-    "the reach is a fixed number: a table of 2 reach + 1 rows tells it": (
-        "    index", "    at = rows(n, n, 1, q.device).clamp(max=len(a_k) - 1)\n    index"),
-    "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
-        "len(a_k) // 2", "len(a_k)"),
-    CLIP: ("len(a_k) // 2", "len(a_k) // 2 + 1"),
-    "the reach is one too small: a table of 2 reach + 1 rows goes reach each way": (
-        "len(a_k) // 2", "len(a_k) // 2 - 1"),
+    "the reach is a fixed number: a table of 2 reach + 1 rows tells it":
+        "rows = ((j - j[:, None]).clamp(-1, 1) + 1).clamp(max=len(a_k) - 1)",
+    "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way":
+        "reach = len(a_k)",
+    CLIP: "reach = len(a_k) // 2 + 1",
+    "the reach is one too small: a table of 2 reach + 1 rows goes reach each way":
+        "reach = len(a_k) // 2 - 1",
     "gather wants an index with as many axes: expand the (n, n) index to the leading axes of q": (
-        "-1, index", "-1, at"),
+        "rows.expand(*q.shape[:-1], n)", "rows"),
     "keys beyond the reach get no relative term: they share the first or last row": (
-        "+ relative", "+ relative * (at == rows(n, n, n, q.device) - n + reach)"),
-    "later keys are masked: no mask is asked for, so a query sees all keys": (
-        RESULT, f"({RESULT}).masked_fill(rows(n, n, n, q.device) > n, -torch.inf)"),
-    "a softmax is taken: the scores themselves are asked for": (RESULT, f"({RESULT}).softmax(-1)"),
+        "+ relative", "+ relative * ((j - j[:, None]).abs() <= reach)"),
+    "later keys are masked: no mask is asked for, so a query sees all keys":
+        "later = j > j[:, None]\n"
+        "return ((content + relative) / d**0.5).masked_fill(later, -torch.inf)",
+    "a softmax is taken: the scores themselves are asked for":
+        "return ((content + relative) / d**0.5).softmax(-1)",
     "a_k[rows] holds n x n x d numbers: multiply by the table first, and look up afterwards": [
-        (LOOKED_UP, "0", "q @ k.mT", "(q[..., None, :] * (k[..., None, :, :] + a_k[at])).sum(-1)"),
-        (LOOKED_UP, 'torch.einsum("...id,ijd->...ij", q, a_k[at])'),
-        (LOOKED_UP, "(q[..., None, :] @ a_k[at].mT).squeeze(-2)")],
+        "return (q[..., None, :] * (k[..., None, :, :] + a_k[rows])).sum(-1) / d**0.5",
+        'relative = torch.einsum("...id,ijd->...ij", q, a_k[rows])',
+        "relative = (q[..., None, :] @ a_k[rows].mT).squeeze(-2)"],
     "it takes no leading axes: any, or none, should work": ("q.shape[-2:]", "q.shape"),
-    LOOP: (LOOKED_UP, "torch.stack([(q * a_k[row]).sum(-1) for row in at.T], -1)"),
+    LOOP: "relative = torch.stack([(q * a_k[row]).sum(-1) for row in rows.T], -1)",
     "no gradient reaches the table: nothing may be detached": ("a_k.mT", "a_k.detach().mT"),
     "the relative term sends no gradient to the queries: nothing may be detached": (
         "(q @ a_k", "(q.detach() @ a_k"),

@@ -61,83 +61,87 @@ def plain(weights, a_v):
     return sums @ a_v
 
 
-SUMS, RESULT, ADDED = "zeros.scatter_add(-1, index, weights)", "sums @ a_v", "index, weights)"
-ONE_HOT = "torch.nn.functional.one_hot(at, len(a_v)).to(weights.dtype)"
-ONE_ROW = "weights.masked_fill(at != r, 0.0).sum(-1)"
+SUMS = "zeros.scatter_add(-1, index, weights)"
 variants.right(exercise,
-    ("    index =", "    at = at + len(a_v) * torch.arange(n, device=at.device)[:, None]\n"
-     "    index =", "index = at.expand(weights.shape)", "index = at.flatten()",
-     "*weights.shape[:-1], len(a_v)", "*weights.shape[:-2], n * len(a_v)", SUMS,
-     "zeros.index_add(-1, index, weights.flatten(-2)).unflatten(-1, (n, len(a_v)))"),
-    (SUMS, f'torch.einsum("...ij,ijr->...ir", weights, {ONE_HOT})'),
+    # a place for each query and row
+    "query = torch.arange(n, device=weights.device)[:, None]\n"
+    "at = rows(n, n, reach, weights.device) + len(a_v) * query\n"
+    "zeros = weights.new_zeros(*weights.shape[:-2], n * len(a_v))\n"
+    "sums = zeros.index_add(-1, at.flatten(), weights.flatten(-2)).unflatten(-1, (n, len(a_v)))",
+    "units = torch.nn.functional.one_hot(at, len(a_v)).to(weights.dtype)\n"
+    'sums = torch.einsum("...ij,ijr->...ir", weights, units)',
     # a loop over the table is none over the positions
-    (RESULT, "sum((weights * (at == r)).sum(-1, True) * row for r, row in enumerate(a_v))"),
-    (SUMS, f"torch.stack([{ONE_ROW} for r in range(a_v.size(0))], dim=-1)"),
+    "return sum((weights * (at == r)).sum(-1, True) * row for r, row in enumerate(a_v))",
+    "own = [weights.masked_fill(at != r, 0.0).sum(-1) for r in range(a_v.size(0))]\n"
+    "sums = torch.stack(own, dim=-1)",
     # (..., n, 2 reach + 1, d) numbers
-    (RESULT, "(sums[..., None] * a_v).sum(-2)"),
+    "return (sums[..., None] * a_v).sum(-2)",
     # n x n numbers at a time, however wide the table is
-    (RESULT, "torch.stack([(weights * one[at]).sum(-1) for one in a_v.unbind(-1)], dim=-1)"),
+    "columns = [(weights * one[at]).sum(-1) for one in a_v.unbind(-1)]\n"
+    "return torch.stack(columns, dim=-1)",
 )  # fmt: skip
 variants.calling(exercise, "rows", WAYS)
 variants.wrong(exercise, {
     # of several writes to one place, the last counts: the first key from the right
-    "keys that share a row overwrite each other: their weights add up": ("scatter_add", "scatter"),
+    "keys that share a row overwrite each other: their weights add up":
+        "sums = zeros.scatter(-1, index, weights)",
     "keys that share a row are averaged: their weights add up": [
-        (SUMS, f"{SUMS} / zeros.scatter_add(-1, index, weights * 0 + 1).clamp(min=1)"),
-        (SUMS, 'zeros.scatter_reduce(-1, index, weights, "mean")')],
-    "of the keys that share a row the largest weight is kept: their weights add up": (
-        SUMS, 'zeros.scatter_reduce(-1, index, weights, "amax")'),
+        "many = zeros.scatter_add(-1, index, torch.ones_like(weights)).clamp(min=1)\n"
+        f"sums = {SUMS} / many",
+        'sums = zeros.scatter_reduce(-1, index, weights, "mean")'],
+    "of the keys that share a row the largest weight is kept: their weights add up":
+        'sums = zeros.scatter_reduce(-1, index, weights, "amax")',
     "scatter_add fills no axis of the index: expand it to the shape of the weights": [
-        ("at.expand(weights.shape)", "at"),
-        ("at.expand(weights.shape)", "at[(None,) * (weights.dim() - 2)]"),
-        ("at.expand(weights.shape)", "at[None]")],
+        "index = at", "index = at[(None,) * (weights.dim() - 2)]", "index = at[None]"],
     "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
         "len(a_v) // 2", "len(a_v)"),
     SHORT: ("len(a_v) // 2", "min(len(a_v) // 2, weights.shape[-1])"),
     "in a running sum a huge weight swallows those after it: add up each row of the table by "
     "itself": [
-        (SUMS, f"{SUMS}.cumsum(-1).diff(prepend=zeros[..., :1])"),
-        (SUMS, f"{SUMS}.flip(-1).cumsum(-1).diff(prepend=zeros[..., :1]).flip(-1)")],
+        f"sums = {SUMS}.cumsum(-1).diff(prepend=zeros[..., :1])",
+        f"sums = {SUMS}.flip(-1).cumsum(-1).diff(prepend=zeros[..., :1]).flip(-1)"],
     "there is a sum for each of the 2n - 1 offsets, but a table has 2 reach + 1 rows: clip first": (
         "len(a_v) // 2", "weights.shape[-1] - 1", "len(a_v))", "2 * n - 1)"),
-    "keys beyond the reach are left out: they share the first or the last row": (
-        ADDED, "index, weights * (at == rows(n, n, n, weights.device) - n + reach))"),
-    "the sum runs over the queries: row i of the weights holds what query i attends to": (
-        "at.expand", "at.mT.expand", ADDED, "index, weights.mT)"),
-    "the weights are transposed: row i of them belongs to query i": (ADDED, "index, weights.mT)"),
-    "a softmax is taken once more: these are weights already": (
-        ADDED, "index, weights.softmax(-1))"),
-    "the rows are normalised once more: take the weights as they are": (
-        ADDED, "index, weights / weights.sum(-1, True).where(weights.any(-1, True), 1))"),
+    "keys beyond the reach are left out: they share the first or the last row":
+        "near = at == rows(n, n, n, weights.device) - n + reach\n"
+        "sums = zeros.scatter_add(-1, index, weights * near)",
+    "the sum runs over the queries: row i of the weights holds what query i attends to":
+        "index = at.mT.expand(weights.shape)\nsums = zeros.scatter_add(-1, index, weights.mT)",
+    "the weights are transposed: row i of them belongs to query i":
+        "sums = zeros.scatter_add(-1, index, weights.mT)",
+    "a softmax is taken once more: these are weights already":
+        "sums = zeros.scatter_add(-1, index, weights.softmax(-1))",
+    "the rows are normalised once more: take the weights as they are":
+        "total = weights.sum(-1, True).where(weights.any(-1, True), 1)\n"
+        "sums = zeros.scatter_add(-1, index, weights / total)",
     "a row of the table gets what the others leave of 1: weights need not sum to 1, so add up its "
     "own, too": [
-        (RESULT, f"(sums + (1 - sums.sum(-1, True)) * (at.new_tensor(range(len(a_v))) == {one})) "
-         "@ a_v") for one in ("0", "reach", "2 * reach")],
-    "it divides by sqrt(d): that is for scores, values are not scaled": (
-        RESULT, f"{RESULT} / a_v.shape[-1] ** 0.5"),
-    "the mean is taken over the keys: the weights are the mean already, so add up": (
-        RESULT, f"{RESULT} / n"),
-    "these are the sums for each row of the table: multiply them by the table": (RESULT, "sums"),
+        f"left = (1 - sums.sum(-1, True)) * (at.new_tensor(range(len(a_v))) == {one})\n"
+        "return (sums + left) @ a_v" for one in ("0", "reach", "2 * reach")],
+    "it divides by sqrt(d): that is for scores, values are not scaled":
+        "return sums @ a_v / a_v.shape[-1] ** 0.5",
+    "the mean is taken over the keys: the weights are the mean already, so add up":
+        "return sums @ a_v / n",
+    "these are the sums for each row of the table: multiply them by the table": "return sums",
     "the reach is taken from the width of the table: it is (rows - 1) / 2": [
         ("len(a_v) // 2", "min(a_v.shape) // 2"), ("len(a_v) // 2", "a_v.shape[1] // 2")],
-    "the reach is a fixed number: a table of 2 reach + 1 rows tells it": (
-        "    index", "    at = rows(n, n, 1, weights.device).clamp(max=len(a_v) - 1)\n    index"),
-    "later keys are left out: no mask is asked for, each weight counts": (
-        ADDED, "index, weights.tril())"),
-    "all queries are added up: there is a row of output for each query": (
-        RESULT, f"({RESULT}).sum(-2)"),
+    "the reach is a fixed number: a table of 2 reach + 1 rows tells it":
+        "at = rows(n, n, 1, weights.device).clamp(max=len(a_v) - 1)",
+    "later keys are left out: no mask is asked for, each weight counts":
+        "sums = zeros.scatter_add(-1, index, weights.tril())",
+    "all queries are added up: there is a row of output for each query":
+        "return (sums @ a_v).sum(-2)",
     "a_v[rows] holds n x n x d numbers: add up the weights of each row of the table first": [
-        (RESULT, 'torch.einsum("...ij,ijd->...id", weights, a_v[at])'),
-        (RESULT, "(weights[..., None] * a_v[at]).sum(-2)"),
-        (RESULT, "(weights[..., None, :] @ a_v[at]).squeeze(-2)")],
+        'return torch.einsum("...ij,ijd->...id", weights, a_v[at])',
+        "return (weights[..., None] * a_v[at]).sum(-2)",
+        "return (weights[..., None, :] @ a_v[at]).squeeze(-2)"],
     "it takes no leading axes: any, or none, should work": (
         "n, reach = weights.shape[-1]", "(n, _), reach = weights.shape"),
-    "torch.zeros gives float32: make them of the dtype of the weights": (
-        "weights.new_zeros(", "torch.zeros(device=weights.device, size=(",
-        "len(a_v))", "len(a_v)))"),
-    hints.FLOAT32_INSIDE: (
-        SUMS, "zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)"),
-    LOOP: (RESULT, "sum(weights[..., j, None] * a_v[at[:, j]] for j in range(n))"),
-    "no gradient reaches the table: nothing may be detached": (RESULT, f"{RESULT}.detach()"),
-    "no gradient reaches the weights: nothing may be detached": (RESULT, "sums.detach() @ a_v"),
+    "torch.zeros gives float32: make them of the dtype of the weights":
+        "zeros = torch.zeros(*weights.shape[:-1], len(a_v), device=weights.device)",
+    hints.FLOAT32_INSIDE:
+        "sums = zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)",
+    LOOP: "return sum(weights[..., j, None] * a_v[at[:, j]] for j in range(n))",
+    "no gradient reaches the table: nothing may be detached": "return sums @ a_v.detach()",
+    "no gradient reaches the weights: nothing may be detached": "return sums.detach() @ a_v",
 })  # fmt: skip

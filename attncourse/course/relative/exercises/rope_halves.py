@@ -9,6 +9,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one product makes all the angles"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -47,19 +48,6 @@ def cases(draw):
 
 
 @exercise.valid
-def plain(x, positions):
-    d = x.shape[-1]
-    columns = torch.arange(d // 2, dtype=x.dtype, device=x.device)
-    frequencies = 10000.0 ** (-2 * columns / d)
-    angles = positions[..., None] * frequencies
-    cos, sin = angles.cos(), angles.sin()
-    a, b = x.chunk(2, dim=-1)
-    left = a * cos - b * sin
-    right = a * sin + b * cos
-    return torch.cat([left, right], dim=-1)
-
-
-@exercise.valid
 def column_by_column(x, positions):
     # a loop over the columns is none over the positions
     half = x.shape[-1] // 2
@@ -71,79 +59,87 @@ def column_by_column(x, positions):
     return torch.stack(left + right, dim=-1)
 
 
-POSITIONS, SPEEDS = "positions[..., None]", "10000.0 ** (-2 * columns / d)"
-ANGLES = f"{POSITIONS} * frequencies"
-HALVES, RESULT = "x.chunk(2, dim=-1)", "torch.cat([left, right], dim=-1)"
-LEFT, RIGHT = "a * cos - b * sin", "a * sin + b * cos"
-NEIGHBOURS = "x[..., 0::2], x[..., 1::2]"
-SIDE_BY_SIDE = "torch.stack([left, right], -1).flatten(-2)"
 variants.right(exercise,
-    (SPEEDS, "1.0 / 10000 ** (torch.arange(0, d, 2, device=x.device).to(x.dtype) / d)",
-     ANGLES, 'torch.einsum("...n,c->...nc", positions.to(x.dtype), frequencies)',
-     RESULT, "x * torch.cat((cos, cos), -1) + torch.cat((-b, a), -1) * torch.cat((sin, sin), -1)"),
-    (LEFT, "torch.complex(a, b) * torch.polar(torch.ones_like(angles), angles)",
-     RIGHT, "None", RESULT, "torch.cat([left.real, left.imag], dim=-1)"),
-    (SPEEDS, f"torch.exp(columns * (-2 * {math.log(10000)} / d))",
-     LEFT, "torch.stack([torch.stack([cos, -sin]), torch.stack([sin, cos])])", RIGHT, "None",
-     RESULT, 'torch.einsum("ab...c,...bc->...ac", left, x.unflatten(-1, (2, -1))).flatten(-2)'),
+    "frequencies = 1.0 / 10000 ** (torch.arange(0, d, 2, device=x.device).to(x.dtype) / d)\n"
+    'angles = torch.einsum("...n,c->...nc", positions.to(x.dtype), frequencies)\n'
+    "turned = torch.cat((-b, a), -1)\n"
+    "return x * torch.cat((cos, cos), -1) + turned * torch.cat((sin, sin), -1)",
+    "turned = torch.complex(a, b) * torch.polar(torch.ones_like(angles), angles)\n"
+    "return torch.cat([turned.real, turned.imag], dim=-1)",
+    "columns = torch.arange(d // 2, dtype=x.dtype, device=x.device)\n"
+    f"frequencies = torch.exp(columns * (-2 * {math.log(10000)} / d))\n"
+    "turn = torch.stack([torch.stack([cos, -sin]), torch.stack([sin, cos])])\n"
+    "halves = x.unflatten(-1, (2, -1))\n"
+    'return torch.einsum("ab...c,...bc->...ac", turn, halves).flatten(-2)',
     # to the interleaved layout and back
-    (HALVES, "x.unflatten(-1, (2, -1)).mT.unbind(-1)",
-     RESULT, "torch.stack([left, right], -1).mT.flatten(-2)"),
+    "a, b = x.unflatten(-1, (2, -1)).mT.unbind(-1)\n"
+    "return torch.stack([left, right], -1).mT.flatten(-2)",
     # each position once
-    ("    angles", "    once, place = positions.unique(return_inverse=True)\n    angles",
-     ANGLES, "(once[:, None] * frequencies)[place]"),
+    "once, place = positions.unique(return_inverse=True)\n"
+    "angles = (once[:, None] * frequencies)[place]",
 )  # fmt: skip
-TABLE = "(torch.arange({size}, device=x.device)[:, None] * frequencies)[positions]"
-COUNT, OF_INTEGERS = "torch.arange(x.shape[-2], device=x.device)", (" dtype=x.dtype,", "")
+NEIGHBOURS = "a, b = x[..., 0::2], x[..., 1::2]"
+SIDE_BY_SIDE = "return torch.stack([left, right], -1).flatten(-2)"
+COUNT = "count = torch.arange(x.shape[-2], device=x.device)"
 variants.wrong(exercise, {
-    "these are pairs of neighbours: here column c goes with column c + d/2": (
-        HALVES, NEIGHBOURS, RESULT, SIDE_BY_SIDE),
-    "neighbours go in and halves come out: a pair comes back where it was": (HALVES, NEIGHBOURS),
-    "halves go in and neighbours come out: a pair comes back where it was": (RESULT, SIDE_BY_SIDE),
-    "the two layouts are mixed: both columns of a pair need the same angle": (
-        ANGLES, f"({ANGLES}).repeat_interleave(2, dim=-1)",
-        LEFT, "x * cos", RIGHT, "torch.cat([-b, a], dim=-1) * sin", RESULT, "left + right"),
-    "it turns the wrong way: the left half is a cos - b sin": (
-        LEFT, "a * cos + b * sin", RIGHT, "b * cos - a * sin"),
+    "these are pairs of neighbours: here column c goes with column c + d/2":
+        f"{NEIGHBOURS}\n{SIDE_BY_SIDE}",
+    "neighbours go in and halves come out: a pair comes back where it was": NEIGHBOURS,
+    "halves go in and neighbours come out: a pair comes back where it was": SIDE_BY_SIDE,
+    "the two layouts are mixed: both columns of a pair need the same angle":
+        "angles = (positions[..., None] * frequencies).repeat_interleave(2, dim=-1)\n"
+        "left = x * cos\n"
+        "right = torch.cat([-b, a], dim=-1) * sin\n"
+        "return left + right",
+    "it turns the wrong way: the left half is a cos - b sin":
+        "left = a * cos + b * sin\nright = b * cos - a * sin",
     "cos and sin are swapped: at position 0 nothing turns": ("cos, sin =", "sin, cos ="),
     "this is no rotation, which has one minus: a cos - b sin, and a sin + b cos": [
-        (LEFT, "a * cos + b * sin"), (RIGHT, "b * cos - a * sin")],
+        "left = a * cos + b * sin", "right = b * cos - a * sin"],
     "the new left half is used for the right one: work both out from x": ("left =", "left = a ="),
-    "every pair turns at the same speed: pair i has the frequency 10000^(-2i/d)": (
-        SPEEDS, "columns * 0 + 1"),
+    "every pair turns at the same speed: pair i has the frequency 10000^(-2i/d)":
+        "frequencies = torch.ones(d // 2, dtype=x.dtype, device=x.device)",
     "the exponent is wrong: pair i, from 0 to d/2 - 1, has the frequency 10000^(-2i/d)": [
-        ("-2 *", "-4 *"), ("-2 *", "-1 *"), ("-2 * columns / d", "-columns / max(d // 2 - 1, 1)")],
+        ("-2 *", "-4 *"), ("-2 *", "-1 *"), ("-2 *", "-1 *", "/ d)", "/ max(d // 2 - 1, 1))")],
     "the exponent has the wrong sign: frequencies fall from 1 towards 1/10000": ("-2 *", "2 *"),
-    "pairs count from 0: the first one turns by 1 a position": ("2 * columns", "2 * (columns + 1)"),
+    "pairs count from 0: the first one turns by 1 a position": (
+        "arange(d // 2,", "arange(1, d // 2 + 1,"),
     "the base is 10000, not 100000": ("10000", "100000"),
-    "the frequencies are the wrong way round: the first pair turns fastest": (
-        ANGLES, f"{ANGLES}.flip(-1)"),
-    "the positions are not looked at: a chunk may begin anywhere": (POSITIONS, f"{COUNT}[:, None]"),
-    "only the first position is looked at: they may lie anywhere": (
-        POSITIONS, f"(positions[..., :1] + {COUNT})[..., None]"),
+    "the frequencies are the wrong way round: the first pair turns fastest":
+        "angles = (positions[..., None] * frequencies).flip(-1)",
+    "the positions are not looked at: a chunk may begin anywhere":
+        f"{COUNT}\nangles = count[:, None] * frequencies",
+    "only the first position is looked at: they may lie anywhere":
+        f"{COUNT}\nangles = (positions[..., :1] + count)[..., None] * frequencies",
     "positions may be negative: those turn the other way": [
-        (POSITIONS, f"{POSITIONS}.abs()"), (POSITIONS, f"{POSITIONS}.clamp(min=0)")],
+        ("None]", "None].abs()"), ("None]", "None].clamp(min=0)")],
     "the positions are sorted: they stay beside their rows": (
-        POSITIONS, "positions.sort(-1).values[..., None]"),
-    "positions count from 1 here: at position 0 nothing turns": (POSITIONS, f"({POSITIONS} + 1)"),
+        "positions[", "positions.sort(-1).values["),
+    "positions count from 1 here: at position 0 nothing turns": ("positions[", "(positions + 1)["),
     "16 bits hold no position beyond 32767: keep the integers you are given": (
-        POSITIONS, "positions.short()[..., None]"),
+        "positions[", "positions.short()["),
     "positions may have leading axes: the new axis, for the pairs, is the last": (
-        POSITIONS, "positions[:, None]"),
-    "positions may have leading axes, and outer takes none: multiply by a new last axis": (
-        ANGLES, "torch.outer(positions.to(x.dtype), frequencies)"),
+        "[..., None]", "[:, None]"),
+    "positions may have leading axes, and outer takes none: multiply by a new last axis":
+        "angles = torch.outer(positions.to(x.dtype), frequencies)",
     "all sentences get the positions of the first: each may have its own": (
-        POSITIONS, "positions.reshape(-1, positions.shape[-1])[0, :, None]"),
-    "a table of a fixed size runs out: work out the angles for the positions at hand": [
-        (ANGLES, TABLE.format(size=size)) for size in (512, 1000, 1024, 2048, 4096, 8192, 10000)],
-    "a table from position 0 gives negative ones its last rows: work out the angles at hand": [
-        (ANGLES, TABLE.format(size=size)) for size in (50000, 50001, 65536, 100000, 100001)],
-    LOOP: (ANGLES, "torch.stack([p[..., None] * frequencies for p in positions.unbind(-1)], -2)"),
+        "[..., None]", ".reshape(-1, positions.shape[-1])[0, :, None]"),
+    **{hint: [
+        f"table = torch.arange({size}, device=x.device)[:, None] * frequencies\n"
+        "angles = table[positions]" for size in sizes] for hint, sizes in {
+        "a table of a fixed size runs out: work out the angles for the positions at hand":
+            (512, 1000, 1024, 2048, 4096, 8192, 10000),
+        "a table from position 0 gives negative ones its last rows: work out the angles at hand":
+            (50000, 50001, 65536, 100000, 100001)}.items()},
+    LOOP:
+        "rows = [p[..., None] * frequencies for p in positions.unbind(-1)]\n"
+        "angles = torch.stack(rows, -2)",
     "it computes in float32, as torch.arange divided does: give arange the dtype of x": [
-        (ANGLES, f"({POSITIONS}.float() * frequencies.float()).to(x.dtype)"),
+        "angles = (positions[..., None].float() * frequencies.float()).to(x.dtype)",
         ("dtype=x.dtype", "dtype=torch.float32"),
-        (*OF_INTEGERS, SPEEDS, "1 / 10000 ** (2 * columns / d)"),
-        (*OF_INTEGERS, SPEEDS, "(10000 ** (-2 * columns / d)).to(x.dtype)"),
-        (*OF_INTEGERS, SPEEDS, "(1 / 10000 ** (2 * columns / d)).to(x.dtype)"),
-        (*OF_INTEGERS, SPEEDS, "torch.exp(2 * columns * (-math.log(10000.0) / d))")],
+        *(f"columns = torch.arange(d // 2, device=x.device)\nfrequencies = {speeds}" for speeds in (
+            "1 / 10000 ** (2 * columns / d)",
+            "(10000 ** (-2 * columns / d)).to(x.dtype)",
+            "(1 / 10000 ** (2 * columns / d)).to(x.dtype)",
+            "torch.exp(2 * columns * (-math.log(10000.0) / d))"))],
 })  # fmt: skip

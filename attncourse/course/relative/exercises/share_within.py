@@ -12,6 +12,7 @@ exercise = Exercise.read(
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "rounded to halves, a row of weights would not sum to 1"},
 )
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -68,112 +69,108 @@ def cases(draw):
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), reach))
 
 
-@exercise.valid
-def plain(weights, reach):
-    n = weights.shape[-1]
-    j = torch.arange(n, device=weights.device)
-    offset = j - j[:, None]
-    distance = offset.abs()
-    near = distance <= reach
-    attending = weights.any(-1).sum(-1)
-    inside = (weights * near).sum((-2, -1))
-    return inside / attending.clamp(min=1)
-
-
-NEAR, INSIDE = "distance <= reach", "(weights * near).sum((-2, -1))"
-ANY, RESULT = "weights.any(-1)", "inside / attending.clamp(min=1)"
+SHARE = "inside / attending.clamp(min=1)"
 variants.right(exercise,
     # every row that attends sums to 1
-    ("weights * near", "torch.where(near, weights, 0.0)", NEAR, "distance < reach + 1",
-     ANY, "weights", RESULT, "inside / torch.where(attending > 0, attending, 1.0)",
-     ".sum(-1)", ".sum((-2, -1))"),
-    ("weights * near", "weights.tril(reach).triu(-reach)", ANY, "(weights != 0).any(dim=-1)",
-     RESULT, "torch.nan_to_num(inside / attending, nan=0.0)"),
-    (INSIDE, "(weights * near).sum(-1)", RESULT,
-     "inside.masked_fill(~weights.any(-1), torch.nan).nanmean(-1).nan_to_num(0.0)"),
+    "near = (j - j[:, None]).abs() < reach + 1\n"
+    "inside = torch.where(near, weights, 0.0).sum((-2, -1))\n"
+    "attending = weights.sum((-2, -1))\n"
+    "return inside / torch.where(attending > 0, attending, 1.0)",
+    "inside = weights.tril(reach).triu(-reach).sum((-2, -1))\n"
+    "attending = (weights != 0).any(dim=-1).sum(-1)\n"
+    "return torch.nan_to_num(inside / attending, nan=0.0)",
+    "shares = (weights * near).sum(-1)\n"
+    "return shares.masked_fill(~weights.any(-1), torch.nan).nanmean(-1).nan_to_num(0.0)",
     # a loop over the reach is none over the positions
-    (INSIDE, "sum(weights.diagonal(o, -2, -1).sum(-1) for o in range(-far, far + 1))",
-     NEAR, "None\n    far = min(reach, n - 1)", ANY, "weights.amax(-1).gt(0)"),
-    ("weights * near", "weights * ~near", ANY, "weights.sum(-1).round()",
-     RESULT, "(attending - inside) / attending.clamp(min=1)"),
+    "far = min(reach, weights.shape[-1] - 1)\n"
+    "inside = sum(weights.diagonal(o, -2, -1).sum(-1) for o in range(-far, far + 1))\n"
+    "attending = weights.amax(-1).gt(0).sum(-1)",
+    "inside = (weights * ~near).sum((-2, -1))\n"
+    "attending = weights.sum(-1).round().sum(-1)\n"
+    "return (attending - inside) / attending.clamp(min=1)",
 )  # fmt: skip
+
+
+def counting(rows, leave_out=False):
+    """The steps in which other rows attend; the weights of the rest may count nowhere."""
+    kept = f"inside = (weights * near * ({rows})[..., None]).sum((-2, -1))\n" if leave_out else ""
+    return f"{kept}attending = ({rows}).sum(-1)"
+
+
 OWN = "weights.diagonal(0, -2, -1) > 0"
-
-
-def leaving(rows):
-    """The edit after which other rows count nowhere."""
-    return "weights * near", f"weights * near * ({rows})[..., None]"
-
-
 variants.wrong(exercise, {
-    "a row counts only where all its weights are above 0: one of them is enough": (
-        ANY, "weights.all(-1)"),
-    "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),
+    "a row counts only where all its weights are above 0: one of them is enough":
+        counting("weights.all(-1)"),
+    "the keys at distance reach are left out: they lie within it": ("<= reach", "< reach"),
     "one key too many counts on either side: the distance is at most reach": (
-        NEAR, "distance <= reach + 1"),
-    "later keys are left out: reach goes to the left and to the right": (
-        NEAR, f"({NEAR}) & (offset <= 0)"),
-    "earlier keys are left out: reach goes to the left and to the right": (
-        NEAR, f"({NEAR}) & (offset >= 0)"),
+        "<= reach", "<= reach + 1"),
+    "later keys are left out: reach goes to the left and to the right":
+        "near = ((j - j[:, None]).abs() <= reach) & (j <= j[:, None])",
+    "earlier keys are left out: reach goes to the left and to the right":
+        "near = ((j - j[:, None]).abs() <= reach) & (j >= j[:, None])",
     "one side is not bounded: take the absolute value of the offset": [
-        ("offset.abs()", "offset"), ("offset.abs()", "-offset")],
-    "reach is taken for the whole width: it goes that far to each side": (NEAR, f"2 * {NEAR}"),
-    "the query itself is left out: it lies within any reach": (NEAR, f"({NEAR}) & (distance > 0)"),
-    "this is the share outside the reach": (NEAR, "distance > reach"),
-    "only keys at exactly that distance count: take all up to it": (NEAR, "distance == reach"),
-    "pairs are counted, whatever their weight: add up weights": (
-        "weights * near", "near * (weights > 0).to(weights.dtype)", RESULT, f"{RESULT} / n"),
-    "this is the sum over the queries: take the mean": (RESULT, "inside"),
-    "this is the mean over pairs: add up over the keys, then average over queries": (
-        RESULT, f"{RESULT} / n"),
-    "this is the mean of the weights inside: add up over the keys of a query": (
-        RESULT, "inside / near.sum()"),
-    "there is one number for each query: take their mean": (RESULT, "(weights * near).sum(-1)"),
-    "queries that attend nowhere count as 0: leave them out of the mean": (RESULT, "inside / n"),
-    "keys that get weight are counted: count the queries, any over the last axis": (
-        ANY, "weights.any(-2)"),
+        "near = j - j[:, None] <= reach", "near = j[:, None] - j <= reach"],
+    "reach is taken for the whole width: it goes that far to each side":
+        "near = 2 * (j - j[:, None]).abs() <= reach",
+    "the query itself is left out: it lies within any reach":
+        "near = ((j - j[:, None]).abs() <= reach) & (j != j[:, None])",
+    "this is the share outside the reach": ("<= reach", "> reach"),
+    "only keys at exactly that distance count: take all up to it": ("<= reach", "== reach"),
+    "pairs are counted, whatever their weight: add up weights":
+        "inside = (near * (weights > 0).to(weights.dtype)).sum((-2, -1))\n"
+        f"return {SHARE} / weights.shape[-1]",
+    "this is the sum over the queries: take the mean": "return inside",
+    "this is the mean over pairs: add up over the keys, then average over queries":
+        f"return {SHARE} / weights.shape[-1]",
+    "this is the mean of the weights inside: add up over the keys of a query":
+        "return inside / near.sum()",
+    "there is one number for each query: take their mean": "return (weights * near).sum(-1)",
+    "queries that attend nowhere count as 0: leave them out of the mean":
+        "return inside / weights.shape[-1]",
+    "keys that get weight are counted: count the queries, any over the last axis":
+        counting("weights.any(-2)"),
     "a small weight counts, too: ask for > 0": [
-        (ANY, "(weights > 0.05).any(-1)"),
-        (ANY, "(weights > 0.01).any(-1)", *leaving("(weights > 0.01).any(-1)"))],
+        counting("(weights > 0.05).any(-1)"), counting("(weights > 0.01).any(-1)", leave_out=True)],
     "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": [
-        (ANY, "(weights.sum(-1) == 1)"),
-        (ANY, "(weights.sum(-1) == 1)", *leaving("weights.sum(-1) == 1"))],
+        counting("weights.sum(-1) == 1"), counting("weights.sum(-1) == 1", leave_out=True)],
     "a query that may not attend to itself is left out: it attends if any weight is above 0": [
-        (ANY, f"({OWN})"), (ANY, f"({OWN})", *leaving(OWN))],
+        counting(OWN), counting(OWN, leave_out=True)],
     "a query that may not attend to the first key is left out: it attends if any weight is above 0":
-        (ANY, "(weights[..., 0] > 0)"),
+        counting("weights[..., 0] > 0"),
     "the share is divided by the number of keys within the reach: add the weights up, no more": (
         "weights * near", "weights * near / near.sum(-1, keepdim=True)"),
-    "a query that attends far away only has the share 0: it belongs to the mean": (
-        ANY, "(weights * near).any(-1)"),
-    "where no query attends it gives NaN: there it should give 0": (".clamp(min=1)", ""),
-    "where no query attends it gives 1: there it should give 0": (
-        RESULT, f"torch.where(attending > 0, {RESULT}, 1.0)"),
-    "a reach of 0 is no special case: rows of zeros are left out of the mean there, too": (
-        RESULT, f"{RESULT} if reach else weights.diagonal(0, -2, -1).mean(-1)"),
-    "a reach that takes in all keys does not make the share 1: a query may attend nowhere": (
-        RESULT, f"{RESULT} if reach < n - 1 else weights.new_ones(weights.shape[:-2])"),
-    "one query alone need not attend to itself: the share is 0 where its row is all zeros": (
-        RESULT, f"{RESULT} if n > 1 else weights.new_ones(weights.shape[:-2])"),
+    "a query that attends far away only has the share 0: it belongs to the mean":
+        counting("(weights * near).any(-1)"),
+    "where no query attends it gives NaN: there it should give 0": "return inside / attending",
+    "where no query attends it gives 1: there it should give 0":
+        f"return torch.where(attending > 0, {SHARE}, 1.0)",
+    "a reach of 0 is no special case: rows of zeros are left out of the mean there, too":
+        f"return {SHARE} if reach else weights.diagonal(0, -2, -1).mean(-1)",
+    "a reach that takes in all keys does not make the share 1: a query may attend nowhere":
+        "some = reach < weights.shape[-1] - 1\n"
+        f"return {SHARE} if some else weights.new_ones(weights.shape[:-2])",
+    "one query alone need not attend to itself: the share is 0 where its row is all zeros":
+        f"return {SHARE} if len(j) > 1 else weights.new_ones(weights.shape[:-2])",
     "all sentences and heads are merged: each has a share of its own": [
-        (RESULT, "inside.sum() / attending.sum().clamp(min=1)"), (RESULT, f"({RESULT}).mean()")],
+        "return inside.sum() / attending.sum().clamp(min=1)", f"return ({SHARE}).mean()"],
     "the attending queries of the whole batch are counted: each matrix is divided by its own": [
-        (f"{ANY}.sum(-1)", f"{ANY}.sum()"),
-        (f"{ANY}.sum(-1)", f"{ANY}.reshape(-1, n).any(0).sum()")],
+        "attending = weights.any(dim=-1).sum()",
+        "attending = weights.any(dim=-1).reshape(-1, weights.shape[-1]).any(0).sum()"],
     "a softmax is taken once more: these are weights already": (
         "weights * near", "weights.softmax(-1) * near"),
-    "the largest weight inside is taken: add them up": (".sum((-2, -1))", ".amax(-1).sum(-1)"),
+    "the largest weight inside is taken: add them up":
+        "inside = (weights * near).amax(-1).sum(-1)",
     "the epsilon is large enough to show: make the divisor at least 1 instead": [
-        (RESULT, "inside / (weights.sum((-2, -1)) + 1e-5)"),
-        (RESULT, "inside / (weights.sum((-2, -1)) + 1e-6)")],
+        f"return inside / (weights.sum((-2, -1)) + {epsilon})" for epsilon in ("1e-5", "1e-6")],
     "it takes no leading axes: any, or none, should work": (
-        "n = weights.shape[-1]", "n, _ = weights.shape"),
+        "    j =", "    _n, _ = weights.shape\n    j ="),
     LOOP: [
-        (INSIDE, "torch.stack([(x * near).sum() for x in weights.reshape(-1, n, n)])",
-         RESULT, RESULT.replace("inside", "inside.reshape(*weights.shape[:-2])")),
-        (INSIDE,
-         "sum(weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))")],
+        "rows = [(x * near).sum() for x in weights.reshape(-1, *near.shape)]\n"
+        "inside = torch.stack(rows).reshape(*weights.shape[:-2])",
+        "n = weights.shape[-1]\n"
+        "inside = sum(\n"
+        "    weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))"],
     hints.CHANGES: ("weights * near", "weights.mul_(near)"),
-    "it gives a plain number: return a tensor, one number for each matrix": (
-        RESULT, f"({RESULT}).tolist()"),
+    "it gives a plain number: return a tensor, one number for each matrix":
+        f"return ({SHARE}).tolist()",
 })  # fmt: skip

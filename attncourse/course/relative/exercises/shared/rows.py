@@ -7,12 +7,12 @@ from judge import variants
 
 def rows(n, m, reach, device=None):
     """The right rows: clipped to the reach, then counted from 0."""
-    j, i = torch.arange(m, device=device), torch.arange(m - n, m, device=device)
-    offset = j - i[:, None]
+    key = torch.arange(m, device=device)
+    query = torch.arange(m - n, m, device=device)
+    offset = key - query[:, None]
     return offset.clamp(-reach, reach) + reach
 
 
-OFFSET, CLAMP, ROW = "j - i[:, None]", "offset.clamp(-reach, reach)", "clamp(-reach, reach) + reach"
 CLIP = (
     "row numbers leave the table: offsets are clipped on both sides, to a reach of (rows - 1) / 2"
 )
@@ -20,51 +20,54 @@ SHORT = "the reach shifts the rows however short the sequence is: do not cut it 
 ROUNDED = (
     "half precision rounds whole numbers above 2048, bfloat16 above 256: keep int64 on the way, too"
 )
-# the hint for each wrong way to number the rows, and the edits that make it
+# the hint for each wrong way to number the rows, and the steps that make it
 WRONG = {
-    "the offset is taken the other way round: it is key minus query": (OFFSET, "i[:, None] - j"),
-    "left and right share a row: an offset has a sign, so take no absolute value": (
-        CLAMP, "offset.abs().clamp(max=reach)"),
+    "the offset is taken the other way round: it is key minus query":
+        "offset = query[:, None] - key",
+    "left and right share a row: an offset has a sign, so take no absolute value":
+        "return offset.abs().clamp(max=reach) + reach",
     "the bounds -reach and reach are those of the offset: once reach is added, a row lies between "
-    "0 and 2 reach": (f"offset.{ROW}", "(offset + reach).clamp(-reach, reach)"),
-    "the positions are clipped, not their difference: subtract first, then clip": (
-        OFFSET, "j.clamp(max=reach) - i.clamp(max=reach)[:, None]", CLAMP, "offset"),
+    "0 and 2 reach": "return (offset + reach).clamp(-reach, reach)",
+    "the positions are clipped, not their difference: subtract first, then clip":
+        "offset = key.clamp(max=reach) - query.clamp(max=reach)[:, None]\nreturn offset + reach",
     "all keys to the left get one row: clip the offset at -reach, not at 0": ("(-reach", "(0"),
     "all keys to the right get one row: clip the offset at reach, not at 0": (", reach)", ", 0)"),
     "the table has 2 reach + 1 rows: far to the right it is the last one, row 2 reach": [
-        (f"offset.{ROW}", "(offset + reach).clamp(0, max(2 * reach - 1, 0))"),
-        (f"offset.{ROW}",
-         "torch.where(offset > reach, max(reach - 1, 0), offset.clamp(min=-reach) + reach)")],
+        "return (offset + reach).clamp(0, max(2 * reach - 1, 0))",
+        "left = offset.clamp(min=-reach) + reach\n"
+        "return torch.where(offset > reach, max(reach - 1, 0), left)"],
     "offset 0 is row reach, not row reach + 1: rows count from 0, or the queries stand one too "
-    "early": (OFFSET, f"{OFFSET} + 1"),
+    "early": "offset = key - query[:, None] + 1",
     "offset 0 is row reach, not row reach - 1: rows count from 0, or the queries stand one too "
-    "late": (OFFSET, f"{OFFSET} - 1"),
+    "late": "offset = key - query[:, None] - 1",
     "row 0 is offset -reach: add reach, or what lies to the left has a row below 0": [
         (") + reach", ")"), (") + reach", ") % (2 * reach + 1)")],
-    "offsets beyond the reach wrap around: they share the first or the last row instead": (
-        f"offset.{ROW}", "(offset + reach) % (2 * reach + 1)"),
-    "the first row is for all that is far, on either side: far right is the last row": (
-        f"offset.{ROW}", "torch.where(offset.abs() > reach, 0, offset + reach)"),
-    "the middle row is for all that is far: beyond the reach it is the first or the last row": (
-        CLAMP, "torch.where(offset.abs() > reach, 0, offset)"),
+    "offsets beyond the reach wrap around: they share the first or the last row instead":
+        "return (offset + reach) % (2 * reach + 1)",
+    "the first row is for all that is far, on either side: far right is the last row":
+        "return torch.where(offset.abs() > reach, 0, offset + reach)",
+    "the middle row is for all that is far: beyond the reach it is the first or the last row":
+        "return torch.where(offset.abs() > reach, 0, offset) + reach",
     CLIP: [
-        (CLAMP, "offset"), (CLAMP, "offset.clamp(max=reach)"), (CLAMP, "offset.clamp(min=-reach)")],
-    SHORT: ("    offset =", "    reach = min(reach, n - 1)\n    offset ="),
-    "each row counts from its first key: subtract the position of the query": (
-        OFFSET, "j.expand(n, m)"),
+        "return offset + reach", "return offset.clamp(max=reach) + reach",
+        "return offset.clamp(min=-reach) + reach"],
+    SHORT: "reach = min(reach, n - 1)\nreturn offset.clamp(-reach, reach) + reach",
+    "each row counts from its first key: subtract the position of the query":
+        "offset = key.expand(n, m)",
 }  # fmt: skip
 # these differ from the right rows only where a cache holds earlier positions, or many of them
 WRONG_WITH_A_CACHE = {
-    SHORT: ("    offset =", "    reach = min(reach, m - 1)\n    offset ="),
-    "the cache is ignored: the queries are the last n of the m positions": ("m - n, m", "n"),
-    "the cache counts with the wrong sign: the first query stands at m - n": (
-        "m - n, m", "n - m, n - m + n"),
-    "the queries stand one position too late: the first stands at m - n": (
-        "m - n, m", "m - n + (m > n), m + (m > n)"),
-    "every query stands at the end: the first stands at m - n, the last at m - 1": (
-        OFFSET, "(j - m + 1).expand(n, m)"),
+    SHORT: "reach = min(reach, m - 1)\nreturn offset.clamp(-reach, reach) + reach",
+    "the cache is ignored: the queries are the last n of the m positions":
+        "query = torch.arange(n, device=device)",
+    "the cache counts with the wrong sign: the first query stands at m - n":
+        "query = torch.arange(n - m, n - m + n, device=device)",
+    "the queries stand one position too late: the first stands at m - n":
+        "query = torch.arange(m - n + (m > n), m + (m > n), device=device)",
+    "every query stands at the end: the first stands at m - n, the last at m - 1":
+        "offset = (key - m + 1).expand(n, m)",
     ROUNDED: [
-        (OFFSET, f"(j.to(torch.{half}) - i.to(torch.{half})[:, None]).long()")
+        f"offset = (key.to(torch.{half}) - query.to(torch.{half})[:, None]).long()"
         for half in ("float16", "bfloat16")],
 }  # fmt: skip
 # the same as functions, to stand behind the name that an answer calls
