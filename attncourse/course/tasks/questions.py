@@ -138,7 +138,7 @@ wrong_line_of_a_lookup = Line(
     mistakes={
         "That line is right: it makes a row for each label, so that a product with them counts "
         "labels.":
-            "rows = one_hot",
+            "rows = ",
         "That line is right: for each new word, it counts the labels of the same word in training.":
             "by_word = ",
         NAMES_ONLY: "def ",

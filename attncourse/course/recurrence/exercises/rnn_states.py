@@ -24,6 +24,7 @@ exercise = Exercise.read(
     steps_allowed=5.0,
     usual_hints={"axes_from_the_front": COUNTED, "loops": ONCE},
 )
+exercise.valid(variants.worked(exercise))
 
 
 exercise.reference(states_by_hand)
@@ -49,17 +50,6 @@ def cases(draw):
     yield Case(FAR, (there, *weights[:2], bias), gradient=False)
     yield Case("weights around 1000", (x, *(1000 * weight for weight in weights), first))
     yield Case("d=h=n=1", (x[0, :1, :1], *(w[:1, :1] for w in weights[:2]), weights[2][:1]))
-
-
-@exercise.valid
-def plain(x, w_x, w_h, b, first=None):
-    zeros = x.new_zeros(*x.shape[:-2], len(b))
-    start = zeros if first is None else first
-    states, state = [], start
-    for token in x.unbind(-2):
-        state = torch.tanh(token @ w_x.mT + state @ w_h.mT + b)
-        states.append(state)
-    return torch.stack(states, dim=-2)
 
 
 @exercise.valid
@@ -118,14 +108,14 @@ variants.wrong(exercise, {
     "the first step is not like the others: it, too, has the product with W_h, and b": [
         ("state @ w_h.mT + b", f"({step} if not states else state @ w_h.mT + b)")
         for step in ("start", "state @ w_h.mT")],
-    "first goes through a tanh: use it as it is":
-        "start = zeros if first is None else first.tanh()",
+    "first goes through a tanh: use it as it is": ("else first", "else first.tanh()"),
     "the first state enters outside the tanh: it takes the place of the state before, inside": (
-        "[], start", "[], zeros",
+        "[], start", "[], torch.zeros_like(start)",
         NOTE, f"        state = state if states else state + torch.tanh(start @ w_h.mT)\n{NOTE}"),
-    "a first state of zeros is a first state, too: it is missing only where it is None":
-        "start = zeros if first is None or not first.any() else first",
-    "the first state is ignored: begin with it where it is given": "start = zeros",
+    "a first state of zeros is a first state, too: it is missing only where it is None": (
+        "first is None", "first is None or not first.any()"),
+    "the first state is ignored: begin with it where it is given": (
+        " if first is None else first", ""),
     "it does not run without a first state: begin with zeros where none is given":
         "start = first.clone()",
     "each state is noted before its step: note it after, when it has read its token":
