@@ -18,7 +18,15 @@ from attncourse.data.batches import pad_rows
 from attncourse.data.numbers import END, START, draw_number, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
-from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, shipped, translated
+from benchmarks.live import (
+    MAX_PARTS,
+    RECORDED_NUMBERS,
+    SPECIAL_TOKENS,
+    WEIGHTS,
+    load_shipped,
+    record,
+    translate,
+)
 from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 
@@ -103,17 +111,17 @@ class Watched(nn.Module):
 @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
-    (model, words, _), numbers = shipped(), of_all_lengths(count, seed=count)
+    (model, words, _), numbers = load_shipped(), of_all_lengths(count, seed=count)
     names = json.dumps([name(n, "english") for n in numbers])
     got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
-    tokens = {word: i for i, word in enumerate(SPECIAL)} | words.target
+    tokens = {word: i for i, word in enumerate(SPECIAL_TOKENS)} | words.target
     outputs = [[tokens[step["part"]] for step in steps] for steps in got]
     assert all(
-        END not in output[:-1] and (output[-1] == END or len(output) == MOST_PARTS)
+        END not in output[:-1] and (output[-1] == END or len(output) == MAX_PARTS)
         for output in outputs
     )
     pairs = words.batch(numbers)
-    translations, cross = translated(model, pairs)
+    translations, cross = translate(model, pairs)
     part = model.decoder.blocks[0].attention.part
     part.attend = watched = Watched(part.attend)
     target = pad_rows([[START, *output[:-1]] for output in outputs], END)
@@ -137,8 +145,8 @@ def close(got: list, want: torch.Tensor) -> None:
 
 
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
-    model, words, stored = shipped()
-    assert [recorded(model, words, number) for number in RECORDED] == stored["recorded"]
+    model, words, stored = load_shipped()
+    assert [record(model, words, number) for number in RECORDED_NUMBERS] == stored["recorded"]
     assert sum(parameter.numel() for parameter in model.parameters()) == sum(
         torch.Size(shape).numel() for shape in stored["shapes"].values()
     )
@@ -155,10 +163,10 @@ def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
     page = (ROOT / "chapters" / "tasks.md").read_text("utf-8")
     longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", first_line)
     longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", first_line))
-    assert shipped()[2]["longest"] == int(longest)
+    assert load_shipped()[2]["longest"] == int(longest)
     assert f"gets {longer:.2f} of 1,000 names of 11 to 14 words right" in page
     assert f"and {most:.2f} of the longest" in page
-    wrong = shipped()[2]["recorded"][-1]
+    wrong = load_shipped()[2]["recorded"][-1]
     assert not wrong["right"]
     words = len(wrong["english"])
     assert f"Type {wrong['number']}, whose name has {words} English words" in page
@@ -217,7 +225,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
     assert tab.locator("[data-show=key]").all_inner_texts() == "seven thousand and sixteen".split()
     assert tab.locator("[data-show=part]").all_inner_texts() == [
         *name(7016, "german"),
-        SPECIAL[END],
+        SPECIAL_TOKENS[END],
     ]
     assert tab.locator("[data-show=arc]").count() == 4 * 5
     prefixes = ["sieben", "siebentausend", "siebentausendsech", "siebentausendsechzehn"]
@@ -236,7 +244,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
 def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
     tab = new_tab(reduced_motion="reduce")
     tab.set_content(bare_page(FIGURE))
-    _, long, wrong = shipped()[2]["recorded"]
+    _, long, wrong = load_shipped()[2]["recorded"]
     field = tab.get_by_label("number")
     for text, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
         # as a name, too
@@ -249,7 +257,7 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
             expect(sentence(tab)).to_contain_text(
                 f"more than 10 English words; this one has {words}."
             )
-            parts = [*text["parts"], SPECIAL[END]]
+            parts = [*text["parts"], SPECIAL_TOKENS[END]]
             expect(tab.locator("[data-show=part]")).to_have_text(parts, use_inner_text=True)
             field.fill("12")
             expect(sentence(tab)).to_contain_text("“zwölf”, which is right. For")

@@ -24,7 +24,6 @@ from attncourse.course.multi_head.claims.heads import (
 from attncourse.course.multi_head.claims.stacks import (
     attention_alone_collapses,
     attention_cubes_the_distance,
-    known,
     large_weights_collapse_in_spite_of_skips,
     mlp,
     norm_before_the_layer_slows_the_collapse,
@@ -60,7 +59,6 @@ ORDER = (
 # beside the claims, what others use
 __all__ = [
     "ORDER",
-    "known",
     "layer_cost",
     "mlp",
     "normal64",

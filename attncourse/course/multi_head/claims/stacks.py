@@ -161,7 +161,7 @@ def norm_before_the_layer_slows_the_collapse(g):
     )
 
 
-def explained(stream: list[Tensor]) -> float:
+def match_count(stream: list[Tensor]) -> float:
     """How many of the last tokens point to their own first vector more than to any other."""
     first, last = (nn.functional.normalize(x, dim=-1) for x in (stream[0], stream[-1]))
     return float(((last @ first.mT).argmax(-1).cpu() == torch.arange(len(first))).sum())
@@ -177,12 +177,12 @@ def explained(stream: list[Tensor]) -> float:
 def stream_remembers_its_tokens(g):
     x = normal64(g, 16, 64)
     stream = stack(g, x, 32, "skip", mlps=True)
-    none = explained(stack(g, x, 16, "attention alone", mlps=True))
-    large = explained(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))
+    none = match_count(stack(g, x, 16, "attention alone", mlps=True))
+    large = match_count(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))
     return Measured(
         {
-            "tokens of 16, after 16 layers": (explained(stream[:17]), at_least(14)),
-            "after 32 layers": (explained(stream), at_most(12)),
+            "tokens of 16, after 16 layers": (match_count(stream[:17]), at_least(14)),
+            "after 32 layers": (match_count(stream), at_most(12)),
             "16 layers without skips": (none, at_most(3)),
             "16 layers, larger weights": (large, at_most(3)),
         }
