@@ -20,7 +20,7 @@ from torch import Tensor
 from attncourse.figures.colours import COLOURS
 from attncourse.figures.numbers import format_number, to_json
 
-HERE = Path(__file__)
+MODULE = Path(__file__)
 SCRIPT_NOTE = "With scripts, you can change it."
 # string literals in a script, and operators that need no space around them
 STRING_LITERAL = re.compile(r'("[^"\n]*"|`(?:[^`$]|\$\{(?:[^`}]|`[^`]*`)*\})*`)')
@@ -141,7 +141,7 @@ class Interactive:
         return self.alt
 
     def _repr_html_(self) -> str:
-        script, view = (minify_script(path) for path in (HERE.with_suffix(".js"), self.view))
+        script, view = (minify_script(path) for path in (MODULE.with_suffix(".js"), self.view))
         scripts = ",".join(f"{path.stem}:{minify_script(path)}" for path in self.scripts)
         # no text in the data may end the script element
         data = json.dumps(self.data, default=to_json, separators=(",", ":")).replace("<", r"\u003c")
@@ -193,7 +193,7 @@ def figure_css(view: Path, body: str, name: str) -> str:
     """CSS of the figure: the shared rules and colours that it uses, and its own file."""
     shared, specific = (
         strip_comments(path.read_text("utf-8")) if path.exists() else ""
-        for path in (HERE.with_suffix(".css"), view.with_suffix(".css"))
+        for path in (MODULE.with_suffix(".css"), view.with_suffix(".css"))
     )
     # limited to this figure, with precedence over the shared rules of later figures
     specific = specific.replace(".attncourse-figure", f'.attncourse-figure[data-figure="{name}"]')

@@ -17,7 +17,7 @@ from attncourse.figures.explorer import TEMPERATURES
 from attncourse.figures.interactive import Button, Choice, Interactive, Slider, columns, number, row
 from attncourse.figures.numbers import format_number, require_finite
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 # the range of both axes, and the SVG units of one unit
 LOW, HIGH, UNIT = -1, 3, 60
 # radius of the disc of a key with weight 1
@@ -44,7 +44,7 @@ def plane(
     weight = initial_weights(x, query)
     output = weight @ x
     return Interactive(
-        HERE / "view.js",
+        FOLDER / "view.js",
         {
             "words": list(words),
             "axes": list(axes),
@@ -66,7 +66,7 @@ def plane(
             f"{queries_keys_svg(x, words, axes, weight, query)}{values_svg(x, axes, weight)}</div>"
             f"{position_inputs(x)}{numbers_details(x, words, axes, weight, output, query)}"
         ),
-        scripts=[SCRIPT, HERE / "start.js"],
+        scripts=[SCRIPT, FOLDER / "start.js"],
     )
 
 

@@ -20,8 +20,8 @@ from attncourse.figures.interactive import (
 )
 from attncourse.stored import read_script
 
-HERE = Path(__file__).parent
-WEIGHTS = HERE / "weights.js"
+FOLDER = Path(__file__).parent
+WEIGHTS = FOLDER / "weights.js"
 END = "(end)"
 
 
@@ -58,7 +58,7 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
     pick = Choice("part", written, part)
     name = f"{first['number']}, “{' '.join(first['english'])}”"
     return Interactive(
-        HERE / "view.js",
+        FOLDER / "view.js",
         {
             "recorded": {"n": first["number"], "english": first["english"], "steps": steps},
             "longest": script["longest"],
@@ -75,7 +75,7 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         picture=picture_html(first["english"], pick, first["cross"][head])
         + deferred_script(WEIGHTS),
         within=[pick],
-        scripts=[HERE / f"{script}.js" for script in ("naming", "model", "resize", "start")],
+        scripts=[FOLDER / f"{script}.js" for script in ("naming", "model", "resize", "start")],
         fallback=examples_table(script["recorded"]),
     )
 

@@ -23,8 +23,8 @@ from attncourse.figures.interactive import (
 from attncourse.figures.numbers import format_number
 from attncourse.stored import read_script
 
-HERE = Path(__file__).parent
-WEIGHTS = HERE.parents[1] / "stored" / "english.js"
+FOLDER = Path(__file__).parent
+WEIGHTS = FOLDER.parents[1] / "stored" / "english.js"
 SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "start")
 BARS, EARLY, GUESSES = 6, 4, 3
 NOTE = (
@@ -46,13 +46,13 @@ def writer(*, suggestions: Sequence[str] = SUGGESTIONS) -> Interactive:
     decades = [decade_name(decade) for decade in opening["decades"]]
     side = Choice("side", decades)
     return Interactive(
-        HERE / "view.js",
+        FOLDER / "view.js",
         {
             "opening": opening,
             "hint": HINT,
             "heads": len(opening["sides"][0]["looks"]) - 1,
             "of_block": script["heads"],
-            "unsaid": (HERE / "unsaid.txt").read_text("utf-8").split(),
+            "unsaid": (FOLDER / "unsaid.txt").read_text("utf-8").split(),
         },
         [],
         "",
@@ -60,7 +60,7 @@ def writer(*, suggestions: Sequence[str] = SUGGESTIONS) -> Interactive:
         picture=picture_html(script, decades, side, suggestions) + deferred_script(WEIGHTS),
         within=[side],
         below=folds_html(script, decades),
-        scripts=[HERE / f"{script}.js" for script in SCRIPTS],
+        scripts=[FOLDER / f"{script}.js" for script in SCRIPTS],
         fallback=examples_table(script["examples"]),
     )
 
