@@ -17,7 +17,7 @@ from attncourse.course.capstone import (
     MOST_LOST,
     changed,
     noisy,
-    read,
+    read_weights_file,
     shuffled,
 )
 from attncourse.course.tasks.exercises import NumberTranslator as bank
@@ -45,7 +45,7 @@ def folder(tmp_path, monkeypatch):
 
 def own_weights():
     """The weights of somebody who has trained a model."""
-    return read(WEIGHTS / "tasks" / ONE.file)
+    return read_weights_file(WEIGHTS / "tasks" / ONE.file)
 
 
 def judged(kind=bank.Relative):

@@ -14,7 +14,7 @@ from attncourse.convolution import (
     window_mask,
     windowed_attention,
 )
-from attncourse.course.convolution.claims import convolution, footprint, stacked
+from attncourse.course.convolution.claims import compose, convolution, footprint
 from attncourse.course.question import (
     NAMES_ONLY,
     Choice,
@@ -110,7 +110,7 @@ STACKS = [(3, 2), (3, 4), (3, 5), (5, 2), (5, 3), (5, 4), (3, 3), (5, 5), (7, 2)
 
 def inputs_read(width, layers):
     n, taps = layers * (width - 1) + 3, torch.ones(1, 1, width).double()
-    stack = stacked([partial(convolution, weight=taps)] * layers)
+    stack = compose([partial(convolution, weight=taps)] * layers)
     return footprint(lambda x: stack(x)[n // 2 :][:1], column([1.0] * n)).count_nonzero()
 
 
@@ -154,7 +154,7 @@ def causal(x: Tensor, width: int) -> Tensor:
 
 
 def two_windows(width: int):
-    return stacked([partial(causal, width=width)] * 2)
+    return compose([partial(causal, width=width)] * 2)
 
 
 def point(n: int) -> Tensor:

@@ -20,7 +20,7 @@ from attncourse.course.question import (
     show,
     texts,
 )
-from attncourse.course.recurrence.claims import in_pieces, tokens_read
+from attncourse.course.recurrence.claims import states_in_pieces, tokens_read
 from attncourse.recurrence import lstm, rnn
 from judge.variants import replaced, source_of
 
@@ -531,7 +531,7 @@ kept_to_write_on = Row(
 
 def gradient_map(n, piece):
     x, weights = spread(n)
-    return tokens_read(lambda x: in_pieces(x, weights, piece), x).double()
+    return tokens_read(lambda x: states_in_pieces(x, weights, piece), x).double()
 
 
 def spread(n):

@@ -85,7 +85,7 @@ FALSE_OF = {
     "clipping_keeps_the_direction": ("clip_grad_norm_", clip_grad_value_),
     "truncation_forgets_what_the_state_remembers": [
         ("rnn", forgetful),
-        ("in_pieces", without_a_cut),
+        ("states_in_pieces", without_a_cut),
     ],
     "products_that_must_wait": ("rnn", forgetful),
     "writing_is_one_by_one_in_both": ("rnn", lambda x, *rest: rest[-1][None]),

@@ -50,7 +50,7 @@ def of_one_query(scores):
 
 
 FALSE_OF = {
-    "heads_differ_in_what_the_offset_explains": ("explained", of_one_query),
+    "heads_differ_in_what_the_offset_explains": ("explained_share", of_one_query),
     "all_forms_are_one": [
         ("relative_attention_gather", turned_round),
         ("attncourse.kernels.relative.add_by_row", in_the_band_alone),

@@ -24,13 +24,14 @@ from attncourse.course.multi_head.claims.heads import (
 from attncourse.course.multi_head.claims.stacks import (
     attention_alone_collapses,
     attention_cubes_the_distance,
+    dissimilarities,
     large_weights_collapse_in_spite_of_skips,
+    match_count,
     mlp,
     norm_before_the_layer_slows_the_collapse,
     skips_slow_the_collapse,
     stack,
     stream_remembers_its_tokens,
-    unlike,
 )
 
 # in the order of the page
@@ -59,12 +60,13 @@ ORDER = (
 # beside the claims, what others use
 __all__ = [
     "ORDER",
+    "dissimilarities",
     "layer_cost",
+    "match_count",
     "mlp",
     "normal64",
     "random_layer",
     "relative_error",
     "stack",
-    "unlike",
     "weights_of_the_model",
 ]
