@@ -202,8 +202,14 @@ def figure_css(view: Path, body: str, name: str) -> str:
         selector = re.match(r"\.([a-z]+) {|(button) {", line)
         if not selector or re.search(rf'class="[^"]*\b{selector[1]}\b|<{selector[2]} ', body):
             style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")
-    roles = {role: both for role, both in COLOURS.items() if f"var(--{role})" in style}
-    colours = ";".join(f"--{role}:light-dark({','.join(both)})" for role, both in roles.items())
+    roles = {
+        role: light_and_dark
+        for role, light_and_dark in COLOURS.items()
+        if f"var(--{role})" in style
+    }
+    colours = ";".join(
+        f"--{role}:light-dark({','.join(light_and_dark)})" for role, light_and_dark in roles.items()
+    )
     return f".attncourse-figure{{{colours}}}{style}"
 
 
@@ -215,9 +221,9 @@ def strip_comments(text: str) -> str:
 
 def minify_script(path: Path) -> str:
     """JavaScript without comments and superfluous spaces."""
-    parts = STRING_LITERAL.split(strip_comments(path.read_text("utf-8")))
+    pieces = STRING_LITERAL.split(strip_comments(path.read_text("utf-8")))
     return "".join(
-        part if i % 2 else OPERATOR_SPACE.sub(r"\1", part) for i, part in enumerate(parts)
+        piece if i % 2 else OPERATOR_SPACE.sub(r"\1", piece) for i, piece in enumerate(pieces)
     )
 
 

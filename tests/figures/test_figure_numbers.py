@@ -332,17 +332,17 @@ def turning(**state):
 
 
 @add_expected(in_page.CLOCKS, position=12, another=12)
-def clocks(position, second_position):
+def clocks(position, another):
     p = sinusoids(12, 6).double()
     # each pair by itself: the cosine of the angle between its hands
-    pairs = (p[position] * p[second_position]).unflatten(0, (3, 2)).sum(-1)
+    pairs = (p[position] * p[another]).unflatten(0, (3, 2)).sum(-1)
     frequency = 10000 ** (-torch.arange(3, dtype=torch.float64) / 3)
     share = pairs.mean()
     return {
-        "turned": (frequency[:, None] * torch.tensor([position, second_position])).flatten(),
+        "turned": (frequency[:, None] * torch.tensor([position, another])).flatten(),
         "cosine": pairs,
         "mean": share,
-        "said": f"Positions {position} and {second_position}: "
+        "said": f"Positions {position} and {another}: "
         f"the dot product is {regex_of(share)} of .*\\.",
     }
 

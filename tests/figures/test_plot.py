@@ -128,7 +128,7 @@ INTERACTIVE = {"explorer": explorer, "heads": heads}
 @pytest.mark.parametrize("figure", INTERACTIVE.values(), ids=INTERACTIVE)
 def test_an_interactive_figure_is_whole_and_asks_nobody(figure):
     html = figure()._repr_html_()
-    elements = Elements(html).found
+    elements = Elements(html).elements
     assert {"table", "style", "script", "input"} <= {tag for tag, _ in elements}
     assert not re.search(r"//\w|@import|url\(|\bsrc=|\bon\w+=", html)
     # a notebook may show it twice on one page
@@ -140,7 +140,7 @@ def test_an_interactive_figure_is_whole_and_asks_nobody(figure):
 def test_an_interactive_figure_has_words_for_it(figure):
     odd = '3 "keys" & <none>'
     elements = Elements(figure(alt=odd)._repr_html_())
-    assert elements.found[0][1]["role"] == "group"
+    assert elements.elements[0][1]["role"] == "group"
     # where no script runs they stand below the figure, else they are its name
     assert elements.texts["said"] == [repr(figure(alt=odd))] == [odd]
     with pytest.raises(TypeError, match="alt"):
@@ -150,7 +150,7 @@ def test_an_interactive_figure_has_words_for_it(figure):
 
 
 def test_controls_that_do_nothing_yet_are_hidden():
-    elements = Elements(explorer()._repr_html_() + heads()._repr_html_()).found
+    elements = Elements(explorer()._repr_html_() + heads()._repr_html_()).elements
     controls = [attributes for tag, attributes in elements if tag == "input"]
     radios = [control for control in controls if control["type"] == "radio"]
     assert radios and all("hidden" in radio for radio in radios)
@@ -165,12 +165,12 @@ def test_labels_cannot_break_out_of_the_figure():
     label = """</script><b onclick=''>&"🌊 '""" + "long" * 99
     html = heads(queries=[label, "q1"])._repr_html_()
     assert html.count("</script>") == 1 and "<b on" not in html
-    assert "b" not in {tag for tag, _ in Elements(html).found}
+    assert "b" not in {tag for tag, _ in Elements(html).elements}
 
 
 def test_two_figures_have_names_of_their_own():
     names = {
-        Elements(figure._repr_html_()).found[0][1]["data-figure"]
+        Elements(figure._repr_html_()).elements[0][1]["data-figure"]
         for figure in (explorer(), heads(), explorer(query=1), heads(queries=["a", "b"]))
     }
     assert len(names) == 4

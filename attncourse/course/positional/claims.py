@@ -31,7 +31,7 @@ def waves(n: int, d: int, g: torch.Generator, start: int = 0) -> Tensor:
 
 
 # the words before "work" in three orders, and tokens that may follow them
-REORDERED_TEXTS = (
+ORDERS = (
     "We have more people at work",
     "at people more have We work",
     "have We people more at work",
@@ -52,7 +52,7 @@ def next_tokens(device: torch.device | None = None) -> Tensor:
                 [english.next_probabilities(model, text, NEXT_TOKENS, device) for model in models],
                 dim=-1,
             )
-            for text in REORDERED_TEXTS
+            for text in ORDERS
         ]
     )
 

@@ -62,7 +62,7 @@ def both_the_same(name, device=None):
 FALSE_OF = {
     "a_trained_model_without_positions_sees_no_order": [
         ("attncourse.english.model", both_the_same),
-        ("REORDERED_TEXTS", ("We have more people at work",) * 3),
+        ("ORDERS", ("We have more people at work",) * 3),
     ],
     "order_is_invisible": ("attention", causal),
     "positions_make_order_visible": ("SinusoidalEncoding", lambda d: torch.nn.Identity()),

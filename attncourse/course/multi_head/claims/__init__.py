@@ -24,7 +24,6 @@ from attncourse.course.multi_head.claims.heads import (
 from attncourse.course.multi_head.claims.stacks import (
     attention_alone_collapses,
     attention_cubes_the_distance,
-    dissimilarities,
     large_weights_collapse_in_spite_of_skips,
     match_count,
     mlp,
@@ -32,6 +31,7 @@ from attncourse.course.multi_head.claims.stacks import (
     skips_slow_the_collapse,
     stack,
     stream_remembers_its_tokens,
+    unlike,
 )
 
 # in the order of the page
@@ -60,7 +60,6 @@ ORDER = (
 # beside the claims, what others use
 __all__ = [
     "ORDER",
-    "dissimilarities",
     "layer_cost",
     "match_count",
     "mlp",
@@ -68,5 +67,6 @@ __all__ = [
     "random_layer",
     "relative_error",
     "stack",
+    "unlike",
     "weights_of_the_model",
 ]

@@ -76,7 +76,7 @@ def mlp(d: int) -> nn.Module:
     return nn.Sequential(widen, nn.ReLU(), narrow)
 
 
-def dissimilarities(stream: list[Tensor]) -> list[float]:
+def unlike(stream: list[Tensor]) -> list[float]:
     """The relative distance of each layer's tokens from being all alike: from 0, alike, to 1."""
     return [distance(x) / x.norm().item() for x in stream]
 
@@ -91,9 +91,9 @@ def dissimilarities(stream: list[Tensor]) -> list[float]:
 )
 def attention_alone_collapses(g):
     x = normal64(g, 16, 64)
-    start, *_, alone = dissimilarities(stack(g, x, 4, "attention alone"))
-    mlps = dissimilarities(stack(g, x, 4, "attention alone", mlps=True))[-1]
-    large = dissimilarities(stack(g, x, 24, "attention alone", gain=3))
+    start, *_, alone = unlike(stack(g, x, 4, "attention alone"))
+    mlps = unlike(stack(g, x, 4, "attention alone", mlps=True))[-1]
+    large = unlike(stack(g, x, 24, "attention alone", gain=3))
     return Measured(
         {
             "$r$ at first": (start, above(0.9)),
@@ -114,8 +114,8 @@ def attention_alone_collapses(g):
 )
 def skips_slow_the_collapse(g):
     x = normal64(g, 16, 64)
-    alone = dissimilarities(stack(g, x, 32, "attention alone"))
-    differences = [dissimilarities(stack(g, x, 128, "skip", mlps)) for mlps in (False, True)]
+    alone = unlike(stack(g, x, 32, "attention alone"))
+    differences = [unlike(stack(g, x, 128, "skip", mlps)) for mlps in (False, True)]
     return Measured(
         {
             "$r$ after 32 layers, attention alone": (alone[32], ROUNDING),
@@ -133,7 +133,7 @@ def skips_slow_the_collapse(g):
     source="our own measurement",
 )
 def large_weights_collapse_in_spite_of_skips(g):
-    r = dissimilarities(stack(g, normal64(g, 16, 64), 64, "skip", gain=3**0.5))
+    r = unlike(stack(g, normal64(g, 16, 64), 64, "skip", gain=3**0.5))
     digits = math.log10(r[32] / r[64]) / math.log10(r[16] / r[32])
     return Measured(
         {
@@ -152,9 +152,7 @@ def large_weights_collapse_in_spite_of_skips(g):
 )
 def norm_before_the_layer_slows_the_collapse(g):
     x = normal64(g, 16, 64)
-    differences = {
-        residual: dissimilarities(stack(g, x, 64, residual, gain=3**0.5)) for residual in STEPS
-    }
+    differences = {residual: unlike(stack(g, x, 64, residual, gain=3**0.5)) for residual in STEPS}
     return Measured(
         {
             "$r$ after 64 layers, skips alone": (differences["skip"][64], below(1e-6)),
