@@ -37,10 +37,10 @@ def perplexity(
 
     Source: Jelinek et al. (1977).
     """
-    label_count = (labels != ignore).sum()
-    if not label_count:
+    counted = (labels != ignore).sum()
+    if not counted:
         raise ValueError(f"labels={tuple(labels.shape)}: all are {ignore}, so that none counts")
-    return (surprisal(scores, labels, ignore).sum() / label_count).exp2().item()
+    return (surprisal(scores, labels, ignore).sum() / counted).exp2().item()
 
 
 @torch.no_grad()

@@ -116,12 +116,12 @@ def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(corpus):
         assert excerpt.text in {text[:3000].strip() for text in texts}
 
 
-def test_the_addresses_are_the_whole_ones(archive):
-    assert (len(archive.train), len(archive.validation), len(archive.test)) == (201, 24, 24)
-    assert len({example.decade for example in archive.test}) == 23
-    all_addresses = [*archive.train, *archive.validation, *archive.test]
+def test_the_addresses_are_the_whole_ones(corpus):
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (201, 24, 24)
+    assert len({example.decade for example in corpus.test}) == 23
+    all_addresses = [*corpus.train, *corpus.validation, *corpus.test]
     assert (all_addresses[0].year, max(address.year for address in all_addresses)) == (1790, 2026)
-    assert sum(example.year == 1973 for example in archive.train) == 11
+    assert sum(example.year == 1973 for example in corpus.train) == 11
     assert all(
         len(address.text) > 6_000 and not set("[]“”’–") & set(address.text)
         for address in all_addresses
