@@ -146,20 +146,22 @@ def require_parents(parents: Int[Tensor, "*batch n"]) -> None:
     # a tensor without numbers has no parent that could be wrong
     outside = [] if parents.is_meta else ((parents < -1) | (parents >= n)).nonzero().tolist()
     if outside:
-        place = outside[0]
-        parent = parents[tuple(place)].item()
+        index = outside[0]
+        parent = parents[tuple(index)].item()
         raise ValueError(
-            f"parents{place} is {parent}, but it must be from 0 to {n - 1}, or -1 at a root"
+            f"parents{index} is {parent}, but it must be from 0 to {n - 1}, or -1 at a root"
         )
 
 
-def require_roots(parents: Int[Tensor, "*batch n"], above: Bool[Tensor, "*batch n n"]) -> None:
+def require_roots(
+    parents: Int[Tensor, "*batch n"], is_ancestor: Bool[Tensor, "*batch n n"]
+) -> None:
     """Raise ValueError, with the token, where the chain of parents contains a cycle."""
-    has_root = (above & (parents < 0)[..., None, :]).any(-1)
+    has_root = (is_ancestor & (parents < 0)[..., None, :]).any(-1)
     rootless = [] if parents.is_meta else (~has_root).nonzero().tolist()
     if rootless:
-        place = rootless[0]
-        tree = parents[tuple(place[:-1])].tolist()
+        index = rootless[0]
+        tree = parents[tuple(index[:-1])].tolist()
         raise ValueError(
-            f"parents={tree}: the path up from token {place[-1]} ends in a cycle, not at a root"
+            f"parents={tree}: the path up from token {index[-1]} ends in a cycle, not at a root"
         )

@@ -45,5 +45,5 @@ def is_floating(x: Any) -> bool:
 
 def no_autocast(x: Tensor) -> torch.autocast:
     """Context without torch.autocast, which would compute matrix products in 16 bits."""
-    known = torch.amp.is_autocast_available(x.device.type)
-    return torch.autocast(x.device.type if known else "cpu", enabled=False)
+    is_available = torch.amp.is_autocast_available(x.device.type)
+    return torch.autocast(x.device.type if is_available else "cpu", enabled=False)

@@ -104,5 +104,5 @@ def require_steps(x: Tensor, gates: int, w_hh: Tensor, *first: Tensor) -> None:
     if rows != gates * h:
         raise ValueError(f"w_hh={(rows, h)} should be {(gates * h, h)}: h rows for each gate")
     for state in first:
-        if state.shape != (wanted := (*x.shape[:-2], h)):
-            raise ValueError(f"a first state of {tuple(state.shape)} should be {wanted}")
+        if state.shape != (expected := (*x.shape[:-2], h)):
+            raise ValueError(f"a first state of {tuple(state.shape)} should be {expected}")

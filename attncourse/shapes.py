@@ -124,11 +124,11 @@ class TensorSpec:
             size = x.shape[index]
             if size == 1 and may_be_1:
                 continue
-            known, other, y = sizes.setdefault(axis, (size, self, x))
-            if size != known:
+            known_size, earlier, y = sizes.setdefault(axis, (size, self, x))
+            if size != known_size:
                 raise ValueError(
-                    f"{self.name} has {axis}={size}, but {other.name} has {axis}={known}: "
-                    f"{other.describe(y)}, {self.describe(x)}"
+                    f"{self.name} has {axis}={size}, but {earlier.name} has {axis}={known_size}: "
+                    f"{earlier.describe(y)}, {self.describe(x)}"
                 )
             if size == 0 and axis.startswith("d"):
                 raise ValueError(f"{axis}=0, but a dimension is at least 1: {self.describe(x)}")
@@ -147,7 +147,7 @@ class TensorSpec:
     ) -> None:
         """Raise ValueError where the leading axes do not broadcast with earlier arguments."""
         batch_shape = x.shape[axes]
-        batch, other, y = batches.setdefault(name, (batch_shape, self, x))
+        batch, earlier, y = batches.setdefault(name, (batch_shape, self, x))
         # no leading axes go with any
         if batch_shape == batch or not batch_shape:
             return
@@ -159,7 +159,7 @@ class TensorSpec:
             raise ValueError(
                 f"the leading axes of {self.name}, {tuple(batch_shape)}, do not broadcast "
                 f"{'to' if adds_none else 'with'} {tuple(batch)}: "
-                f"{other.describe(y)}, {self.describe(x)}"
+                f"{earlier.describe(y)}, {self.describe(x)}"
             )
         batches[name] = joint, self, x
 

@@ -60,7 +60,9 @@ class CombinedOptimizer(torch.optim.Optimizer):
         """Load the states that `state_dict` returned."""
         for i, optimizer in enumerate(self.optimizers):
             optimizer.load_state_dict(state_dict[str(i)])
-        self.param_groups = [group for part in self.optimizers for group in part.param_groups]
+        self.param_groups = [
+            group for optimizer in self.optimizers for group in optimizer.param_groups
+        ]
 
 
 def adamw(model: nn.Module, lr: float) -> torch.optim.Optimizer:
@@ -76,13 +78,13 @@ def muon(model: nn.Module, lr: float) -> torch.optim.Optimizer:
     """
     linear = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
     linear_ids = set(map(id, linear))
-    others = [weight for weight in model.parameters() if id(weight) not in linear_ids]
-    parts = (
+    other_weights = [weight for weight in model.parameters() if id(weight) not in linear_ids]
+    groups = (
         (linear, partial(torch.optim.Muon, adjust_lr_fn="match_rms_adamw")),
-        (others, partial(torch.optim.AdamW, fused=True)),
+        (other_weights, partial(torch.optim.AdamW, fused=True)),
     )
     return CombinedOptimizer(
-        [make(parameters, lr=lr, weight_decay=0.0) for parameters, make in parts if parameters]
+        [make(parameters, lr=lr, weight_decay=0.0) for parameters, make in groups if parameters]
     )
 
 
@@ -112,8 +114,8 @@ def fit(
     optim = optimizer(model, lr)
     # total_iters is set when the first epoch has its number of batches
     scheduler = torch.optim.lr_scheduler.PolynomialLR(optim, total_iters=1)
-    parts = {"model": model, "optimizer": optim, "rate": scheduler}
-    history = load_checkpoint(checkpoint, parts, generator)
+    states = {"model": model, "optimizer": optim, "rate": scheduler}
+    history = load_checkpoint(checkpoint, states, generator)
     model.train()
     for epoch in track(range(len(history), epochs)):
         epoch_batches = list(batches())
@@ -131,7 +133,7 @@ def fit(
             break
         history.append(sum(losses) / len(losses))
         if checkpoint is not None and len(losses) == len(epoch_batches):
-            save_checkpoint(checkpoint, parts, generator, history)
+            save_checkpoint(checkpoint, states, generator, history)
     model.train(was_training)
     return history
 
@@ -157,33 +159,33 @@ def train_step(
 
 def save_checkpoint(
     checkpoint: Path,
-    parts: dict[str, Any],
+    states: dict[str, Any],
     generator: torch.Generator | None,
     history: list[float],
 ) -> None:
     """Write the training state and the random states to a file, atomically."""
-    state = {name: part.state_dict() for name, part in parts.items()}
+    state = {name: temporary_path.state_dict() for name, temporary_path in states.items()}
     state |= {"history": history, "random": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["random_cuda"] = torch.cuda.get_rng_state_all()
     if generator is not None:
         state["generator"] = generator.get_state()
     # a name of its own: two processes may train the same model at the same time
-    part = checkpoint.with_name(f"{checkpoint.name}.{os.getpid()}.part")
-    torch.save(state, part)
-    part.replace(checkpoint)
+    temporary_path = checkpoint.with_name(f"{checkpoint.name}.{os.getpid()}.part")
+    torch.save(state, temporary_path)
+    temporary_path.replace(checkpoint)
 
 
 def load_checkpoint(
-    checkpoint: Path | None, parts: dict[str, Any], generator: torch.Generator | None
+    checkpoint: Path | None, states: dict[str, Any], generator: torch.Generator | None
 ) -> list[float]:
     """Restore the training state from a file; returns its mean losses, none without a file."""
     if checkpoint is None or not checkpoint.is_file():
         return []
     try:
         state = torch.load(checkpoint, weights_only=True)
-        for name, part in parts.items():
-            part.load_state_dict(state[name])
+        for name, state_holder in states.items():
+            state_holder.load_state_dict(state[name])
     except (RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
         raise ValueError(
             f"{checkpoint} is no checkpoint of this model ({error}): move it away to begin anew"

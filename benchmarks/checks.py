@@ -20,12 +20,12 @@ from judge.verdict import judge, local
 HEADINGS = ("exercise", "answers", "median, s", "95 %, s", "longest, s")
 
 
-def check_times(exercise: Exercise, most: int) -> list[float]:
+def check_times(exercise: Exercise, max_answers: int) -> list[float]:
     """CPU seconds of the check of each answer, or of an even selection of `most` answers."""
     answers = [*exercise.valid_answers, *(mutant.function for mutant in bank.mutants(exercise))]
     forbidden = COURSE.solving(exercise)
     times = []
-    for seed, answer in enumerate([answers[0], *answers[:: -(-len(answers) // most)]]):
+    for seed, answer in enumerate([answers[0], *answers[:: -(-len(answers) // max_answers)]]):
         start = time.process_time()
         judge(exercise, local(answer), seed, forbidden=forbidden)
         times.append(time.process_time() - start)
@@ -43,11 +43,11 @@ def main() -> None:
     """Print a line for each exercise, and write them to the results."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--most", type=int, default=1000, help="answers of an exercise")
-    most = arguments.parse_args().most
+    max_answers = arguments.parse_args().most
     rows, all_times = [], []
     for chapter in chapters():
         for name, exercise in exercises(chapter).items():
-            times = check_times(exercise, most)
+            times = check_times(exercise, max_answers)
             rows.append(summary_row(name, times))
             all_times += times
             print(*rows[-1], sep=" | ", flush=True)

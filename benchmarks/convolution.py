@@ -93,8 +93,8 @@ def growth_exponents(costs: dict[int, dict[str, Cost]]) -> list[tuple]:
     """Exponents of n in the growth of time and memory, from the second length to the last."""
     first, last = (sorted(costs)[i] for i in (1, -1))
 
-    def exponent(before: float, after: float) -> str:
-        return f"{math.log(after / before, last / first):.2f}"
+    def exponent(small: float, large: float) -> str:
+        return f"{math.log(large / small, last / first):.2f}"
 
     return [
         (

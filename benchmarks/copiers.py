@@ -15,7 +15,7 @@ from attncourse.train import fit, muon, seeded
 TOKENS, WIDTH, HEADS, STEPS, BATCH, RATE, SEED = 32, 32, 4, 2000, 32, 1e-2, 0
 
 
-def said_twice(g: torch.Generator, steps: int) -> Iterator[WindowBatch]:
+def repeated_sequences(g: torch.Generator, steps: int) -> Iterator[WindowBatch]:
     """Batches of 8 to 16 random tokens, each said twice; asked is the second time."""
     for n in torch.randint(8, 17, (steps,), generator=g).tolist():
         text = torch.randint(TOKENS, (BATCH, n), generator=g).repeat(1, 2)
@@ -30,7 +30,9 @@ def main() -> None:
     for depth in (2, 1):
         with seeded(SEED) as g:
             model = language_model(TOKENS, WIDTH, HEADS, depth)
-            losses = fit(model, lambda: said_twice(g, STEPS // 10), 10, RATE, optimizer=muon)
+            losses = fit(
+                model, lambda: repeated_sequences(g, STEPS // 10), 10, RATE, optimizer=muon
+            )
         write_weights(
             FOLDER / f"copier_{depth}.js",
             f"attncourseCopier{depth}",

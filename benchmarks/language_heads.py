@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from language_model import GPT, SIZES, kept
+from language_model import GPT, SIZES, run_file
 from runs import write_page
-from stored_model import PLACES, SEED, SIZE, losses, roles
+from stored_model import ROLE_SCORES, SEED, SIZE, removal_costs, roles
 from timing import RESULTS
 from torch import Tensor
 
@@ -33,7 +33,7 @@ from attncourse.stored import load_weights
 from attncourse.train import seeded
 from attncourse.transformer import LanguageModel
 
-MEASURED = (
+MEASUREMENTS = (
     "one back",
     "decade",
     "start",
@@ -48,90 +48,94 @@ PERIOD, TEXTS, CENTURY = 32, 16, 10
 
 
 @contextmanager
-def start_says_nothing(model: LanguageModel, block: int, head: int) -> Iterator[None]:
+def zeroed_start_value(model: LanguageModel, block: int, head: int) -> Iterator[None]:
     """Within, this head's value of the start token is 0."""
     layer = attention_layers(model)[block]
 
-    def silence(_, given: tuple, named: dict) -> tuple[tuple, dict]:
-        q, k, v = given
+    def zero_start(_, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        q, k, v = args
         # a head is the third axis from the end
         v = v.clone()
         v[..., head, 0, :] = 0
-        return (q, k, v), named
+        return (q, k, v), kwargs
 
-    with temporary_hooks([layer.attend.register_forward_pre_hook(silence, with_kwargs=True)]):
+    with temporary_hooks([layer.attend.register_forward_pre_hook(zero_start, with_kwargs=True)]):
         yield
 
 
-def moved(looks: Tensor, others: Tensor) -> Tensor:
-    """How much of a row's weight lies elsewhere in another decade: from 0 to 1."""
-    return ((looks - others).abs().sum(-1) / 2).mean((1, 3))
+def moved_share(weights: Tensor, other_weights: Tensor) -> Tensor:
+    """The share of a row's weight that moves when the decade changes, from 0 to 1."""
+    return ((weights - other_weights).abs().sum(-1) / 2).mean((1, 3))
 
 
-def twice(windowed: Windower) -> Tensor:
+def repeated_tokens(windower: Windower) -> Tensor:
     """Random tokens, said two times after the prefix."""
     g = torch.Generator().manual_seed(0)
-    said = torch.randint(256, len(windowed.pairs), (TEXTS, PERIOD), generator=g)
-    prefix = torch.tensor(windowed.prefix(1950)).expand(TEXTS, 2)
-    return torch.cat([prefix, said, said], dim=1)
+    tokens = torch.randint(256, len(windower.pairs), (TEXTS, PERIOD), generator=g)
+    prefix = torch.tensor(windower.prefix(1950)).expand(TEXTS, 2)
+    return torch.cat([prefix, tokens, tokens], dim=1)
 
 
-def of_the_other_century(tokens: Tensor, windowed: Windower) -> Tensor:
+def shift_century(tokens: Tensor, windower: Windower) -> Tensor:
     """The same windows, which say a decade a hundred years away."""
-    first, count = windowed.start + 2, windowed.vocabulary - windowed.start - 2
+    first, count = windower.start + 2, windower.vocabulary - windower.start - 2
     decades = tokens[:, 1] - first
-    away = torch.where(decades < count / 2, decades + CENTURY, decades - CENTURY)
-    return torch.cat([tokens[:, :1], first + away[:, None], tokens[:, 2:]], dim=1)
+    shifted = torch.where(decades < count / 2, decades + CENTURY, decades - CENTURY)
+    return torch.cat([tokens[:, :1], first + shifted[:, None], tokens[:, 2:]], dim=1)
 
 
-def scores(model: LanguageModel, windowed: Windower) -> dict[str, Tensor]:
+def scores(model: LanguageModel, windower: Windower) -> dict[str, Tensor]:
     """Each measurement, by block and head."""
     rows = english.held_out_windows().tolist()[::3]
-    some, tokens = [*window_batches(rows, 64)], make_batch(rows[::3]).tokens
-    characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
-    whole = bits_by_window(model, some).sum()
-    looks = head_weights(model, tokens)
-    lost = losses(model, some)
-    unsaid = torch.zeros_like(lost)
-    for block, head in torch.cartesian_prod(*map(torch.arange, lost.shape)).tolist():
-        with start_says_nothing(model, block, head):
-            unsaid[block, head] = bits_by_window(model, some).sum() - whole
-    copying = head_weights(model, twice(windowed))[..., 2:, 2:]
-    found = (
-        *(score(looks) for score in PLACES.values()),
+    batches, tokens = [*window_batches(rows, 64)], make_batch(rows[::3]).tokens
+    characters = sum(len(windower.pairs.decode(row[2:])) for row in rows)
+    total_bits = bits_by_window(model, batches).sum()
+    weights = head_weights(model, tokens)
+    costs = removal_costs(model, batches)
+    start_costs = torch.zeros_like(costs)
+    for block, head in torch.cartesian_prod(*map(torch.arange, costs.shape)).tolist():
+        with zeroed_start_value(model, block, head):
+            start_costs[block, head] = bits_by_window(model, batches).sum() - total_bits
+    copying = head_weights(model, repeated_tokens(windower))[..., 2:, 2:]
+    measures = (
+        *(score(weights) for score in ROLE_SCORES.values()),
         induction_score(copying, PERIOD).mean(1),
-        moved(looks, head_weights(model, of_the_other_century(tokens, windowed))),
-        lost / characters,
-        unsaid / characters,
+        moved_share(weights, head_weights(model, shift_century(tokens, windower))),
+        costs / characters,
+        start_costs / characters,
     )
-    return dict(zip(MEASURED, found, strict=True))
+    return dict(zip(MEASUREMENTS, measures, strict=True))
 
 
-def models(windowed: Windower) -> Iterator[tuple[str, LanguageModel]]:
+def models(windower: Windower) -> Iterator[tuple[str, LanguageModel]]:
     """The one that comes with the course, those of the other seeds, and one that is untrained."""
-    sized = SIZES[SIZE]
-    weights, held = load_weights("english")
-    yield f"seed {SEED}", load_language_model(weights, held["heads"])
-    for seed in range(SEED + 1, sized.seeds[GPT]):
-        weights = torch.load(kept(SIZE, GPT, seed, "after-20"), weights_only=True)
-        yield f"seed {seed}", load_language_model(weights, sized.heads)
+    size = SIZES[SIZE]
+    weights, metadata = load_weights("english")
+    yield f"seed {SEED}", load_language_model(weights, metadata["heads"])
+    for seed in range(SEED + 1, size.seeds[GPT]):
+        weights = torch.load(run_file(SIZE, GPT, seed, "after-20"), weights_only=True)
+        yield f"seed {seed}", load_language_model(weights, size.heads)
     with seeded(0):
-        yield UNTRAINED, language_model(windowed.vocabulary).eval()
+        yield UNTRAINED, language_model(windower.vocabulary).eval()
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    windowed, lines = Windower(stored_pairs()), []
-    for name, model in models(windowed):
-        found = scores(model, windowed)
-        said = (
-            {} if name == UNTRAINED else {(*x["head"],): x["role"] for x in roles(model, windowed)}
+    windower, lines = Windower(stored_pairs()), []
+    for name, model in models(windower):
+        head_scores = scores(model, windower)
+        role_of_head = (
+            {} if name == UNTRAINED else {(*x["head"],): x["role"] for x in roles(model, windower)}
         )
-        for block, head in torch.cartesian_prod(*map(torch.arange, found["lost"].shape)).tolist():
-            numbers = [f"{found[one][block, head].item():.3f}" for one in MEASURED]
-            lines.append((name, block, head, *numbers, said.get((block, head), "")))
-        print(name, said, flush=True)
-    columns = ("model", "block", "head", *MEASURED, "role")
+        for block, head in torch.cartesian_prod(
+            *map(torch.arange, head_scores["lost"].shape)
+        ).tolist():
+            numbers = [
+                f"{head_scores[measure][block, head].item():.3f}" for measure in MEASUREMENTS
+            ]
+            lines.append((name, block, head, *numbers, role_of_head.get((block, head), "")))
+        print(name, role_of_head, flush=True)
+    columns = ("model", "block", "head", *MEASUREMENTS, "role")
     with (RESULTS / "language_heads.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([columns, *lines])
     text = [

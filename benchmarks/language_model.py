@@ -47,7 +47,7 @@ from attncourse.transformer import (
     WindowedAttention,
 )
 
-BATCH, MAX_DISTANCE, PARTS, BOOTSTRAP = 16, 16, 20, 0
+BATCH, MAX_DISTANCE, PARTS, BOOTSTRAP_SEED = 16, 16, 20, 0
 # the LSTM's is the best of eight trials, of 500 steps of the small size
 RATE, LSTM_RATE = 6e-3, 1.5e-2
 
@@ -64,9 +64,9 @@ class Size:
     heads: int = 4
 
 
-GPT, UNDATED = "GPT", "without the decade"
-# what the heads do in each model, and in how many groups they share keys and values
-ATTENDS: dict[str, tuple[Callable[[Size], nn.Module], int | None]] = {
+GPT, WITHOUT_DECADE = "GPT", "without the decade"
+# the attention of each model, and the number of groups that share keys and values
+ATTENTIONS: dict[str, tuple[Callable[[Size], nn.Module], int | None]] = {
     GPT: (lambda size: Causal(RotaryAttention()), None),
     "ALiBi": (lambda size: Causal(ALiBiAttention(size.heads)), None),
     "T5": (lambda size: Causal(T5Attention(size.heads, bidirectional=False)), None),
@@ -85,92 +85,103 @@ ATTENDS: dict[str, tuple[Callable[[Size], nn.Module], int | None]] = {
         lambda size: Causal(RotaryAttention(attend=grouped_query_attention)),
         2,
     ),
-    UNDATED: (lambda size: Causal(RotaryAttention()), None),
+    WITHOUT_DECADE: (lambda size: Causal(RotaryAttention()), None),
 }
 LSTM = "LSTM"
-COUNTED = ("uniform", "unigram", "bigram", "trigram")
-EVERY = 3
+BACK_OFF_MODELS = ("uniform", "unigram", "bigram", "trigram")
+MAX_SEEDS = 3
 SIZES = {
     "one block": Size(64, 1, 99, 2500, {GPT: 1, "no positions": 1}),
-    "small": Size(64, 3, 99, 2500, dict.fromkeys((LSTM, *ATTENDS), EVERY)),
-    "full": Size(128, 4, 231, 10000, {GPT: EVERY, "no positions": 1, "one head": 1, LSTM: 1}),
+    "small": Size(64, 3, 99, 2500, dict.fromkeys((LSTM, *ATTENTIONS), MAX_SEEDS)),
+    "full": Size(128, 4, 231, 10000, {GPT: MAX_SEEDS, "no positions": 1, "one head": 1, LSTM: 1}),
 }
-MEASURED = ("bits", "low", "high", "validation", "parameters", "steps", "seconds")
-RUNS = Runs("language_model", ("size", "model"), MEASURED)
+MEASUREMENTS = ("bits", "low", "high", "validation", "parameters", "steps", "seconds")
+RUNS = Runs("language_model", ("size", "model"), MEASUREMENTS)
 CURVES = RESULTS / "language_model_curves.csv"
 
 
-def built(name: str, size: Size, vocabulary: int) -> nn.Module:
-    """A model of this name, anew."""
+def make_model(name: str, size: Size, vocabulary: int) -> nn.Module:
+    """A new model of this name."""
     if name == LSTM:
         return LSTMLanguageModel(vocabulary, size.d_model, size.hidden)
-    attend, groups = ATTENDS[name]
+    attend, groups = ATTENTIONS[name]
     heads = 1 if name == "one head" else size.heads
     return language_model(
         vocabulary, size.d_model, heads, size.depth, partial(attend, size), groups
     )
 
 
-def kept(size: str, name: str, seed: int, end: str) -> Path:
-    """Where something of a run is kept."""
+def run_file(size: str, name: str, seed: int, end: str) -> Path:
+    """The path of a file that a run keeps."""
     folder = cache_folder() / "models"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"language-{size}-{name}-{seed}-{end}.pt".replace(" ", "-")
 
 
 def bits_of_texts(
-    model, windowed: Windower, texts: tuple, device: str
+    model, windower: Windower, texts: tuple, device: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """For each text the bits that it costs, and its characters."""
-    batches = (batch.to(device) for batch in windowed.batches(texts, 64))
+    batches = (batch.to(device) for batch in windower.batches(texts, 64))
     bits = bits_by_window(model, batches).double().cpu()
-    counts = [len(windowed.rows(text)) for text in texts]
-    totals = torch.stack([part.sum() for part in bits.split(counts)])
+    counts = [len(windower.rows(text)) for text in texts]
+    totals = torch.stack([window_bits.sum() for window_bits in bits.split(counts)])
     return totals, torch.tensor([len(text.text) for text in texts], dtype=torch.float64)
 
 
-def measured(model, windowed: Windower, found: Addresses, device: str = "cpu") -> list[float]:
+def measure_bits(model, windower: Windower, corpus: Addresses, device: str = "cpu") -> list[float]:
     """Bits a character of the test texts, between which they lie, and of the validation's."""
-    bits, characters = bits_of_texts(model, windowed, found.test, device)
-    low, high = bootstrap_interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP))
-    others = [x.sum() for x in bits_of_texts(model, windowed, found.validation, device)]
-    return [(bits.sum() / characters.sum()).item(), low, high, (others[0] / others[1]).item()]
+    bits, characters = bits_of_texts(model, windower, corpus.test, device)
+    low, high = bootstrap_interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP_SEED))
+    validation = [x.sum() for x in bits_of_texts(model, windower, corpus.validation, device)]
+    return [
+        (bits.sum() / characters.sum()).item(),
+        low,
+        high,
+        (validation[0] / validation[1]).item(),
+    ]
 
 
-def counted(found: Addresses, size: str, name: str, seed: int) -> list[float]:
-    """What a model measures that counts what followed what."""
-    windowed, began = Windower(stored_pairs()), time.process_time()
-    model = BackOff(COUNTED.index(name), windowed.vocabulary)
-    model.learn((row for text in found.train for row in windowed.rows(text)), first=2)
-    seconds = time.process_time() - began
-    return [*measured(model, windowed, found), sum(map(len, model.followed.values())), 0, seconds]
+def measure_back_off(corpus: Addresses, size: str, name: str, seed: int) -> list[float]:
+    """Train a model that counts n-grams, and measure it."""
+    windower, start = Windower(stored_pairs()), time.process_time()
+    model = BackOff(BACK_OFF_MODELS.index(name), windower.vocabulary)
+    model.learn((row for text in corpus.train for row in windower.rows(text)), first=2)
+    seconds = time.process_time() - start
+    return [
+        *measure_bits(model, windower, corpus),
+        sum(map(len, model.followed.values())),
+        0,
+        seconds,
+    ]
 
 
-def trained(found: Addresses, device: str, size: str, name: str, seed: int) -> list[float]:
-    """What a model measures that is trained from one seed; its curve and weights are kept."""
-    sized = SIZES[size]
-    windowed = Windower(stored_pairs(), dated=name != UNDATED)
+def train_model(corpus: Addresses, device: str, size: str, name: str, seed: int) -> list[float]:
+    """Train a model from one seed, keep its curve and weights, and measure it."""
+    model_size = SIZES[size]
+    windower = Windower(stored_pairs(), dated=name != WITHOUT_DECADE)
     with seeded(seed) as g:
-        model = built(name, sized, windowed.vocabulary).to(device)
-        each = sized.steps // PARTS
+        model = make_model(name, model_size, windower.vocabulary).to(device)
+        steps_of_part = model_size.steps // PARTS
         optimizer, rate = (adamw, LSTM_RATE) if name == LSTM else (muon, RATE)
-        watch = Watch(model, windowed, found, (size, name, seed), each, device)
+        watch = Watch(model, windower, corpus, (size, name, seed), steps_of_part, device)
         fit(
             model,
             lambda: (
-                batch.to(device) for batch in windowed.random_batches(found.train, BATCH, each, g)
+                batch.to(device)
+                for batch in windower.random_batches(corpus.train, BATCH, steps_of_part, g)
             ),
             PARTS,
             rate,
             optimizer=optimizer,
-            checkpoint=kept(size, name, seed, "checkpoint"),
+            checkpoint=run_file(size, name, seed, "checkpoint"),
             generator=g,
             track=watch,
         )
     parameters = sum(x.numel() for x in model.parameters())
-    kept(size, name, seed, "checkpoint").unlink()
-    steps, seconds = each * PARTS, watch.seconds if device == "cpu" else nan
-    return [*measured(model, windowed, found, device), parameters, steps, seconds]
+    run_file(size, name, seed, "checkpoint").unlink()
+    steps, seconds = steps_of_part * PARTS, watch.seconds if device == "cpu" else nan
+    return [*measure_bits(model, windower, corpus, device), parameters, steps, seconds]
 
 
 class Watch:
@@ -179,40 +190,42 @@ class Watch:
     def __init__(
         self,
         model,
-        windowed: Windower,
-        found: Addresses,
+        windower: Windower,
+        corpus: Addresses,
         key: tuple[str, str, int],
-        each: int,
+        steps_of_part: int,
         device: str,
     ):
-        self.model, self.key, self.each, self.seconds = model, key, each, 0.0
-        every = [row for text in found.validation for row in windowed.rows(text)]
-        rows = every[:: max(1, len(every) // 256)]
+        self.model, self.key, self.steps_of_part, self.seconds = model, key, steps_of_part, 0.0
+        all_rows = [row for text in corpus.validation for row in windower.rows(text)]
+        rows = all_rows[:: max(1, len(all_rows) // 256)]
         self.rows = [batch.to(device) for batch in window_batches(rows, 64)]
-        self.characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
+        self.characters = sum(len(windower.pairs.decode(row[2:])) for row in rows)
 
     def __call__(self, epochs: range) -> Iterator[int]:
         if epochs.start:
-            lines = [row for row in csv.reader(CURVES.open(encoding="utf-8")) if row[:3] == self.of]
+            lines = [
+                row for row in csv.reader(CURVES.open(encoding="utf-8")) if row[:3] == self.row_key
+            ]
             self.seconds = float(lines[-1][4])
         else:
             self.note(0)
         for epoch in epochs:
-            began = time.process_time()
+            start = time.process_time()
             yield epoch
-            self.seconds += time.process_time() - began
+            self.seconds += time.process_time() - start
             self.note(epoch + 1)
 
     @property
-    def of(self) -> list[str]:
+    def row_key(self) -> list[str]:
         return [*map(str, self.key)]
 
     def note(self, epoch: int) -> None:
         """A line of the curve, and the weights as they are."""
         bits = bits_by_window(self.model, self.rows).sum().item() / self.characters
-        torch.save(self.model.state_dict(), kept(*self.key, f"after-{epoch}"))
+        torch.save(self.model.state_dict(), run_file(*self.key, f"after-{epoch}"))
         with CURVES.open("a", encoding="utf-8", newline="") as file:
-            line = (*self.key, epoch * self.each, f"{self.seconds:.1f}", f"{bits:.5f}")
+            line = (*self.key, epoch * self.steps_of_part, f"{self.seconds:.1f}", f"{bits:.5f}")
             csv.writer(file, lineterminator="\n").writerow(line)
         print(*line, flush=True)
 
@@ -225,7 +238,7 @@ def write_table() -> None:
         columns = {name: RUNS.columns(size, name) for name in names}
         for name in sorted(names, key=lambda name: -mean(columns[name][0])):
             bits, low, high, validation, parameters, steps, seconds = columns[name]
-            timed = [second for second in seconds if not isnan(second)]
+            cpu_seconds = [second for second in seconds if not isnan(second)]
             lines.append(
                 (
                     size,
@@ -235,7 +248,7 @@ def write_table() -> None:
                     mean_and_std(validation),
                     f"{round(mean(parameters)):,}",
                     f"{round(mean(steps)):,}",
-                    f"{round(mean(timed)):,}" if timed else "",
+                    f"{round(mean(cpu_seconds)):,}" if cpu_seconds else "",
                     len(bits),
                 )
             )
@@ -260,21 +273,21 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", help="these alone, such as GPT LSTM")
     parser.add_argument("--seeds", type=int, nargs="+", help="these alone, such as 0 1")
     parser.add_argument("--device", default="cpu", help="where to train, such as cuda")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    found = addresses()
-    if found.sample:
-        raise SystemExit(f"these are not the addresses: {found.why}")
-    if asked.size in (None, "counted"):
-        for name in COUNTED:
-            RUNS.run_once(partial(counted, found), "counted", name, 0)
-    for size in SIZES if asked.size is None else {asked.size} & {*SIZES}:
-        for seed in range(EVERY):
+    corpus = addresses()
+    if corpus.sample:
+        raise SystemExit(f"these are not the addresses: {corpus.why}")
+    if options.size in (None, "counted"):
+        for name in BACK_OFF_MODELS:
+            RUNS.run_once(partial(measure_back_off, corpus), "counted", name, 0)
+    for size in SIZES if options.size is None else {options.size} & {*SIZES}:
+        for seed in range(MAX_SEEDS):
             for name, seeds in SIZES[size].seeds.items():
-                wanted = seed < seeds and seed in (asked.seeds or range(EVERY))
-                if wanted and name in (asked.models or ATTENDS | {LSTM: None}):
-                    RUNS.run_once(partial(trained, found, asked.device), size, name, seed)
+                requested = seed < seeds and seed in (options.seeds or range(MAX_SEEDS))
+                if requested and name in (options.models or ATTENTIONS | {LSTM: None}):
+                    RUNS.run_once(partial(train_model, corpus, options.device), size, name, seed)
     write_table()
 
 

@@ -33,7 +33,7 @@ PATH = RESULTS / "language_samples.csv"
 
 
 class Text(NamedTuple):
-    """What a model wrote from a seed, after a beginning, as in a decade."""
+    """A text that a model wrote from a seed, after a beginning, as in a decade."""
 
     by: str
     seed: int
@@ -42,55 +42,55 @@ class Text(NamedTuple):
     text: str
 
 
-def drawn() -> Iterator[Text]:
-    """The texts as they come: none is drawn twice, and none left out."""
-    windowed = Windower(stored_pairs())
-    weights, held = load_weights("english")
-    gpt = load_language_model(weights, held["heads"]).eval()
-    trigram = count_back_off(3, addresses().train, windowed)
-    for by, model in (("GPT", gpt), ("trigram", trigram)):
+def generate_texts() -> Iterator[Text]:
+    """Generate the texts: none is drawn twice, and none is left out."""
+    windower = Windower(stored_pairs())
+    weights, metadata = load_weights("english")
+    gpt = load_language_model(weights, metadata["heads"]).eval()
+    trigram = count_back_off(3, addresses().train, windower)
+    for name, model in (("GPT", gpt), ("trigram", trigram)):
         for seed in range(SEEDS):
             # five steps along a ring of 24 reach every decade
-            decade, begun = DECADES[5 * seed % len(DECADES)], SUGGESTIONS[seed % len(SUGGESTIONS)]
+            decade, prompt = DECADES[5 * seed % len(DECADES)], SUGGESTIONS[seed % len(SUGGESTIONS)]
             g = torch.Generator().manual_seed(seed)
-            row = windowed.prefix(decade) + windowed.pairs.encode(begun)
+            row = windower.prefix(decade) + windower.pairs.encode(prompt)
             start = len(row)
             with torch.no_grad():
                 while len(row) < start + LENGTH:
-                    scores = model(torch.tensor([row]))[:, -1, : len(windowed.pairs)]
+                    scores = model(torch.tensor([row]))[:, -1, : len(windower.pairs)]
                     row.append(int(sample(scores, g, TEMPERATURE)))
-            yield Text(by, seed, decade, begun, windowed.pairs.decode(row[start:]))
+            yield Text(name, seed, decade, prompt, windower.pairs.decode(row[start:]))
 
 
-def sheet(texts: list[Text]) -> list[Text]:
-    """The texts in the order of the sheet, in which nobody sees whose they are."""
+def shuffle(texts: list[Text]) -> list[Text]:
+    """Shuffle the texts for the readers, who do not see which model wrote them."""
     return random.Random(0).sample(texts, len(texts))
 
 
 def marks_of(path: Path, count: int) -> list[str]:
     """A reader's mark for each number of the sheet."""
-    found = dict(line.split() for line in path.read_text("utf-8").splitlines() if line.strip())
+    marks = dict(line.split() for line in path.read_text("utf-8").splitlines() if line.strip())
     numbers = [str(i + 1) for i in range(count)]
-    wrong = [f"{i} {found.get(i)}" for i in numbers if found.get(i) not in MARKS]
-    if wrong or len(found) != count:
-        raise SystemExit(f"{path} has {len(found)} marks for {count} texts; wrong: {wrong[:5]}")
-    return [found[i] for i in numbers]
+    faults = [f"{i} {marks.get(i)}" for i in numbers if marks.get(i) not in MARKS]
+    if faults or len(marks) != count:
+        raise SystemExit(f"{path} has {len(marks)} marks for {count} texts; wrong: {faults[:5]}")
+    return [marks[i] for i in numbers]
 
 
-def write_results(texts: list[Text], readers: list[list[str]]) -> None:
-    """Each text with its marks, and how many have which."""
-    marked = sorted(zip(texts, *readers, strict=True), key=lambda one: one[0][:2])
+def write_results(texts: list[Text], marks_by_reader: list[list[str]]) -> None:
+    """Write each text with its marks, and the number of texts with each mark."""
+    marked_texts = sorted(zip(texts, *marks_by_reader, strict=True), key=lambda row: row[0][:2])
     with PATH.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*Text._fields, *(f"reader {i + 1}" for i in range(len(readers)))))
-        writer.writerows((*text, *marks) for text, *marks in marked)
+        writer.writerow((*Text._fields, *(f"reader {i + 1}" for i in range(len(marks_by_reader)))))
+        writer.writerows((*text, *marks) for text, *marks in marked_texts)
     lines = []
-    for by in ("GPT", "trigram"):
-        marks = [one[1:] for one in marked if one[0].by == by]
-        good = sum("not" not in of_text for of_text in marks)
-        each = (Counter(of_reader) for of_reader in zip(*marks, strict=True))
-        counts = (", ".join(str(found[mark]) for mark in MARKS) for found in each)
-        lines.append((by, *counts, good, len(marks)))
+    for model in ("GPT", "trigram"):
+        marks = [row[1:] for row in marked_texts if row[0].by == model]
+        english_count = sum("not" not in text_marks for text_marks in marks)
+        counters = (Counter(reader_marks) for reader_marks in zip(*marks, strict=True))
+        counts = (", ".join(str(counter[mark]) for mark in MARKS) for counter in counters)
+        lines.append((model, *counts, english_count, len(marks)))
     text = [
         "# What readers make of the texts that models write",
         f"{SEEDS} tokens each from {SEEDS} seeds, at temperature {TEMPERATURE}, after the first "
@@ -98,19 +98,19 @@ def write_results(texts: list[Text], readers: list[list[str]]) -> None:
         "models read all texts mixed, without knowing whose they are, and marked each *English*, "
         "*nearly* or *not*.",
     ]
-    each_reader = (f"reader {i + 1}: {', '.join(MARKS)}" for i in range(len(readers)))
+    each_reader = (f"reader {i + 1}: {', '.join(MARKS)}" for i in range(len(marks_by_reader)))
     columns = (*each_reader, "English or nearly by both")
     write_page("language_samples", "language_samples", text, ("texts by", *columns, "of"), lines)
 
 
 def main() -> None:
-    texts = sheet([*drawn()])
-    readers = [marks_of(Path(name), len(texts)) for name in sys.argv[1:]]
-    if readers:
-        write_results(texts, readers)
+    texts = shuffle([*generate_texts()])
+    marks_by_reader = [marks_of(Path(name), len(texts)) for name in sys.argv[1:]]
+    if marks_by_reader:
+        write_results(texts, marks_by_reader)
     else:
-        for i, one in enumerate(texts):
-            print(f"{i + 1}. {one.begun}{one.text}".replace("\n", " / "))
+        for i, text in enumerate(texts):
+            print(f"{i + 1}. {text.begun}{text.text}".replace("\n", " / "))
 
 
 if __name__ == "__main__":

@@ -66,8 +66,8 @@ def measure_lengths(lengths: list[int], seconds: float) -> list[tuple]:
         times = {name: [] for name in calls}
         for threads, clock in ((THREADS, time.monotonic), (1, time.process_time)):
             torch.set_num_threads(threads)
-            for name, both in time_interleaved(calls, inputs, seconds, clock).items():
-                times[name] += both
+            for name, seconds_of_call in time_interleaved(calls, inputs, seconds, clock).items():
+                times[name] += seconds_of_call
         for name, row_times in times.items():
             cells = [
                 cell

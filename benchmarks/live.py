@@ -27,11 +27,19 @@ from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Enc
 
 WEIGHTS = Path(__file__).parents[1] / "attncourse" / "figures" / "translator" / "weights.js"
 WIDTH, HEADS, HIDDEN, MAX_DISTANCE = 64, 4, 128, 8
-SEED, TRAINED, TESTED, EPOCHS, BATCH, RATE, DROPOUT = 0, 20_000, 1000, 16, 64, 2e-3, 0.1
-MOST_PARTS = 40
-SPECIAL = ["(padding)", "(start)", "(end)"]
+SEED, TRAINING_NUMBERS, TEST_NUMBERS, EPOCHS, BATCH, RATE, DROPOUT = (
+    0,
+    20_000,
+    1000,
+    16,
+    64,
+    2e-3,
+    0.1,
+)
+MAX_PARTS = 40
+SPECIAL_TOKENS = ["(padding)", "(start)", "(end)"]
 # the first with its arcs; the others are longer than any in training, and the last goes wrong
-RECORDED = (754, 7_654_321, 123_456_789)
+RECORDED_NUMBERS = (754, 7_654_321, 123_456_789)
 
 
 def translator(source: int, target: int) -> Translator:
@@ -46,40 +54,40 @@ def translator(source: int, target: int) -> Translator:
     return Translator(embeddings[0], encoder, embeddings[1], decoder)
 
 
-def shipped() -> tuple[Translator, Words, dict]:
-    """The model with the weights that the pages load, its words, and all that the script holds."""
-    held = read_script(WEIGHTS)
-    model = translator(len(held["source"]), len(held["target"]))
-    model.load_state_dict(unpack_half(held))
+def load_shipped() -> tuple[Translator, Words, dict]:
+    """Load the model of the pages: the model, its words, and the data of its script."""
+    script_data = read_script(WEIGHTS)
+    model = translator(len(script_data["source"]), len(script_data["target"]))
+    model.load_state_dict(unpack_half(script_data))
     words = Words([], "english", "german")
     words.source, words.target = (
-        {word: i for i, word in enumerate(held[side]) if word not in SPECIAL}
-        for side in ("source", "target")
+        {word: i for i, word in enumerate(script_data[language]) if word not in SPECIAL_TOKENS}
+        for language in ("source", "target")
     )
-    return model.eval(), words, held
+    return model.eval(), words, script_data
 
 
 @torch.no_grad()
-def translated(model: Translator, pairs: TranslationBatch) -> tuple[Tensor, Tensor]:
-    """What the model writes, and the weights of its cross-attention for each part it writes."""
-    seen: list[Tensor] = []
+def translate(model: Translator, pairs: TranslationBatch) -> tuple[Tensor, Tensor]:
+    """Translate; return the written parts and the cross-attention weights for each of them."""
+    weights: list[Tensor] = []
     cross = model.decoder.blocks[0].cross_attention.part
     attend = cross.attend
 
-    def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        seen.append(attention_weights(q, k, mask))
+    def recording_attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+        weights.append(attention_weights(q, k, mask))
         return attend(q, k, v, mask)
 
-    cross.attend = watched
-    written = model.translate(pairs.source, pairs.lengths, START, END, MOST_PARTS)
+    cross.attend = recording_attend
+    parts = model.translate(pairs.source, pairs.lengths, START, END, MAX_PARTS)
     cross.attend = attend
-    return written, torch.cat(seen, dim=-2)
+    return parts, torch.cat(weights, dim=-2)
 
 
-def recorded(model: Translator, words: Words, number: int) -> dict:
+def record(model: Translator, words: Words, number: int) -> dict:
     """A number, its English name and the parts that the model writes, with its attention."""
-    written, weights = translated(model, words.batch([number]))
-    parts = words.decode(written[0].tolist()).split()
+    part_ids, weights = translate(model, words.batch([number]))
+    parts = words.decode(part_ids[0].tolist()).split()
     return {
         "number": number,
         "english": [*name(number, "english")],
@@ -89,56 +97,63 @@ def recorded(model: Translator, words: Words, number: int) -> dict:
     }
 
 
-def measured(model: Translator, words: Words, tested: dict[str, list[int]]) -> dict[str, float]:
+def exact_shares(model: Translator, words: Words, tested: dict[str, list[int]]) -> dict[str, float]:
     """The share of exact matches, by length."""
     shares = {}
-    for length, found in tested.items():
-        pairs = words.batch(found)
-        written, _ = translated(model, pairs)
-        shares[length] = exact_matches(written, pairs.labels).float().mean().item()
+    for length, test_numbers in tested.items():
+        pairs = words.batch(test_numbers)
+        part_ids, _ = translate(model, pairs)
+        shares[length] = exact_matches(part_ids, pairs.labels).float().mean().item()
     return shares
 
 
-def publish(model: Translator, words: Words, tested: dict[str, list[int]], how: str) -> str:
-    """Write the script with the weights in float16; how they were made, and what was measured."""
+def publish(model: Translator, words: Words, tested: dict[str, list[int]], training: str) -> str:
+    """Write the script with the weights in float16; return its description with the measures."""
     model.half().float().eval()
-    shares, weights = measured(model, words, tested), model.state_dict()
-    parameters = sum(part.numel() for part in weights.values())
-    halves = torch.cat([part.flatten() for part in weights.values()]).half().numpy().tobytes()
+    shares, weights = exact_shares(model, words, tested), model.state_dict()
+    parameters = sum(tensor.numel() for tensor in weights.values())
+    halves = torch.cat([tensor.flatten() for tensor in weights.values()]).half().numpy().tobytes()
     matches = ", ".join(f"{share:.3f} ({length})" for length, share in shares.items())
-    made = (
-        f"A translator's {parameters} weights in float16, made by benchmarks/live.py: {how}, "
-        f"{platform.machine()}, torch {torch.__version__}. Exact matches, each among {TESTED} "
-        f"numbers that were not in training, by English words: {matches}."
+    description = (
+        f"A translator's {parameters} weights in float16, made by benchmarks/live.py: "
+        f"{training}, {platform.machine()}, torch {torch.__version__}. Exact matches, each among "
+        f"{TEST_NUMBERS} numbers that were not in training, by English words: {matches}."
     )
-    held = {
+    script_data = {
         "heads": HEADS,
         "start": START,
         "end": END,
-        "source": [*SPECIAL, *words.source],
-        "target": [*SPECIAL, *words.target],
+        "source": [*SPECIAL_TOKENS, *words.source],
+        "target": [*SPECIAL_TOKENS, *words.target],
         "longest": LENGTHS["up to 10 words"][1],
-        "recorded": [recorded(model, words, number) for number in RECORDED],
-        "shapes": {key: list(part.shape) for key, part in weights.items()},
+        "recorded": [record(model, words, number) for number in RECORDED_NUMBERS],
+        "shapes": {key: list(tensor.shape) for key, tensor in weights.items()},
         "half": base64.b64encode(halves).decode(),
     }
-    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
-    WEIGHTS.write_text(f"// {made}\nwindow.attncourseNumbers = {text};\n", "utf-8")
-    return made
+    text = json.dumps(script_data, ensure_ascii=False, separators=(",", ":"))
+    WEIGHTS.write_text(f"// {description}\nwindow.attncourseNumbers = {text};\n", "utf-8")
+    return description
 
 
 def main() -> None:
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    began = time.process_time()
-    learned, tested = numbers(TRAINED, TESTED, SEED)
-    words = Words(learned, "english", "german")
+    start = time.process_time()
+    training_numbers, tested = numbers(TRAINING_NUMBERS, TEST_NUMBERS, SEED)
+    words = Words(training_numbers, "english", "german")
     with seeded(SEED) as g:
-        model = translator(*(len(known) + len(SPECIAL) for known in (words.source, words.target)))
-        fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
-    seconds = time.process_time() - began
-    how = f"{EPOCHS} epochs of {TRAINED} numbers, seed {SEED}, {seconds:.0f} s of one CPU core"
-    print(publish(model, words, tested, how), f"{WEIGHTS.stat().st_size / 1024:.0f} KiB", sep="\n")
+        model = translator(
+            *(len(ids) + len(SPECIAL_TOKENS) for ids in (words.source, words.target))
+        )
+        fit(model, lambda: words.batches(training_numbers, BATCH, g), EPOCHS, RATE)
+    seconds = time.process_time() - start
+    training = f"{EPOCHS} epochs of {TRAINING_NUMBERS} numbers, seed {SEED}, "
+    training += f"{seconds:.0f} s of one CPU core"
+    print(
+        publish(model, words, tested, training),
+        f"{WEIGHTS.stat().st_size / 1024:.0f} KiB",
+        sep="\n",
+    )
 
 
 if __name__ == "__main__":

@@ -24,12 +24,12 @@ from sklearn.pipeline import make_pipeline
 from attncourse.data.sentiment import RatedText, Ratings, Vocabulary, ratings, tokenize
 from attncourse.train import accuracy, fit, seeded
 
-FOLDS, BATCH, LEAST = 5, 32, 2
+FOLDS, BATCH, MIN_COUNT = 5, 32, 2
 # how many seeds each set gets, each with folds of its own
 SEEDS = {"tweets": 3, "products": 1, "editorials": 1, "movies": 1}
 # what logistic regression chooses from, and what the networks do, on folds of the tweets
 STRENGTHS, WORDS_IN_A_ROW = (0.1, 0.3, 1, 3, 10, 30), ((1, 1), (1, 2))
-RATES, EPOCHS, INNER = (2e-3, 4e-3), (4, 8), 2
+RATES, EPOCHS, INNER_FOLDS = (2e-3, 4e-3), (4, 8), 2
 RUNS = Runs("sentiment", ("texts", "model"), ("accuracy",))
 CHOICES = Runs("sentiment_choices", ("model", "rate", "epochs"), ("accuracy",))
 
@@ -60,7 +60,7 @@ def network(
     name: str, rate: float, epochs: int, seed: int, train: list[RatedText], test: list[RatedText]
 ) -> float:
     """Train one network; its vocabulary is that of the training texts."""
-    vocabulary = Vocabulary(train, LEAST)
+    vocabulary = Vocabulary(train, MIN_COUNT)
     with seeded(seed) as g:
         model = classifier(name, vocabulary)
         fit(model, lambda: vocabulary.batches(train, BATCH, g), epochs, rate)
@@ -77,21 +77,23 @@ BASELINES: dict[str, Callable[..., float]] = {
 def cross_validated(texts: Ratings, seed: int, score: Callable[..., float]) -> list[float]:
     """The share of all texts that are right, each tested once."""
     folds = list(texts.folds(FOLDS, seed))
-    right = sum(score(train, test) * len(test) for train, test in folds)
-    return [right / len(texts.texts)]
+    right_count = sum(score(train, test) * len(test) for train, test in folds)
+    return [right_count / len(texts.texts)]
 
 
-def tried(tweets: Ratings, name: str, rate: float, epochs: int, seed: int) -> list[float]:
-    """A setting of a network, on folds of the training texts of the first fold."""
+def score_setting(tweets: Ratings, name: str, rate: float, epochs: int, seed: int) -> list[float]:
+    """Score a setting of a network on folds of the training texts of the first fold."""
     train, _ = next(tweets.folds(FOLDS, seed))
-    inner = list(replace(tweets, texts=tuple(train)).folds(FOLDS, seed))[:INNER]
-    return [sum(network(name, rate, epochs, seed, *split) for split in inner) / INNER]
+    inner = list(replace(tweets, texts=tuple(train)).folds(FOLDS, seed))[:INNER_FOLDS]
+    return [sum(network(name, rate, epochs, seed, *split) for split in inner) / INNER_FOLDS]
 
 
-def chosen(name: str) -> tuple[float, int]:
-    """The setting that did best."""
-    found = {key: scores for key, scores in CHOICES.finished().items() if key[0] == name}
-    _, rate, epochs, _ = max(found, key=lambda key: found[key])
+def best_setting(name: str) -> tuple[float, int]:
+    """The setting with the best score."""
+    scores_by_setting = {
+        key: scores for key, scores in CHOICES.finished().items() if key[0] == name
+    }
+    _, rate, epochs, _ = max(scores_by_setting, key=lambda key: scores_by_setting[key])
     return float(rate), int(epochs)
 
 
@@ -100,48 +102,48 @@ def run(sets: dict[str, Ratings], kind: str, name: str, seed: int) -> list[float
     if name in BASELINES:
         return cross_validated(sets[kind], seed, BASELINES[name])
     for rate, epochs in product(RATES, EPOCHS):
-        CHOICES.run_once(partial(tried, sets["tweets"]), name, rate, epochs, 0)
-    return cross_validated(sets[kind], seed, partial(network, name, *chosen(name), seed))
+        CHOICES.run_once(partial(score_setting, sets["tweets"]), name, rate, epochs, 0)
+    return cross_validated(sets[kind], seed, partial(network, name, *best_setting(name), seed))
 
 
 def write_table(sets: dict[str, Ratings]) -> None:
-    done = {kind: texts for kind, texts in sets.items() if RUNS.columns(kind, "CNN")}
+    finished_sets = {kind: texts for kind, texts in sets.items() if RUNS.columns(kind, "CNN")}
     lines = []
     for name in (*BASELINES, *MODELS):
-        columns = [RUNS.columns(kind, name) for kind in done]
-        lines.append((name, *(mean_and_std(found[0]) if found else "" for found in columns)))
-    counted = ", ".join(f"{kind} {len(RUNS.columns(kind, 'CNN')[0])}" for kind in done)
-    settings = "; ".join("{}: {} and {}".format(name, *chosen(name)) for name in MODELS)
+        columns = [RUNS.columns(kind, name) for kind in finished_sets]
+        lines.append((name, *(mean_and_std(scores[0]) if scores else "" for scores in columns)))
+    seed_counts = ", ".join(f"{kind} {len(RUNS.columns(kind, 'CNN')[0])}" for kind in finished_sets)
+    settings = "; ".join("{}: {} and {}".format(name, *best_setting(name)) for name in MODELS)
     text = [
         "# A label per sequence",
         f"The share of texts whose label is right, in {FOLDS} folds, so that each text is tested "
-        f"once. {'; '.join(map(str, done.values()))}.",
+        f"once. {'; '.join(map(str, finished_sets.values()))}.",
         "Mean and standard deviation over the seeds, each with folds and initial weights of its "
-        f"own: {counted}.",
+        f"own: {seed_counts}.",
         "All models read the same tokens, and know only those of their training texts. "
         f"Logistic regression chooses its strength C from {', '.join(map(str, STRENGTHS))}, and "
         "words alone or also pairs of neighbours, by cross-validation in three folds of the "
         f"training texts. The networks have width {WIDTH} and batches of {BATCH}. Each chooses "
         f"the rate of AdamW, which falls to 0, from {' and '.join(map(str, RATES))} and its epochs "
-        f"from {' and '.join(map(str, EPOCHS))}, on {INNER} of {FOLDS} folds of the training "
+        f"from {' and '.join(map(str, EPOCHS))}, on {INNER_FOLDS} of {FOLDS} folds of the training "
         "tweets of the first fold, and takes the same for the other texts. They are, for "
         f"{settings}.",
     ]
-    write_page("sentiment", "sentiment", text, ("model", *done), lines, "scikit-learn")
+    write_page("sentiment", "sentiment", text, ("model", *finished_sets), lines, "scikit-learn")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, help="how many seeds of each model")
     parser.add_argument("--kinds", nargs="+", choices=SEEDS, default=list(SEEDS))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
     sets = {kind: ratings(kind) for kind in SEEDS}
     if any(texts.sample for texts in sets.values()):
         raise SystemExit("the results need the ratings, not the sample")
-    for kind in asked.kinds:
-        for seed in range(asked.seeds or SEEDS[kind]):
+    for kind in options.kinds:
+        for seed in range(options.seeds or SEEDS[kind]):
             for name in (*BASELINES, *MODELS):
                 RUNS.run_once(partial(run, sets), kind, name, seed)
             write_table(sets)

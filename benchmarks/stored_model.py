@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from language_model import GPT, LSTM, PARTS, SIZES, kept
+from language_model import GPT, LSTM, PARTS, SIZES, run_file
 from torch import Tensor
-from writer import complete
+from writer import add_records
 
 from attncourse.data import Addresses, BytePairs, addresses, excerpts, stored_pairs
 from attncourse.data.windows import DECADES, Windower, window_batches
@@ -45,13 +45,13 @@ SMALL = {
     "one_block": ("one block", GPT),
     "one_block_without_positions": ("one block", "no positions"),
 }
-# of how many tokens a text may be that a reader guesses, and how many words it has at least
-GUESSED, WORDS = 126, 25
+# the most tokens of a text that a reader guesses, and its fewest words
+MAX_GUESSED_TOKENS, MIN_GUESSED_WORDS = 126, 25
 # a mean weight of less is no role
-LEAST = 0.4
+MIN_MEAN_WEIGHT = 0.4
 # after so many twentieths of the training
-EARLIER = (0, 1, 4, 10)
-PLACES = {
+EARLIER_PARTS = (0, 1, 4, 10)
+ROLE_SCORES = {
     "looks at the piece before": lambda weights: offset_score(weights).mean(1),
     "looks at the decade": lambda weights: weights[..., 2:, 1].mean((1, 3)),
     "looks at the start": lambda weights: weights[..., 2:, 0].mean((1, 3)),
@@ -59,83 +59,85 @@ PLACES = {
 }
 
 
-def bits(model, windowed: Windower, texts: tuple) -> float:
+def bits(model, windower: Windower, texts: tuple) -> float:
     """Bits a character of all these texts."""
     characters = sum(len(text.text) for text in texts)
-    return bits_per_character(model, windowed.batches(texts, 64), characters)
+    return bits_per_character(model, windower.batches(texts, 64), characters)
 
 
-def roles(model, windowed: Windower) -> Iterator[dict]:
+def roles(model, windower: Windower) -> Iterator[dict]:
     """The heads that look at one place, and matter."""
-    rows = [row for text in excerpts() for row in windowed.rows(text) if len(row) == 128]
-    some = [*window_batches(rows, 64)]
-    weights, costs = head_weights(model, some[0].tokens), losses(model, some)
+    rows = [row for text in excerpts() for row in windower.rows(text) if len(row) == 128]
+    batches = [*window_batches(rows, 64)]
+    weights, costs = head_weights(model, batches[0].tokens), removal_costs(model, batches)
     depth, heads = costs.shape
     untrained = []
     for seed in range(3):
         with seeded(seed):
-            untrained.append(head_weights(language_model(windowed.vocabulary), some[0].tokens))
-    found = {role: looking(score, weights, untrained) for role, score in PLACES.items()}
-    every = {place for places in found.values() for place in places}
-    for role, places in found.items():
-        for place in places:
+            untrained.append(head_weights(language_model(windower.vocabulary), batches[0].tokens))
+    heads_by_role = {
+        role: select_heads(score, weights, untrained) for role, score in ROLE_SCORES.items()
+    }
+    heads_with_a_role = {index for members in heads_by_role.values() for index in members}
+    for role, members in heads_by_role.items():
+        for index in members:
             # what is lost in an earlier block is missing in all that follow
-            first = place // heads * heads
-            others = [i for i in range(first, depth * heads) if i not in every]
-            drawn = random.Random(place).sample(others, min(4, len(others)))
-            if costs.flatten()[place] > costs.flatten()[drawn].max():
-                yield {"head": [*divmod(place, heads)], "role": role}
+            first = index // heads * heads
+            without_role = [i for i in range(first, depth * heads) if i not in heads_with_a_role]
+            sample = random.Random(index).sample(without_role, min(4, len(without_role)))
+            if costs.flatten()[index] > costs.flatten()[sample].max():
+                yield {"head": [*divmod(index, heads)], "role": role}
 
 
-def looking(score: Callable, weights: Tensor, untrained: list[Tensor]) -> list[int]:
-    """The heads, the most decided first, whose score no head of the untrained models has."""
-    most = max(score(one).max().item() for one in untrained)
+def select_heads(score: Callable, weights: Tensor, untrained: list[Tensor]) -> list[int]:
+    """The heads whose score is above that of any head of the untrained models, highest first."""
+    untrained_score = max(score(model_weights).max().item() for model_weights in untrained)
     scores = score(weights).flatten()
     order = scores.argsort(descending=True).tolist()
-    return [place for place in order if scores[place] > max(most, LEAST)]
+    return [i for i in order if scores[i] > max(untrained_score, MIN_MEAN_WEIGHT)]
 
 
-def losses(model, some: list) -> Tensor:
-    """Bits that the loss of each head costs, by block and head."""
+def removal_costs(model, batches: list) -> Tensor:
+    """The bits that it costs to remove each head, by block and head."""
     depth, heads = len(model.stack.blocks), model.stack.blocks[0].attention.part.heads
     costs = torch.zeros(depth, heads)
     for block in range(depth):
         for head in range(heads):
             with without(model, [(block, head)]):
-                costs[block, head] = bits_by_window(model, some).sum()
-    return costs - bits_by_window(model, some).sum()
+                costs[block, head] = bits_by_window(model, batches).sum()
+    return costs - bits_by_window(model, batches).sum()
 
 
-def guessed(pairs: BytePairs) -> Iterator[dict]:
+def texts_to_guess(pairs: BytePairs) -> Iterator[dict]:
     """The first paragraph of each excerpt, but its salutation, that is a good text to guess."""
     for text in excerpts():
         for paragraph in text.text.split("\n")[1:-1]:
             sentences = re.findall(r"[^.?!]+[.?!]", paragraph)
-            while len(pairs.encode("".join(sentences))) > GUESSED:
+            while len(pairs.encode("".join(sentences))) > MAX_GUESSED_TOKENS:
                 sentences.pop()
-            found = "".join(sentences).strip()
-            if len(found.split()) >= WORDS:
-                yield {"year": text.year, "text": found}
+            passage = "".join(sentences).strip()
+            if len(passage.split()) >= MIN_GUESSED_WORDS:
+                yield {"year": text.year, "text": passage}
                 break
 
 
-def held_of(found: Addresses, windowed: Windower, heads: int) -> dict:
-    """What the page needs beside the weights, and what does not depend on them."""
-    counts = Counter(one for text in found.train for one in windowed.encode(text.text))
+def page_data(corpus: Addresses, windower: Windower, heads: int) -> dict:
+    """The data of the page that does not depend on the weights."""
+    counts = Counter(piece for text in corpus.train for piece in windower.encode(text.text))
     return {
-        "pairs": [*windowed.pairs.merges],
+        "pairs": [*windower.pairs.merges],
         "decades": [*DECADES],
         "heads": heads,
-        "unigram": [counts[token] for token in range(len(windowed.pairs))],
-        "excerpts": [*guessed(windowed.pairs)],
+        "unigram": [counts[token] for token in range(len(windower.pairs))],
+        "excerpts": [*texts_to_guess(windower.pairs)],
     }
 
 
 def write_small() -> None:
     """The small models, for the chapters before this one; a page does not load them."""
-    for name, (size, what) in SMALL.items():
+    for name, (size, mechanism) in SMALL.items():
         path = FOLDER / f"{name}.js"
-        weights = torch.load(kept(size, what, SEED, f"after-{PARTS}"), weights_only=True)
+        weights = torch.load(run_file(size, mechanism, SEED, f"after-{PARTS}"), weights_only=True)
         write_weights(path, "attncourseSmall", weights, heads=SIZES[size].heads)
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
@@ -144,33 +146,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--part", type=int, default=PARTS, help="of the training, in twentieths")
     parser.add_argument("--small", action="store_true", help="write the small models alone")
-    asked = parser.parse_args()
-    if asked.small:
+    options = parser.parse_args()
+    if options.small:
         return write_small()
-    found, windowed, sized = addresses(), Windower(stored_pairs()), SIZES[SIZE]
-    held, path = held_of(found, windowed, sized.heads), FOLDER / "english.js"
+    corpus, windower, size = addresses(), Windower(stored_pairs()), SIZES[SIZE]
+    script_data, path = page_data(corpus, windower, size.heads), FOLDER / "english.js"
 
     def state(part: int) -> dict[str, Tensor]:
-        return torch.load(kept(SIZE, GPT, SEED, f"after-{part}"), weights_only=True)
+        return torch.load(run_file(SIZE, GPT, SEED, f"after-{part}"), weights_only=True)
 
-    trained = state(asked.part)
-    rounded = load_language_model(unpack(*pack(trained), path.name), sized.heads)
-    held |= {
-        "roles": [*roles(rounded, windowed)],
-        "bits": round(bits(rounded, windowed, found.test), 4),
-        "bits_excerpts": round(bits(rounded, windowed, excerpts()), 4),
+    trained = state(options.part)
+    rounded = load_language_model(unpack(*pack(trained), path.name), size.heads)
+    script_data |= {
+        "roles": [*roles(rounded, windower)],
+        "bits": round(bits(rounded, windower, corpus.test), 4),
+        "bits_excerpts": round(bits(rounded, windower, excerpts()), 4),
     }
-    write_weights(path, NAME, trained, **held)
-    each = sized.steps // PARTS
+    write_weights(path, NAME, trained, **script_data)
+    steps_of_part = size.steps // PARTS
     with tempfile.TemporaryDirectory() as folder:
-        earlier = {part * each: Path(folder) / f"{part}.js" for part in EARLIER}
-        for part, file in zip(EARLIER, earlier.values(), strict=True):
-            write_weights(file, NAME, state(part), **held)
-        complete(path, earlier, asked.part * each)
-    before = bits(load_language_model(trained, sized.heads), windowed, found.test)
-    print(f"{held['bits']} bits a character, {before:.4f} before rounding")
-    print(f"{held['bits_excerpts']} on the excerpts; {path.stat().st_size / 2**20:.2f} MiB")
-    print(*held["roles"], sep="\n")
+        earlier_files = {
+            part * steps_of_part: Path(folder) / f"{part}.js" for part in EARLIER_PARTS
+        }
+        for part, file in zip(EARLIER_PARTS, earlier_files.values(), strict=True):
+            write_weights(file, NAME, state(part), **script_data)
+        add_records(path, earlier_files, options.part * steps_of_part)
+    bits_before_rounding = bits(load_language_model(trained, size.heads), windower, corpus.test)
+    print(f"{script_data['bits']} bits a character, {bits_before_rounding:.4f} before rounding")
+    print(f"{script_data['bits_excerpts']} on the excerpts; {path.stat().st_size / 2**20:.2f} MiB")
+    print(*script_data["roles"], sep="\n")
 
 
 if __name__ == "__main__":

@@ -71,16 +71,16 @@ def speeds(bank: Treebank, seconds: float = 300) -> dict[str, float]:
     """Steps of training in a second of the processor, in those of plain attention: in turn."""
     vocabulary = Vocabulary(bank)
     batches = list(vocabulary.batches(bank.train, BATCH))
-    typical = batches[len(batches) // 2]
-    calls = {name: one_step(vocabulary, name, typical) for name in NAMES}
-    took = {
-        name: both
-        for name, (_, both) in time_interleaved(calls, [], seconds, time.thread_time).items()
+    batch = batches[len(batches) // 2]
+    calls = {name: make_step(vocabulary, name, batch) for name in NAMES}
+    seconds_by_name = {
+        name: times
+        for name, (_, times) in time_interleaved(calls, [], seconds, time.thread_time).items()
     }
-    return {name: took[NO_POSITIONS] / took[name] for name in NAMES}
+    return {name: seconds_by_name[NO_POSITIONS] / seconds_by_name[name] for name in NAMES}
 
 
-def one_step(vocabulary: Vocabulary, name: str, batch: LabelledBatch) -> Callable[[], Tensor]:
+def make_step(vocabulary: Vocabulary, name: str, batch: LabelledBatch) -> Callable[[], Tensor]:
     model = build_tagger(vocabulary, *MODELS[name]())
     optimizer = torch.optim.AdamW(model.parameters(), RATE, fused=True)
     rate = torch.optim.lr_scheduler.ConstantLR(optimizer)
@@ -90,9 +90,9 @@ def one_step(vocabulary: Vocabulary, name: str, batch: LabelledBatch) -> Callabl
 def baselines(bank: Treebank, label: str) -> dict[str, float]:
     """The commonest label; and that of each word, or else of its suffix, or else the commonest."""
     tables: list[dict[str, Counter]] = [defaultdict(Counter) for _ in range(3)]
-    for one in bank.train:
-        for form, tag in zip(one.forms, getattr(one, label), strict=True):
-            for table, key in zip(tables, keys(form), strict=True):
+    for sentence in bank.train:
+        for form, tag in zip(sentence.forms, getattr(sentence, label), strict=True):
+            for table, key in zip(tables, table_keys(form), strict=True):
                 table[key][tag] += 1
     words = [
         pair
@@ -100,35 +100,38 @@ def baselines(bank: Treebank, label: str) -> dict[str, float]:
         for pair in zip(example.forms, getattr(example, label), strict=True)
     ]
     return {
-        name: sum(tag == guess(form, known) for form, tag in words) / len(words)
-        for name, known in zip(BASELINES, (tables[2:], tables), strict=True)
+        name: sum(tag == guess(form, tables_of_baseline) for form, tag in words) / len(words)
+        for name, tables_of_baseline in zip(BASELINES, (tables[2:], tables), strict=True)
     }
 
 
-def keys(form: str) -> tuple[str, str, str]:
+def table_keys(form: str) -> tuple[str, str, str]:
     lower = lower_turkish(form)
     return lower, lower[-3:], ""
 
 
 def guess(form: str, tables: list[dict[str, Counter]]) -> str:
-    pairs = zip(tables, keys(form)[-len(tables) :], strict=True)
+    pairs = zip(tables, table_keys(form)[-len(tables) :], strict=True)
     return next(table[key] for table, key in pairs if key in table).most_common(1)[0][0]
 
 
 def write_main(bank: Treebank) -> None:
     """The table of the chapter: both sets of labels."""
-    simple = {label: baselines(bank, label) for label in LABELS}
-    lines = [(name, *(f"{simple[label][name]:.3f}" for label in LABELS), "") for name in BASELINES]
+    baseline_shares = {label: baselines(bank, label) for label in LABELS}
+    lines = [
+        (name, *(f"{baseline_shares[label][name]:.3f}" for label in LABELS), "")
+        for name in BASELINES
+    ]
     for name in TABLES["tagging"]:
-        found = [RUNS.columns(label, name) for label in LABELS]
-        if any(found):
-            seeds = dict.fromkeys(str(len(some[0])) for some in found if some)
-            cells = (mean_and_std(some[0]) if some else "" for some in found)
+        columns = [RUNS.columns(label, name) for label in LABELS]
+        if any(columns):
+            seeds = dict.fromkeys(str(len(column[0])) for column in columns if column)
+            cells = (mean_and_std(column[0]) if column else "" for column in columns)
             lines.append((name, *cells, ", ".join(seeds)))
     write_page(
         "tagging",
         "tagging",
-        ["# A label per token", *about(bank), NOTES["tagging"], GOLD],
+        ["# A label per token", *describe(bank), NOTES["tagging"], GOLD],
         ("model", *LABELS.values(), "seeds"),
         lines,
     )
@@ -138,20 +141,20 @@ def write_ablations(name: str, bank: Treebank) -> None:
     """One of the tables of what changes in the positions."""
     lines = []
     for model in TABLES[name]:
-        if found := RUNS.columns("functions", model):
+        if scores := RUNS.columns("functions", model):
             speed = "".join(f"{column[0]:.2f}" for column in SPEEDS.columns(model))
-            lines.append((model, mean_and_std(found[0]), speed, len(found[0])))
+            lines.append((model, mean_and_std(scores[0]), speed, len(scores[0])))
     steps = "Steps per second of training, in those of plain attention, on one processor, in turn."
     write_page(
         name,
         "tagging",
-        ["# Positions of a tagger", *about(bank), NOTES[name], GOLD, steps],
+        ["# Positions of a tagger", *describe(bank), NOTES[name], GOLD, steps],
         ("model", "accuracy", "steps per second", "seeds"),
         lines,
     )
 
 
-def about(bank: Treebank) -> list[str]:
+def describe(bank: Treebank) -> list[str]:
     return [
         f"The share of the words of {len(bank.test)} test sentences that get the right label; mean "
         "and standard deviation of the seeds.",
@@ -173,22 +176,22 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many seeds of each model")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--labels", nargs="+", choices=LABELS, default=list(LABELS))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
     bank = treebank()
     if bank.sample:
         raise SystemExit(f"the results need the treebank, not {bank}")
-    for table in asked.tables:
-        for label in asked.labels if table == "tagging" else ["functions"]:
-            for seed in range(asked.seeds):
+    for table in options.tables:
+        for label in options.labels if table == "tagging" else ["functions"]:
+            for seed in range(options.seeds):
                 for name in TABLES[table]:
                     if RUNS.run_once(partial(run, bank), label, name, seed):
                         write_pages(bank)
     if not SPEEDS.finished():
-        found = speeds(bank)
+        speed_by_name = speeds(bank)
         for name in NAMES:
-            SPEEDS.run_once(lambda name, _: [found[name]], name, 0)
+            SPEEDS.run_once(lambda name, _: [speed_by_name[name]], name, 0)
     write_pages(bank)
 
 

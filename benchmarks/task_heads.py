@@ -40,12 +40,12 @@ TAGGERS = Runs(
 # hundreds, tens and ones, so that every word has its place in both languages
 SHAPE = [100 * a + 10 * b + c for a in range(1, 10) for b in range(4, 10) for c in range(2, 10)]
 # the query is the part that was written last; the key is the English word
-ASKED = {
+QUESTIONS = {
     "after hundert, on the ones": (2, 4),
     "after und, on the tens": (4, 3),
     "before zig, on the tens": (5, 3),
 }
-TRANSLATORS = Runs("translator_heads", (), tuple(ASKED))
+TRANSLATORS = Runs("translator_heads", (), tuple(QUESTIONS))
 
 
 def encoder(dropout: float) -> Encoder:
@@ -61,84 +61,91 @@ def train(
     rate: float,
     g: torch.Generator,
 ) -> None:
-    """As the page does, from whose file a model is read if it is there."""
+    """Train as the page does, or load the checkpoint of the page if there is one."""
     file = checkpoint_path(title, model, batches(None), epochs, rate)
     fit(model, lambda: batches(g), epochs, rate, checkpoint=file, generator=g)
 
 
 @torch.no_grad()
-def queries_and_keys(part: nn.Module, run: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
+def queries_and_keys(layer: nn.Module, run: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
     """The queries and the keys of an attention layer in a call."""
-    calls = []
-    hook = part.register_forward_pre_hook(lambda _, given: calls.append(given))
+    call_args = []
+    hook = layer.register_forward_pre_hook(lambda _, args: call_args.append(args))
     run()
     hook.remove()
-    x, context = (*calls[0], calls[0][0])[:2]
-    return split_heads(part.w_q(x), HEADS), split_heads(part.w_k(context), HEADS)
+    x, context = (*call_args[0], call_args[0][0])[:2]
+    return split_heads(layer.w_q(x), HEADS), split_heads(layer.w_k(context), HEADS)
 
 
 @cache
 def bank():
-    found = treebank()
-    if found.sample:
-        raise SystemExit(f"the results need the treebank, not {found}")
-    return found
+    data = treebank()
+    if data.sample:
+        raise SystemExit(f"the results need the treebank, not {data}")
+    return data
 
 
 @torch.no_grad()
-def of_tagger(seed: int) -> list[float]:
-    """The head that looks most at the word after, and what the tagger is without it."""
+def measure_tagger(seed: int) -> list[float]:
+    """Measure the head that looks most at the next word, and the tagger without it."""
     vocabulary = Vocabulary(bank())
     sizes = len(vocabulary.words) + 2, len(vocabulary.suffixes) + 2
     with seeded(seed) as g, torch.enable_grad():
         words = WordEmbedding(*sizes, WIDTH, dropout=DROPOUT)
         model = Tagger(words, encoder(DROPOUT), WIDTH, len(vocabulary.labels))
         train("tagger", model, lambda g: vocabulary.batches(bank().train, 32, g, 0.1), 8, 4e-3, g)
-    part = model.eval().encoder.blocks[0].attention.part
-    after, apart = [], []
+    layer = model.eval().encoder.blocks[0].attention.part
+    weights_on_next, apart_weights = [], []
     for example in bank().test:
         batch = vocabulary.batch([example])
-        q, k = queries_and_keys(part, lambda batch=batch: model(*batch.inputs))
-        ones, a_k = torch.eye(q.shape[-2]), part.attend.a_k
+        q, k = queries_and_keys(layer, lambda batch=batch: model(*batch.inputs))
+        ones, a_k = torch.eye(q.shape[-2]), layer.attend.a_k
         w = relative_attention(q, k, ones, a_k, torch.zeros(len(a_k), len(ones)))[0]
-        after.append(w.diagonal(1, 1, 2))
-        apart += [
+        weights_on_next.append(w.diagonal(1, 1, 2))
+        apart_weights += [
             w[:, i, [i + 1, above]] for i, above in enumerate(example.parents) if above > i + 1
         ]
-    means = torch.cat(after, 1).mean(1)
-    chosen, second = means.topk(2).indices.tolist()
-    tested = [*vocabulary.batches(bank().test, 64)]
-    whole, lost = part.w_o.weight.data.clone(), []
-    right = accuracy(model, tested)
+    means = torch.cat(weights_on_next, 1).mean(1)
+    best, second = means.topk(2).indices.tolist()
+    test_batches = [*vocabulary.batches(bank().test, 64)]
+    w_o, ablated = layer.w_o.weight.data.clone(), []
+    full_accuracy = accuracy(model, test_batches)
     for head in range(HEADS):
-        part.w_o.weight.data[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS] = 0
-        lost.append(accuracy(model, tested))
-        part.w_o.weight.data.copy_(whole)
-    without = lost.pop(chosen)
-    elsewhere = torch.stack(apart).mean(0)[chosen].tolist()
-    return [means[chosen].item(), means[second].item(), *elsewhere, right, without, min(lost)]
+        layer.w_o.weight.data[:, head * WIDTH // HEADS : (head + 1) * WIDTH // HEADS] = 0
+        ablated.append(accuracy(model, test_batches))
+        layer.w_o.weight.data.copy_(w_o)
+    without_best = ablated.pop(best)
+    apart_means = torch.stack(apart_weights).mean(0)[best].tolist()
+    return [
+        means[best].item(),
+        means[second].item(),
+        *apart_means,
+        full_accuracy,
+        without_best,
+        min(ablated),
+    ]
 
 
 @torch.no_grad()
-def of_translator(seed: int) -> list[float]:
+def measure_translator(seed: int) -> list[float]:
     """The mean weight of the head that has most of it, for each of the questions."""
-    learned, _ = numbers(8000, 300, seed=0)
-    pairs = Words(learned, "english", "german")
+    training_numbers, _ = numbers(8000, 300, seed=0)
+    pairs = Words(training_numbers, "english", "german")
     with seeded(seed) as g, torch.enable_grad():
-        source, target = (table(len(one) + 3) for one in (pairs.source, pairs.target))
+        source, target = (make_embedding(len(ids) + 3) for ids in (pairs.source, pairs.target))
         block = DecoderBlock(WIDTH, HEADS, HIDDEN, Causal(shaw(MAX_DISTANCE)))
         writes = Decoder([block], nn.LayerNorm(WIDTH))
         model = Translator(source, encoder(0.0), target, writes)
-        train("translator", model, lambda g: pairs.batches(learned, 32, g), 5, 4e-3, g)
-    batch, part = pairs.batch(SHAPE), model.eval().decoder.blocks[0].cross_attention.part
-    w = attention_weights(*queries_and_keys(part, lambda: model(*batch.inputs))).mean(0)
-    return [w[:, query, key].max().item() for query, key in ASKED.values()]
+        train("translator", model, lambda g: pairs.batches(training_numbers, 32, g), 5, 4e-3, g)
+    batch, layer = pairs.batch(SHAPE), model.eval().decoder.blocks[0].cross_attention.part
+    w = attention_weights(*queries_and_keys(layer, lambda: model(*batch.inputs))).mean(0)
+    return [w[:, query, key].max().item() for query, key in QUESTIONS.values()]
 
 
-def table(known: int) -> Embedding:
-    made = Embedding(known, WIDTH)
-    nn.init.normal_(made.table.weight, std=0.1)
-    return made
+def make_embedding(size: int) -> Embedding:
+    embedding = Embedding(size, WIDTH)
+    nn.init.normal_(embedding.table.weight, std=0.1)
+    return embedding
 
 
 def write(runs: Runs, title: str, text: str) -> None:
@@ -152,8 +159,8 @@ def write(runs: Runs, title: str, text: str) -> None:
 def main() -> None:
     torch.set_num_threads(1)
     for seed in range(SEEDS):
-        TAGGERS.run_once(of_tagger, seed)
-        TRANSLATORS.run_once(of_translator, seed)
+        TAGGERS.run_once(measure_tagger, seed)
+        TRANSLATORS.run_once(measure_translator, seed)
     write(
         TAGGERS,
         "# The head of a tagger that looks most at the word after",

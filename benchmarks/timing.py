@@ -32,14 +32,14 @@ class PeakMemory(TorchDispatchMode):
         self.bytes = 0
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        before = {StorageWeakRef(x.untyped_storage()) for x in tensor_leaves((args, kwargs))}
+        inputs = {StorageWeakRef(x.untyped_storage()) for x in tensor_leaves((args, kwargs))}
         out = function(*args, **(kwargs or {}))
         outputs = {
             StorageWeakRef(x.untyped_storage()): x.untyped_storage() for x in tensor_leaves(out)
         }
         self.live = {ref: size for ref, size in self.live.items() if not ref.expired()}
         # a view, or the result of an in-place operation, has the storage of an input
-        new = {ref: storage.nbytes() for ref, storage in outputs.items() if ref not in before}
+        new = {ref: storage.nbytes() for ref, storage in outputs.items() if ref not in inputs}
         self.live |= new
         self.bytes = max(self.bytes, sum(self.live.values()))
         return out

@@ -37,14 +37,14 @@ from attncourse.transformer import (
 LANGUAGES = ("german", "french")
 WIDTH, HEADS, HIDDEN, MAX_LENGTH, MAX_DISTANCE = 64, 4, 128, 64, 8
 SEEDS, EPOCHS, BATCH, RATE, DROPOUT = 3, 8, 64, 2e-3, 0.1
-TRAINED, TESTED = 20_000, 300
+TRAINING_NUMBERS, TEST_NUMBERS = 20_000, 300
 RUNS = Runs(
     "translation", ("language", "model"), (*LENGTHS, *(f"chrF, {name}" for name in LENGTHS))
 )
 PAGES = {
-    "translation": f"The share of {TESTED} numbers whose name is right in every word (German: in "
-    "every part of a word)",
-    "translation_chrf": f"chrF of the names of {TESTED} numbers, from 0 to 1",
+    "translation": f"The share of {TEST_NUMBERS} numbers whose name is right in every word "
+    "(German: in every part of a word)",
+    "translation_chrf": f"chrF of the names of {TEST_NUMBERS} numbers, from 0 to 1",
 }
 
 
@@ -73,11 +73,11 @@ MODELS: dict[str, tuple[Callable, Callable, Callable]] = {
 
 
 def translator(words: Words, position: Callable, encode: Callable, decode: Callable) -> Translator:
-    """One encoder block and one decoder block, anew."""
+    """A new translator with one encoder block and one decoder block."""
     shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
     source, target = (
-        Embedding(len(known) + 3, WIDTH, position(), dropout=DROPOUT)
-        for known in (words.source, words.target)
+        Embedding(len(ids) + 3, WIDTH, position(), dropout=DROPOUT)
+        for ids in (words.source, words.target)
     )
     for embedding in (source, target):
         nn.init.normal_(embedding.table.weight, std=0.1)
@@ -86,38 +86,41 @@ def translator(words: Words, position: Callable, encode: Callable, decode: Calla
     return Translator(source, encoder, target, decoder)
 
 
-def chrf(written: Tensor, labels: Tensor, words: Words) -> float:
-    """How many pieces of up to six letters the names share with the right ones, from 0 to 1."""
-    said, right = ([words.decode(row) for row in rows.tolist()] for rows in (written, labels))
-    return sacrebleu.corpus_chrf(said, [right]).score / 100
+def chrf(part_ids: Tensor, labels: Tensor, words: Words) -> float:
+    """The chrF of the names: the share of right pieces of up to six letters, from 0 to 1."""
+    names, expected = ([words.decode(row) for row in rows.tolist()] for rows in (part_ids, labels))
+    return sacrebleu.corpus_chrf(names, [expected]).score / 100
 
 
 def run(language: str, name: str, seed: int) -> list[float]:
     """Train one translator from one seed: exact matches, then chrF, by length."""
-    learned, tested = numbers(TRAINED, TESTED, seed)
-    words = Words(learned, "english", language)
+    training_numbers, test_numbers = numbers(TRAINING_NUMBERS, TEST_NUMBERS, seed)
+    words = Words(training_numbers, "english", language)
     with seeded(seed) as g:
         model = translator(words, *MODELS[name])
-        fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
+        fit(model, lambda: words.batches(training_numbers, BATCH, g), EPOCHS, RATE)
     model.eval()
-    pairs = [words.batch(found) for found in tested.values()]
-    written = [
+    pairs = [words.batch(numbers_of_length) for numbers_of_length in test_numbers.values()]
+    outputs = [
         model.translate(pair.source, pair.lengths, START, END, pair.labels.shape[1])
         for pair in pairs
     ]
-    both = list(zip(written, (pair.labels for pair in pairs), strict=True))
+    outputs_and_labels = list(zip(outputs, (pair.labels for pair in pairs), strict=True))
     return [
-        *(exact_matches(said, labels).float().mean().item() for said, labels in both),
-        *(chrf(said, labels, words) for said, labels in both),
+        *(
+            exact_matches(output, labels).float().mean().item()
+            for output, labels in outputs_and_labels
+        ),
+        *(chrf(output, labels, words) for output, labels in outputs_and_labels),
     ]
 
 
 def write_tables() -> None:
     """A page for each of the two measures, with both languages on one table."""
-    done = dict.fromkeys(key[0] for key in RUNS.finished())
+    languages = dict.fromkeys(key[0] for key in RUNS.finished())
     for (page, measure), first in zip(PAGES.items(), (0, len(LENGTHS)), strict=True):
         lines = []
-        for language, model in product(done, MODELS):
+        for language, model in product(languages, MODELS):
             if columns := RUNS.columns(language, model)[first : first + len(LENGTHS)]:
                 lines.append(
                     (language.title(), model, *map(mean_and_std, columns), len(columns[0]))
@@ -127,10 +130,10 @@ def write_tables() -> None:
             f"{measure}, by the number of English "
             "words: as in training, up to 1.4 times as many, and 1.5 to 2.3 times. Mean and "
             "standard deviation of the seeds.",
-            f"Training has {TRAINED:,} numbers of at most 10 words, among them all below 100. One "
-            f"encoder and one decoder block, width {WIDTH}, {HEADS} heads, {HIDDEN} in the "
-            f"feed-forward networks, {EPOCHS} epochs in batches of {BATCH}, AdamW at {RATE} "
-            f"falling to 0, dropout {DROPOUT}.",
+            f"Training has {TRAINING_NUMBERS:,} numbers of at most 10 words, among them all "
+            f"below 100. One encoder and one decoder block, width {WIDTH}, {HEADS} heads, "
+            f"{HIDDEN} in the feed-forward networks, {EPOCHS} epochs in batches of {BATCH}, "
+            f"AdamW at {RATE} falling to 0, dropout {DROPOUT}.",
         ]
         columns = ("language", "positions", *LENGTHS, "seeds")
         write_page(page, "translation", text, columns, lines, "sacrebleu", "num2words")
@@ -140,11 +143,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many seeds of each model")
     parser.add_argument("--languages", nargs="+", default=LANGUAGES, choices=LANGUAGES)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    for language in asked.languages:
-        for seed in range(asked.seeds):
+    for language in options.languages:
+        for seed in range(options.seeds):
             for name in MODELS:
                 if RUNS.run_once(run, language, name, seed):
                     write_tables()

@@ -21,7 +21,7 @@ SCRIPTS = Path(__file__).parents[1] / "attncourse" / "figures" / "writer"
 TEXT, DECADES = "My fellow", (1860, 2010)
 EXAMPLES = (("My fellow", 1860), ("My fellow", 2010), ("We must", 1940))
 LENGTH = 28
-BARS, EARLY = 6, 4
+BARS, EARLY_BARS = 6, 4
 RECORD = """
 const own = session(held, unsaid, model, pieces);
 const rounded = (x) => Number(x.toFixed(4));
@@ -62,43 +62,44 @@ return { opening, examples: examples.map(written), next };
 """
 
 
-def recorded(path: Path) -> dict:
-    """What the page shows of the first text with these weights, three texts, and the first bars."""
-    given = {
+def record(path: Path) -> dict:
+    """Run the page's scripts with these weights: the opening, three examples, the first bars."""
+    constants = {
         "text": TEXT,
         "decades": DECADES,
         "examples": EXAMPLES,
         "length": LENGTH,
         "bars": BARS,
-        "early": EARLY,
+        "early": EARLY_BARS,
         "unsaid": (SCRIPTS / "unsaid.txt").read_text("utf-8").split(),
     }
     script = f"globalThis.window = globalThis;\n{path.read_text('utf-8')}\n"
     script += "const held = window.attncourseEnglish;\n"
-    script += "".join(f"const {name} = {json.dumps(one)};\n" for name, one in given.items())
-    for part in ("model", "pieces", "session"):
-        script += f"const {part} = {(SCRIPTS / f'{part}.js').read_text('utf-8').rstrip()};\n"
+    script += "".join(f"const {name} = {json.dumps(value)};\n" for name, value in constants.items())
+    for name in ("model", "pieces", "session"):
+        script += f"const {name} = {(SCRIPTS / f'{name}.js').read_text('utf-8').rstrip()};\n"
     script += f"console.log(JSON.stringify((() => {{ {RECORD} }})()));"
-    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    process = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, check=True)
+    return json.loads(process.stdout)
 
 
-def complete(path: Path, earlier: dict[int, Path], last: int) -> None:
+def add_records(path: Path, earlier_files: dict[int, Path], last: int) -> None:
     """Put the records into the file of the weights."""
-    held, found = read_script(path), recorded(path)
-    every = {step: recorded(one)["next"] for step, one in sorted(earlier.items())}
-    held |= {
-        "opening": found["opening"],
-        "examples": found["examples"],
+    script_data, records = read_script(path), record(path)
+    next_by_step = {step: record(file)["next"] for step, file in sorted(earlier_files.items())}
+    script_data |= {
+        "opening": records["opening"],
+        "examples": records["examples"],
         "training": [
-            {"step": step, "next": one} for step, one in {**every, last: found["next"]}.items()
+            {"step": step, "next": next_bars}
+            for step, next_bars in {**next_by_step, last: records["next"]}.items()
         ],
     }
-    whole = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
-    path.write_text(f"window.attncourseEnglish = {whole};\n", "utf-8")
+    text = json.dumps(script_data, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"window.attncourseEnglish = {text};\n", "utf-8")
 
 
 if __name__ == "__main__":
-    target, last, *others = sys.argv[1:]
-    steps = {int(step): Path(one) for step, one in (other.split("=") for other in others)}
-    complete(Path(target), steps, int(last))
+    target, last, *earlier_args = sys.argv[1:]
+    steps = {int(step): Path(file) for step, file in (arg.split("=") for arg in earlier_args)}
+    add_records(Path(target), steps, int(last))

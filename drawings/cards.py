@@ -58,8 +58,8 @@ def multi_head(sheet: Drawing) -> None:
         lambda i, j: float(j == 0),
         lambda i, j: float(j == 3 - i),
     )
-    for place, head in enumerate(heads):
-        x, y = 48 + 102 * (place % 2), 14 + 62 * (place // 2)
+    for index, head in enumerate(heads):
+        x, y = 48 + 102 * (index % 2), 14 + 62 * (index // 2)
         dots(sheet, x, y, 14, range(4), head)
 
 
@@ -81,14 +81,14 @@ def relative(sheet: Drawing) -> None:
 
 @card
 def convolution(sheet: Drawing) -> None:
-    for level, reach in enumerate((0, 1, 2)):
-        for place in range(7):
-            seen = abs(place - 3) <= reach
-            sheet.weight(36 + 28 * place, 18 + 46 * level, float(seen), 9)
+    for level, max_offset in enumerate((0, 1, 2)):
+        for index in range(7):
+            is_seen = abs(index - 3) <= max_offset
+            sheet.weight(36 + 28 * index, 18 + 46 * level, float(is_seen), 9)
     for level in range(2):
-        for place in range(3 - level, 4 + level):
+        for index in range(3 - level, 4 + level):
             for tap in (-1, 0, 1):
-                start = (36 + 28 * place, 28 + 46 * level)
+                start = (36 + 28 * index, 28 + 46 * level)
                 sheet.line(start, (start[0] + 28 * tap, 54 + 46 * level), faint=True)
 
 
@@ -136,10 +136,10 @@ def language_model(sheet: Drawing) -> None:
 @card
 def tasks(sheet: Drawing) -> None:
     words = ("vier", "und", "zwanzig")
-    for place, word in enumerate(words):
-        sheet.text(50 + 70 * place, 116, word)
-    for place, word in enumerate(("twenty", "four")):
-        sheet.text(75 + 90 * place, 14, word)
+    for index, word in enumerate(words):
+        sheet.text(50 + 70 * index, 116, word)
+    for index, word in enumerate(("twenty", "four")):
+        sheet.text(75 + 90 * index, 14, word)
     sheet.line((75, 26), (190, 102))
     sheet.line((165, 26), (50, 102))
     sheet.line((165, 26), (120, 102), faint=True)

@@ -7,11 +7,11 @@ import drawsvg
 from drawings.shapes import Drawing, coordinates, drawing
 
 
-def vector_row(sheet: Drawing, xs: Sequence[float], y: float, seen: set[int]) -> None:
+def vector_row(sheet: Drawing, xs: Sequence[float], y: float, seen_indices: set[int]) -> None:
     """Draw a layer as a row of squares, filled where the output sees them."""
     for i, x in enumerate(xs):
-        kind = "full plain" if i in seen else "grid plain"
-        sheet.sheet.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, class_=kind))
+        kind = "full plain" if i in seen_indices else "grid plain"
+        sheet.canvas.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, class_=kind))
 
 
 @drawing
@@ -25,30 +25,34 @@ def receptive_fields() -> Drawing:
     )
     for depth, name in enumerate(("inputs", "layer 1", "layer 2", "layer 3")):
         sheet.text(51, 222 - 60 * depth, name, size=0.85, anchor="end")
-    for middle, title, layers, reach, role in (
+    for middle, title, layers, radius, role in (
         (144, "kernels of width 3", 3, 1, "plain"),
         (364, "attention", 1, 8, "weight"),
     ):
-        xs, seen, lines = coordinates(middle - 80, 20, 9), {4}, drawsvg.Path(class_=f"grid {role}")
+        xs, seen_indices, lines = (
+            coordinates(middle - 80, 20, 9),
+            {4},
+            drawsvg.Path(class_=f"grid {role}"),
+        )
         sheet.text(middle, 14, title)
         for y in coordinates(222 - 60 * layers, 60, layers):
-            vector_row(sheet, xs, y, seen)
-            near = [(i, j) for i in sorted(seen) for j in range(9) if abs(j - i) <= reach]
-            for i, j in near:
+            vector_row(sheet, xs, y, seen_indices)
+            pairs = [(i, j) for i in sorted(seen_indices) for j in range(9) if abs(j - i) <= radius]
+            for i, j in pairs:
                 lines.M(xs[i], y + 9).L(xs[j], y + 51)
-            seen = {j for _, j in near}
-        vector_row(sheet, xs, 222, seen)
-        sheet.sheet.append(lines)
-        sheet.text(middle, 248, f"{len(seen)} of 9 inputs", size=0.85)
+            seen_indices = {j for _, j in pairs}
+        vector_row(sheet, xs, 222, seen_indices)
+        sheet.canvas.append(lines)
+        sheet.text(middle, 248, f"{len(seen_indices)} of 9 inputs", size=0.85)
     return sheet
 
 
 def table_grid(sheet: Drawing, left: float, top: float, size: float) -> None:
     """Draw an empty table of three outputs by three tokens, with the tokens above it."""
     lines = drawsvg.Path(class_="grid plain")
-    for at in coordinates(0, size, 4):
-        lines.M(left, top + at).h(3 * size).M(left + at, top).v(3 * size)
-    sheet.sheet.append(lines)
+    for step in coordinates(0, size, 4):
+        lines.M(left, top + step).h(3 * size).M(left + step, top).v(3 * size)
+    sheet.canvas.append(lines)
     for x, token in zip(coordinates(left + size / 2, size, 3), ("1", "10", "100"), strict=True):
         sheet.text(x, top - 12, token, "value", size=0.85)
 
@@ -73,8 +77,8 @@ def kernel_as_heads() -> Drawing:
         for i in range(3):
             j = min(max(i + offset, 0), 2)
             total[i][j].append(tap)
-            at = left + size * (j + 0.5), top + size * (i + 0.5)
-            sheet.sheet.append(drawsvg.Circle(*at, 10, class_="full weight"))
+            centre = left + size * (j + 0.5), top + size * (i + 0.5)
+            sheet.canvas.append(drawsvg.Circle(*centre, 10, class_="full weight"))
     top, left, size = 228, 164, 34
     sheet.text(left - 6, top + 51, "=", anchor="end")
     sheet.text(left + 51, top - 40, "together")

@@ -14,8 +14,8 @@ SENTENCE = ("the", "river", "bank")
 
 def attention_weights(query: tuple[int, int], keys: list[tuple[int, int]]) -> list[float]:
     """Softmax of the scaled dot products of one query with the keys."""
-    parts = [exp((query[0] * key[0] + query[1] * key[1]) / sqrt(2)) for key in keys]
-    return [part / sum(parts) for part in parts]
+    exponentials = [exp((query[0] * key[0] + query[1] * key[1]) / sqrt(2)) for key in keys]
+    return [e / sum(exponentials) for e in exponentials]
 
 
 def number_strip(
@@ -116,10 +116,10 @@ def output_shapes() -> Drawing:
             sheet.text(x, 92, label, size=0.85)
             if label == "…":
                 continue
-            looks = drawsvg.Path(class_="grid weight")
-            for below in inputs:
-                looks.M(below, 221).L(x, 183)
-            sheet.sheet.append(looks)
+            lines = drawsvg.Path(class_="grid weight")
+            for x_below in inputs:
+                lines.M(x_below, 221).L(x, 183)
+            sheet.canvas.append(lines)
             sheet.strip("query", x - 7, 138, cells=3, size=14, down=True)
             sheet.arrow((x, 134), (x, 104))
             if label == "la":
@@ -211,11 +211,11 @@ def mask_table(
             disc = drawsvg.Circle(
                 left + (j + 0.5) * size, middle, 14 * sqrt(share), class_="full weight"
             )
-            sheet.sheet.append(disc)
+            sheet.canvas.append(disc)
         for j in {*range(4)} - {*allowed}:
             forbidden.M(left + j * size, top + i * size).h(size).v(size).h(-size).Z()
-    sheet.sheet.append(forbidden)
+    sheet.canvas.append(forbidden)
     lines = drawsvg.Path(class_="grid plain")
     for at in coordinates(0, size, 5):
         lines.M(left, top + at).h(4 * size).M(left + at, top).v(4 * size)
-    sheet.sheet.append(lines)
+    sheet.canvas.append(lines)

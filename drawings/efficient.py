@@ -42,14 +42,14 @@ def flash_blocks() -> Drawing:
         "in, a block at a time, and the output of a block of queries comes back.",
     )
     for x, wide, words in ((8, 192, "slow memory"), (284, 168, "fast memory")):
-        sheet.sheet.append(drawsvg.Rectangle(x, 8, wide, 206, rx=5, class_="grid plain"))
+        sheet.canvas.append(drawsvg.Rectangle(x, 8, wide, 206, rx=5, class_="grid plain"))
         sheet.text(x + wide / 2, 26, words)
     roles = (("query", "Q"), ("key", "K"), ("value", "V"), ("plain", "O"))
     for x, (role, name) in zip(coordinates(26, 43, 4), roles, strict=True):
         for i, y in enumerate(coordinates(52, 52, 3)):
             sheet.matrix(role, x, y, 2, 2, label=f"${name}_{i}$")
-    moves = ((68, "$K_2, V_2$", 206, 278), (132, "$Q_1$", 206, 278), (184, "$O_1$", 278, 206))
-    for y, words, start, end in moves:
+    transfers = ((68, "$K_2, V_2$", 206, 278), (132, "$Q_1$", 206, 278), (184, "$O_1$", 278, 206))
+    for y, words, start, end in transfers:
         sheet.arrow((start, y), (end, y))
         sheet.text(242, y - 14, words)
     sheet.matrix("key", 348, 52, 2, 2, label="$K_2$")
@@ -78,34 +78,34 @@ def hash_buckets() -> Drawing:
         "sees 5, 0 and 2.",
     )
     directions(sheet, 102, 110)
-    places = coordinates(256, 38, 6)
+    xs = coordinates(256, 38, 6)
     sheet.text(239, 16, "in the text", anchor="start")
     sheet.text(239, 86, "sorted and cut into chunks", anchor="start")
-    for token, (place, after) in enumerate(zip(places, (1, 3, 0, 2, 4, 5), strict=True)):
-        sheet.diamond(place, 44, words=str(token))
-        sheet.diamond(place, 156, words=str(after))
-    for left in places[::2]:
-        sheet.sheet.append(drawsvg.Rectangle(left - 17, 138, 72, 36, rx=5, class_="grid plain"))
+    for token, (x, sorted_token) in enumerate(zip(xs, (1, 3, 0, 2, 4, 5), strict=True)):
+        sheet.diamond(x, 44, words=str(token))
+        sheet.diamond(x, 156, words=str(sorted_token))
+    for left in xs[::2]:
+        sheet.canvas.append(drawsvg.Rectangle(left - 17, 138, 72, 36, rx=5, class_="grid plain"))
     for first, last, bucket in ((0, 1, 0), (2, 5, 1)):
-        left, right = places[first] - 15, places[last] + 15
+        left, right = xs[first] - 15, xs[last] + 15
         # a brace
         sheet.line((left, 182), (left, 188), (right, 188), (right, 182))
         sheet.text((left + right) / 2, 204, f"bucket {bucket}")
-    for seen in (places[5], places[3], places[2]):
-        sheet.arrow((places[4], 142), (places[4], 106), (seen, 106), (seen, 142))
+    for key_x in (xs[5], xs[3], xs[2]):
+        sheet.arrow((xs[4], 142), (xs[4], 106), (key_x, 106), (key_x, 142))
     return sheet
 
 
 def directions(sheet: Drawing, x: float, y: float, turn: float = 0.9) -> None:
     """Draw six tokens around a circle, and the direction u and -u that divides them."""
 
-    def at(radius: float, angle: float) -> tuple[float, float]:
+    def polar(radius: float, angle: float) -> tuple[float, float]:
         return x + radius * cos(angle), y - radius * sin(angle)
 
-    sheet.sheet.append(drawsvg.Circle(x, y, 66, class_="grid plain"))
-    sheet.line(at(94, turn + pi / 2), at(94, turn - pi / 2), faint=True)
+    sheet.canvas.append(drawsvg.Circle(x, y, 66, class_="grid plain"))
+    sheet.line(polar(94, turn + pi / 2), polar(94, turn - pi / 2), faint=True)
     for angle, name in ((turn, "$u$"), (turn + pi, "$−u$")):
-        sheet.arrow((x, y), at(36, angle))
-        sheet.text(*at(49, angle), name)
+        sheet.arrow((x, y), polar(36, angle))
+        sheet.text(*polar(49, angle), name)
     for token, angle in enumerate((3.0, 0.4, 3.65, 1.4, 4.35, 5.05)):
-        sheet.diamond(*at(80, angle), words=str(token))
+        sheet.diamond(*polar(80, angle), words=str(token))

@@ -17,7 +17,7 @@ def chunks_and_state() -> Drawing:
     chunks = (("the", "dog"), ("bites", "the"), ("man",))
     for left, words in zip(coordinates(4, 171, 3), chunks, strict=True):
         corner = left + 50, 162
-        sheet.sheet.append(drawsvg.Rectangle(left, 124, 130, 108, rx=5, class_="grid plain"))
+        sheet.canvas.append(drawsvg.Rectangle(left, 124, 130, 108, rx=5, class_="grid plain"))
         for i, word in enumerate(words):
             sheet.text(corner[0] + 37 * i + 18.5, 146, word, "key", size=0.85)
             sheet.text(corner[0] - 6, 177 + 30 * i, word, "query", anchor="end", size=0.85)
@@ -25,7 +25,7 @@ def chunks_and_state() -> Drawing:
                 cell = drawsvg.Rectangle(
                     corner[0] + 37 * j, corner[1] + 30 * i, 37, 30, class_="shape weight"
                 )
-                sheet.sheet.append(cell)
+                sheet.canvas.append(cell)
     for x, last in ((154, 1), (325, 3)):
         sheet.text(x, 14, f"$S_{last}, z_{last}$")
         sheet.matrix("plain", x - 24, 32, 2, 2, 14)

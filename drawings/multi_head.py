@@ -64,7 +64,7 @@ def split_attend_join() -> Drawing:
 
 def head_panel(sheet: Drawing, head: int, x: float, y: float) -> None:
     """Draw a head: its queries, keys and values, weights and output, in a frame."""
-    sheet.sheet.append(drawsvg.Rectangle(x, y, 150, 140, rx=5, class_="grid plain"))
+    sheet.canvas.append(drawsvg.Rectangle(x, y, 150, 140, rx=5, class_="grid plain"))
     sheet.text(x + 75, y + 14, f"head {head}")
     for at, (role, name, rows) in zip(coordinates(x + 12, 49, 3), ROLES, strict=True):
         sheet.matrix(role, at, y + 32, rows, 2, label=f"${name}^{head}$", size=14)
@@ -114,7 +114,7 @@ def head_as_two_products() -> Drawing:
 def brace(sheet: Drawing, left: float, right: float, y: float) -> None:
     """Draw a brace from left to right."""
     path = drawsvg.Path(class_="line faint").M(left, y).v(6).H(right).v(-6)
-    sheet.sheet.append(path)
+    sheet.canvas.append(path)
 
 
 @drawing
@@ -139,7 +139,7 @@ def residual_stream() -> Drawing:
         high = boxes[0][0] + 16
         sheet.line((start, y), (start, high))
         sheet.arrow((end, high), (end, y - 10))
-        sheet.sheet.append(drawsvg.Circle(end, y, 9, class_="shape plain"))
+        sheet.canvas.append(drawsvg.Circle(end, y, 9, class_="shape plain"))
         sheet.line((end, y - 9), (end, y + 9))
         for top, words in boxes:
             sheet.arrow((start, top + 16), (start + 26, top + 16))
@@ -161,13 +161,13 @@ def induction_head() -> Drawing:
         "query of the second Anna is Anna.",
     )
     words = ("Anna", "told", "Paul", ".", "Anna")
-    places = coordinates(128, 78, 5)
+    xs = coordinates(128, 78, 5)
     for y, name in ((22, "first layer"), (70, "words"), (124, "keys"), (172, "query")):
         sheet.text(8, y, name, anchor="start")
-    for x, word in zip(places, words, strict=True):
+    for x, word in zip(xs, words, strict=True):
         sheet.box(x - 32, 56, 64, 28, word)
-    for before, x, word in zip(places, places[1:], words, strict=False):
+    for before, x, word in zip(xs, xs[1:], words, strict=False):
         sheet.arrow((x, 54), (x, 18), (before + 12, 18), (before + 12, 54))
         sheet.box(x - 32, 110, 64, 28, word, "key")
-    sheet.box(places[4] - 32, 158, 64, 28, words[4], "query")
+    sheet.box(xs[4] - 32, 158, 64, 28, words[4], "query")
     return sheet

@@ -14,7 +14,7 @@ def bold_arrow(sheet: Drawing, start: tuple[float, float], end: tuple[float, flo
     short = 1 - 6 / dist(start, end)
     line = drawsvg.Path(class_="line", style="stroke-width: 3").M(*start)
     line.l(short * (end[0] - start[0]), short * (end[1] - start[1]))
-    sheet.sheet.append(line)
+    sheet.canvas.append(line)
     sheet.arrow(start, end)
 
 
@@ -31,8 +31,8 @@ def gates(sheet: Drawing, columns: Sequence[float]) -> None:
         if name == "new":
             sheet.strip("plain", x - 8, 166, cells=1)
             continue
-        sheet.sheet.append(drawsvg.Circle(x, 174, 11, class_="grid plain"))
-        sheet.sheet.append(drawsvg.Circle(x, 174, 11 * sqrt(number), class_="full plain"))
+        sheet.canvas.append(drawsvg.Circle(x, 174, 11, class_="grid plain"))
+        sheet.canvas.append(drawsvg.Circle(x, 174, 11 * sqrt(number), class_="full plain"))
 
 
 @drawing
@@ -45,9 +45,9 @@ def path_lengths() -> Drawing:
         "1 to 4. In attention, every token reaches the last output in one step.",
     )
     for left, title, letter in ((34, "recurrent network", "h"), (274, "attention", "y")):
-        places = coordinates(left, 38, 5)
+        xs = coordinates(left, 38, 5)
         sheet.text(left + 76, 14, title)
-        for t, x in enumerate(places):
+        for t, x in enumerate(xs):
             sheet.text(x, 48, f"${letter}_{t}$")
             sheet.strip("plain", x - 7, 64, cells=3, size=14, down=True)
             sheet.strip("plain", x - 7, 186, cells=2, size=14, down=True)
@@ -60,10 +60,10 @@ def path_lengths() -> Drawing:
             bold_arrow(sheet, (left, 183), (left, 109))
             sheet.text(left + 76, 260, "4 steps")
         else:
-            last = places[-1]
-            for t, x in enumerate(places):
-                for below in places[t == 4 : t + 1]:
-                    sheet.line((below, 183), (x, 109), faint=True)
+            last = xs[-1]
+            for t, x in enumerate(xs):
+                for x_below in xs[t == 4 : t + 1]:
+                    sheet.line((x_below, 183), (x, 109), faint=True)
             bold_arrow(sheet, (left, 183), (last, 109))
             sheet.text(left + 76, 260, "1 step")
     return sheet

@@ -27,7 +27,7 @@ def clipped_offsets() -> Drawing:
     # the two corners are clipped
     for left in (46, 190):
         for x, y in ((left + 64, 37), (left, 101)):
-            sheet.sheet.append(drawsvg.Rectangle(x, y, 32, 32, class_="shape position"))
+            sheet.canvas.append(drawsvg.Rectangle(x, y, 32, 32, class_="shape position"))
     # the second word stands below the others, which leave it no room
     for word, x, y, low in zip(WORDS, coordinates(62, 32, 3), rows, (146, 164, 146), strict=True):
         sheet.text(40, y, word, anchor="end", size=0.85)
@@ -57,7 +57,7 @@ def entry_row(sheet: Drawing, x: float, y: float, entries: Cells, size: float, f
         shade = 0.08 + 0.16 * query if offset else 0
         look = f"fill-opacity: {shade:.2f}; stroke-width: 1; opacity: {0.35 if j in fade else 1}"
         kind = f"shape {'query' if offset else 'plain'}"
-        sheet.sheet.append(drawsvg.Rectangle(x + j * size, y, size, size, class_=kind, style=look))
+        sheet.canvas.append(drawsvg.Rectangle(x + j * size, y, size, size, class_=kind, style=look))
         if offset:
             sheet.text(x + (j + 0.5) * size, y + size / 2, offset, size=0.85)
 
@@ -67,7 +67,7 @@ def brackets(sheet: Drawing, starts: Sequence[float], y: float, wide: float, hig
     path = drawsvg.Path(class_="line")
     for x in starts:
         path.M(x + 3, y + high).v(-high).h(wide - 6).v(high)
-    sheet.sheet.append(path)
+    sheet.canvas.append(path)
 
 
 @drawing
@@ -82,17 +82,17 @@ def skewed() -> Drawing:
     size, left, n = 25, 5, 3
     padded = [[("", i), *((offset, i) for offset in ("−2", "−1", "0", "1", "2"))] for i in range(n)]
     line = [entry for entries in padded for entry in entries]
-    cut = [line[at : at + 5] for at in (3, 8, 13)]
+    rows_of_five = [line[start : start + 5] for start in (3, 8, 13)]
     for rows, top, words, fade in (
         (padded, 10, "one more number\nin front of each row", range(0)),
-        (cut, 214, "the first 3 columns:\nthe offset $j−i$", range(3, 5)),
+        (rows_of_five, 214, "the first 3 columns:\nthe offset $j−i$", range(3, 5)),
     ):
         for i, y in enumerate(coordinates(top, size, n)):
             sheet.text(98, y + size / 2, f"$q_{i}$", "query", anchor="end")
             entry_row(sheet, 105, y, rows[i], size, fade)
         for y, line_words in zip((top + 28, top + 48), words.split("\n"), strict=True):
             sheet.text(275, y, line_words, anchor="start")
-    sheet.sheet.append(
+    sheet.canvas.append(
         drawsvg.Rectangle(105, 214, 75, 75, class_="line", style="stroke-width: 2.5")
     )
     brackets(sheet, coordinates(left, 6 * size, n), 122, 6 * size, 7)
@@ -106,12 +106,12 @@ def skewed() -> Drawing:
 
 def vector(sheet: Drawing, role: str, x: float, y: float, length: float, angle: float) -> None:
     """Draw an arrow in the colour of a role, at an angle in degrees from the x axis."""
-    along, up = cos(radians(angle)), sin(radians(angle))
-    path = drawsvg.Path(class_=f"full {role}").M(x + length * along, y - length * up)
+    cosine, sine = cos(radians(angle)), sin(radians(angle))
+    path = drawsvg.Path(class_=f"full {role}").M(x + length * cosine, y - length * sine)
     neck = length - 11
-    for out, aside in ((neck, 5), (neck, 1.25), (0, 1.25), (0, -1.25), (neck, -1.25), (neck, -5)):
-        path.L(x + out * along - aside * up, y - out * up - aside * along)
-    sheet.sheet.append(path.Z())
+    for dx, dy in ((neck, 5), (neck, 1.25), (0, 1.25), (0, -1.25), (neck, -1.25), (neck, -5)):
+        path.L(x + dx * cosine - dy * sine, y - dx * sine - dy * cosine)
+    sheet.canvas.append(path.Z())
 
 
 @drawing
@@ -123,18 +123,18 @@ def rotated() -> Drawing:
         "the key at 2, the angle between them is the same as at positions 2 and 3, and both scores "
         "are 6. With both at position 0 the angle is wider, and the score is 3.",
     )
-    unit, y = 23, 80
+    scale, y = 23, 80
     for x, (i, j), score in zip(
         coordinates(76, 161, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True
     ):
         angles = {"query": 63.435 + 90 * i, "key": 90.0 * j}
-        lengths = {"query": unit * 5**0.5, "key": unit * 3}
+        lengths = {"query": scale * 5**0.5, "key": scale * 3}
         between = drawsvg.Path(class_="shape plain", style="stroke: none").M(x, y)
         ends = [(x + 28 * cos(radians(a)), y - 28 * sin(radians(a))) for a in angles.values()]
         between.L(*ends[0]).A(28, 28, 0, 0, int(i == j), *ends[1])
-        sheet.sheet.append(between.Z())
+        sheet.canvas.append(between.Z())
         for role, angle in angles.items():
-            sheet.sheet.append(drawsvg.Circle(x, y, lengths[role], class_=f"grid {role}"))
+            sheet.canvas.append(drawsvg.Circle(x, y, lengths[role], class_=f"grid {role}"))
             vector(sheet, role, x, y, lengths[role], angle)
         # the query's letter stands on the side where the key is not
         aside = angles["query"] + (20 if i == j else -24)

@@ -60,12 +60,12 @@ class Drawing:
     def __init__(self, width: int, height: int, alt: str):
         look = f"min-width: {round(MIN_SCALE * width)}px"
         kind = "drawing wide" if width > 400 else "drawing"
-        self.sheet = drawsvg.Drawing(width, height, class_=kind, role="img", style=look)
-        self.sheet.append(drawsvg.Raw(f"<title>{escape(alt)}</title>\n<style>{STYLE}</style>"))
+        self.canvas = drawsvg.Drawing(width, height, class_=kind, role="img", style=look)
+        self.canvas.append(drawsvg.Raw(f"<title>{escape(alt)}</title>\n<style>{STYLE}</style>"))
 
     def svg(self) -> str:
         """The drawing as SVG text."""
-        text = self.sheet.as_svg(header="", skip_js=True, skip_css=True) or ""
+        text = self.canvas.as_svg(header="", skip_js=True, skip_css=True) or ""
         text = re.sub(r'\s*xmlns:xlink="[^"]*"|<defs>\s*</defs>\n', "", text)
         return re.sub(r'"(-?\d+\.\d{2})\d+"', r'"\1"', text) + "\n"
 
@@ -90,7 +90,7 @@ class Drawing:
                 args["dy"] = f"{(height - above) / scale:.2f}em"
             text.append(drawsvg.TSpan(part, **args))
             height = above
-        self.sheet.append(text)
+        self.canvas.append(text)
 
     def strip(
         self,
@@ -140,7 +140,7 @@ class Drawing:
             lines.M(x, y + row * high).h(cols * wide)
         for col in range(1, cols):
             lines.M(x + col * wide, y).v(rows * high)
-        self.sheet.append(lines)
+        self.canvas.append(lines)
 
     def outline(self, role: str, x: float, y: float, wide: float, high: float) -> None:
         """Draw the border of a strip or a matrix in the shape of its role."""
@@ -154,16 +154,16 @@ class Drawing:
                 path.l(short, -VALUE_TIP).l(short, VALUE_TIP).v(high).l(-short, VALUE_TIP).l(
                     -short, -VALUE_TIP
                 )
-            self.sheet.append(path.Z())
+            self.canvas.append(path.Z())
         else:
             round_ = min(wide, high) / 2 if role == "query" else 0
-            self.sheet.append(drawsvg.Rectangle(x, y, wide, high, rx=min(round_, 12), **kind))
+            self.canvas.append(drawsvg.Rectangle(x, y, wide, high, rx=min(round_, 12), **kind))
 
     def box(
         self, x: float, y: float, wide: float, high: float, words: str, role: str = "plain"
     ) -> None:
         """Draw a computing part: words in a box with rounded corners."""
-        self.sheet.append(drawsvg.Rectangle(x, y, wide, high, rx=5, class_=f"shape {role}"))
+        self.canvas.append(drawsvg.Rectangle(x, y, wide, high, rx=5, class_=f"shape {role}"))
         lines = words.split("\n")
         for i, line in enumerate(lines):
             self.text(x + wide / 2, y + high / 2 + 19 * (i - (len(lines) - 1) / 2), line)
@@ -187,20 +187,20 @@ class Drawing:
 
     def combine(self, x: float, y: float, sign: str) -> None:
         """Draw an operator, such as + or ×, in a circle."""
-        self.sheet.append(drawsvg.Circle(x, y, 11, class_="line"))
+        self.canvas.append(drawsvg.Circle(x, y, 11, class_="line"))
         self.text(x, y, sign, size=1.2)
 
     def weight(self, x: float, y: float, weight: float, radius: float = 11) -> None:
         """Draw a weight as a disc, which fills its circle at weight 1."""
-        self.sheet.append(drawsvg.Circle(x, y, radius, class_="grid weight"))
+        self.canvas.append(drawsvg.Circle(x, y, radius, class_="grid weight"))
         if weight:
-            self.sheet.append(drawsvg.Circle(x, y, radius * sqrt(weight), class_="full weight"))
+            self.canvas.append(drawsvg.Circle(x, y, radius * sqrt(weight), class_="full weight"))
 
     def diamond(self, x: float, y: float, radius: float = 11, words: str = "") -> None:
         """Draw a position, with its number in a diamond."""
         r = radius
         path = drawsvg.Path(class_="shape position").M(x, y - r).l(r, r).l(-r, r).l(-r, -r).Z()
-        self.sheet.append(path)
+        self.canvas.append(path)
         if words:
             self.text(x, y, words, size=0.85)
 
@@ -217,11 +217,11 @@ class Drawing:
         else:
             for point in (*points[1:-1], stop):
                 line.L(*point)
-        self.sheet.append(line)
+        self.canvas.append(line)
         if head:
             turns = (turn + pi / 7, turn - pi / 7)
             sides = [(x - 9 * cos(angle), y - 9 * sin(angle)) for angle in turns]
-            self.sheet.append(
+            self.canvas.append(
                 drawsvg.Path(class_=f"head{kind}").M(x, y).L(*sides[0]).L(*sides[1]).Z()
             )
 

@@ -17,8 +17,8 @@ def three_outputs() -> Drawing:
     )
     for middle, title in ((76, "per token"), (238, "per text"), (400, "a new text")):
         sheet.text(middle, 14, title)
-        places = coordinates(middle - 44, 44, 3)
-        for x, word in zip(places, ("the", "river", "bank"), strict=True):
+        xs = coordinates(middle - 44, 44, 3)
+        for x, word in zip(xs, ("the", "river", "bank"), strict=True):
             sheet.text(x, 316, word, size=0.85)
             sheet.arrow((x, 304), (x, 286))
             sheet.arrow((x, 252), (x, 234))
@@ -38,11 +38,11 @@ def three_outputs() -> Drawing:
     sheet.text(238, 44, "positive", size=0.85)
     sheet.arrow((400, 186), (400, 154))
     sheet.box(334, 122, 132, 30, "decoder")
-    places = coordinates(352, 48, 3)
-    for x, word in zip(places, ("la", "rive", "⟨end⟩"), strict=True):
+    xs = coordinates(352, 48, 3)
+    for x, word in zip(xs, ("la", "rive", "⟨end⟩"), strict=True):
         sheet.arrow((x, 120), (x, 92))
         sheet.text(x, 78, word, size=0.85)
-    for x in places[:2]:
+    for x in xs[:2]:
         # what is written becomes the next input
         sheet.arrow((x + 15, 78), (x + 24, 78), (x + 24, 104), (x + 24, 120))
     return sheet
@@ -57,13 +57,13 @@ def five_folds() -> Drawing:
         "testing and the others are for training, in row 2 the second, and so on. Each part is "
         "tested once.",
     )
-    places = coordinates(76, 70, 5)
+    xs = coordinates(76, 70, 5)
     for run, y in enumerate(coordinates(4, 34, 5)):
         sheet.text(4, y + 13, f"run {run + 1}", anchor="start")
-        for part, x in enumerate(places):
+        for part, x in enumerate(xs):
             tested = part == run
             kind = "line" if tested else "shape plain"
-            sheet.sheet.append(drawsvg.Rectangle(x, y, 64, 26, rx=4, class_=kind))
+            sheet.canvas.append(drawsvg.Rectangle(x, y, 64, 26, rx=4, class_=kind))
             sheet.text(x + 32, y + 13, "test" if tested else "train", size=0.85)
     sheet.text(248, 192, "the same texts, in five parts", size=0.9)
     return sheet
@@ -78,16 +78,16 @@ def exact_match() -> Drawing:
         "The right name of 247 in seven tokens, above what a model wrote. One token differs: fünf "
         "in place of vier. So six of seven tokens are right, but the text is wrong.",
     )
-    places = coordinates(3, 68, 7)
+    xs = coordinates(3, 68, 7)
     for y, name in ((22, "right"), (82, "written")):
         sheet.text(3, y - 12, name, anchor="start")
-        for x, word in zip(places, words, strict=True):
+        for x, word in zip(xs, words, strict=True):
             wrong = name == "written" and word == "vier"
             said = "fünf" if wrong else word
             kind = "line" if wrong else "shape plain"
-            sheet.sheet.append(drawsvg.Rectangle(x, y, 64, 28, rx=4, class_=kind))
+            sheet.canvas.append(drawsvg.Rectangle(x, y, 64, 28, rx=4, class_=kind))
             sheet.text(x + 32, y + 14, said, size=0.85)
-    for x, word in zip(places, words, strict=True):
+    for x, word in zip(xs, words, strict=True):
         sheet.text(x + 32, 128, "✗" if word == "vier" else "✓")
     sheet.text(240, 168, "tokens right: 6 of 7; texts right: 0 of 1")
     return sheet

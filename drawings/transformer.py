@@ -8,14 +8,14 @@ from drawings.shapes import VALUE_TIP, Drawing, coordinates, drawing
 
 def plus(sheet: Drawing, x: float, y: float) -> None:
     """Draw the plus sign where a part's output joins the stream."""
-    sheet.sheet.append(drawsvg.Circle(x, y, 9, class_="shape plain"))
+    sheet.canvas.append(drawsvg.Circle(x, y, 9, class_="shape plain"))
     sheet.line((x - 9, y), (x + 9, y))
     sheet.line((x, y - 9), (x, y + 9))
 
 
 def norm(sheet: Drawing, x: float, y: float) -> None:
     """Draw a norm as an outline, unlike the parts that write to the stream."""
-    sheet.sheet.append(drawsvg.Rectangle(x, y, 108, 30, rx=5, class_="line"))
+    sheet.canvas.append(drawsvg.Rectangle(x, y, 108, 30, rx=5, class_="line"))
     sheet.text(x + 54, y + 15, "norm")
 
 
@@ -129,7 +129,7 @@ def part_box(sheet: Drawing, x: float, y: float, words: str, high: float = 34) -
 
 def frame(sheet: Drawing, x: float, y: float) -> None:
     """Draw the frame of a block, centred on x, with its top at y."""
-    sheet.sheet.append(drawsvg.Rectangle(x - 82, y, 164, 346 - y, rx=5, class_="grid plain"))
+    sheet.canvas.append(drawsvg.Rectangle(x - 82, y, 164, 346 - y, rx=5, class_="grid plain"))
 
 
 @drawing
@@ -141,23 +141,23 @@ def teacher_forcing() -> Drawing:
         "outputs at once; the targets are the, river, bank, end. Below, generation: the decoder "
         "is called four times, and each word that it writes becomes the next input.",
     )
-    places, words = coordinates(114, 98, 4), ("⟨begin⟩", "the", "river", "bank", "⟨end⟩")
+    xs, words = coordinates(114, 98, 4), ("⟨begin⟩", "the", "river", "bank", "⟨end⟩")
     for top, title, above, below in (
         (0, "training: one pass", "targets", "inputs"),
         (188, "generation: four steps", "outputs", "inputs"),
     ):
-        sheet.text(places[0] - 37, top + 12, title, anchor="start")
+        sheet.text(xs[0] - 37, top + 12, title, anchor="start")
         for y, name in ((46, above), (96, "decoder"), (146, below)):
             sheet.text(4, top + y, name, anchor="start")
-        for x, given, wanted in zip(places, words, words[1:], strict=False):
-            sheet.box(x - 37, top + 132, 74, 28, given)
+        for x, input_word, target_word in zip(xs, words, words[1:], strict=False):
+            sheet.box(x - 37, top + 132, 74, 28, input_word)
             sheet.arrow((x, top + 132), (x, top + 110))
             sheet.arrow((x, top + 82), (x, top + 60))
-            sheet.box(x - 37, top + 32, 74, 28, wanted)
-    sheet.box(places[0] - 37, 82, 3 * 98 + 74, 28, "all rows at once")
-    for step, x in enumerate(places, 1):
+            sheet.box(x - 37, top + 32, 74, 28, target_word)
+    sheet.box(xs[0] - 37, 82, 3 * 98 + 74, 28, "all rows at once")
+    for step, x in enumerate(xs, 1):
         sheet.box(x - 37, 270, 74, 28, f"step {step}")
-    for x in places[:3]:
+    for x in xs[:3]:
         sheet.line((x + 37, 234), (x + 49, 234), (x + 49, 284))
         sheet.arrow((x + 49, 284), (x + 49, 334), (x + 61, 334))
     return sheet
@@ -173,18 +173,18 @@ def caches_by_the_step() -> Drawing:
         "new. Below, the keys and values of the cross-attention: four, the same in every step, "
         "made once before the first.",
     )
-    places = coordinates(94, 128, 3)
+    xs = coordinates(94, 128, 3)
     for y, words in ((41, "query"), (106, "self-"), (125, "attention"),
                      (226, "cross-"), (245, "attention")):  # fmt: skip
         sheet.text(4, y, words, anchor="start")
-    for step, x in enumerate(places):
+    for step, x in enumerate(xs):
         sheet.text(x + 37, 12, f"step {step + 1}")
         sheet.strip("query", x + 23, 34, cells=2, size=14, label="$q$")
         key_value_rows(sheet, x, 84, step + 1)
         sheet.text(x + 84, 91 + 24 * step, "new", anchor="start", size=0.9)
         key_value_rows(sheet, x, 192, 4)
-    brace(sheet, places[0], places[2] + 74, 288)
-    sheet.text(places[1] + 37, 308, "made once, from the memory", size=0.9)
+    brace(sheet, xs[0], xs[2] + 74, 288)
+    sheet.text(xs[1] + 37, 308, "made once, from the memory", size=0.9)
     return sheet
 
 

@@ -36,7 +36,7 @@ HELP_TITLES = {
 Pages = dict[str, Tag]
 
 
-def bind(book: Path, published: str) -> dict[str, Pages]:
+def bind(book: Path, published_url: str) -> dict[str, Pages]:
     """The parts of a built book by caption, with unique ids and links that work in one page.
 
     A link to a page that the book leaves out leads to the published site.
@@ -57,8 +57,8 @@ def bind(book: Path, published: str) -> dict[str, Pages]:
     targets |= {(name, "") for name in pages}
     for name, page in pages.items():
         for figure in page.select(".attncourse-figure"):
-            freeze_figure(figure, f"{published}/{name}.html")
-        prefix_ids(page, name, targets, published)
+            freeze_figure(figure, f"{published_url}/{name}.html")
+        prefix_ids(page, name, targets, published_url)
     if help_pages := move_help(pages):
         parts["Answers, hints and solutions"] = help_pages
     return parts
@@ -140,7 +140,7 @@ def control_values(figure: Tag) -> Iterator[str]:
         yield f"{name} <b>{value}</b>"
 
 
-def prefix_ids(page: Tag, name: str, targets: set[tuple[str, str]], published: str) -> None:
+def prefix_ids(page: Tag, name: str, targets: set[tuple[str, str]], published_url: str) -> None:
     """Prefix the ids of a page with its name, and adapt its links and references to ids."""
     page["id"] = name
     for element in page.find_all(True):
@@ -148,12 +148,12 @@ def prefix_ids(page: Tag, name: str, targets: set[tuple[str, str]], published: s
             if attribute == "id":
                 element["id"] = f"{name}/{value}"
             elif attribute in ("href", "xlink:href"):
-                element[attribute] = book_link(value, name, targets, published)
+                element[attribute] = book_link(value, name, targets, published_url)
             elif "url(#" in value:
                 element[attribute] = value.replace("url(#", f"url(#{name}/")
 
 
-def book_link(href: str, name: str, targets: set[tuple[str, str]], published: str) -> str:
+def book_link(href: str, name: str, targets: set[tuple[str, str]], published_url: str) -> str:
     """The address in the book, or else on the published site, of a link of the page `name`."""
     url = urlsplit(href)
     if url.scheme or url.netloc:
@@ -162,7 +162,9 @@ def book_link(href: str, name: str, targets: set[tuple[str, str]], published: st
     target = path.removesuffix(".html") if url.path else name
     if (target, unquote(url.fragment)) in targets:
         return f"#{target}/{unquote(url.fragment)}".removesuffix("/")
-    return f"{published}/{path if url.path else f'{name}.html'}#{url.fragment}".removesuffix("#")
+    return f"{published_url}/{path if url.path else f'{name}.html'}#{url.fragment}".removesuffix(
+        "#"
+    )
 
 
 def move_help(pages: Pages) -> Pages:

@@ -50,13 +50,13 @@ def parse(text: str, line: int = 1) -> list[Block]:
         block = top_level_block(token, lines, line) if token else None
         if token and not block and token.type != "front_matter":
             continue
-        start, after = token.map if token else (len(lines), 0)
+        start, next_line = token.map if token else (len(lines), 0)
         while end < start and not lines[end].strip():
             end += 1
         if words := "\n".join(lines[end:start]).strip():
             blocks.append(Block("text", line + end, words))
         blocks += [block] if block else []
-        end = after
+        end = next_line
     return blocks
 
 
@@ -84,6 +84,6 @@ def top_level_block(token: Token, lines: list[str], first_line: int) -> Block | 
     options, body = read_fenced_cell(token, 0, directive[1])
     block = Block(directive[1], line, "\n".join(body), directive[2], options)
     if block.kind == "admonition":
-        below = line + 1 + token.content.count("\n") - len(body)
-        block.blocks = parse(block.text, below)
+        first_body_line = line + 1 + token.content.count("\n") - len(body)
+        block.blocks = parse(block.text, first_body_line)
     return block

@@ -56,26 +56,28 @@ class Book:
             blocks = blocks_of(path, path.read_text("utf-8"))
         chapter, sections = self.pages[name], []
 
-        def number(word: str, label: str | None) -> str:
+        def next_number(label_word: str, label: str | None) -> str:
             # a page without a number counts from 1, but for equations, which have no word
-            place = chapter or (name if word else "")
-            counts[word, place] += 1
-            found = f"{word} {chapter}{'.' if chapter else ''}{counts[word, place]}".strip()
+            scope = chapter or (name if label_word else "")
+            counts[label_word, scope] += 1
+            numbered = (
+                f"{label_word} {chapter}{'.' if chapter else ''}{counts[label_word, scope]}".strip()
+            )
             if label:
-                anchor = make_id(label if word else f"equation-{label}")
-                self.targets[label] = name, found, self.page_url(name, anchor)
-            return found
+                anchor = make_id(label if label_word else f"equation-{label}")
+                self.targets[label] = name, numbered, self.page_url(name, anchor)
+            return numbered
 
         for block in [block for outer in blocks for block in (outer, *outer.blocks)]:
             match block.kind:
                 case "code-cell" if block.figure:
-                    block.number = number("Fig.", block.figure.get("name"))
+                    block.number = next_number("Fig.", block.figure.get("name"))
                 case "drawing":
-                    block.number = number("Fig.", block.options.get("name"))
+                    block.number = next_number("Fig.", block.options.get("name"))
                 case "table":
-                    block.number = number("Table", block.options.get("name"))
+                    block.number = next_number("Table", block.options.get("name"))
                 case "math" if "label" in block.options:
-                    block.number = number("", block.options["label"])
+                    block.number = next_number("", block.options["label"])
                 case "heading" if folder == "chapters":
                     # the page's title has depth 0
                     if depth := len(block.argument) - 1:

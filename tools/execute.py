@@ -37,9 +37,9 @@ def source_files(folder: Path, without: tuple[str, ...] = ()) -> Iterator[Path]:
                 yield path
 
 
-def digest(folder: Path, *more: str, without: tuple[str, ...] = ()) -> str:
+def digest(folder: Path, *texts: str, without: tuple[str, ...] = ()) -> str:
     """Hash of these strings and of the files below a folder, names included: 16 hex digits."""
-    sha = hashlib.sha256("\0".join(more).encode())
+    sha = hashlib.sha256("\0".join(texts).encode())
     for path in source_files(folder, without):
         name = path.relative_to(folder).as_posix()
         sha.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())

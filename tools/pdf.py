@@ -25,8 +25,8 @@ from tools.site import ZIP
 from tools.urls import repository_url, site_url
 
 PDF = "attncourse.pdf"
-HERE = Path(__file__).parent
-TEMPLATES = HERE / "templates"
+FOLDER = Path(__file__).parent
+TEMPLATES = FOLDER / "templates"
 # the first version that prints the margin boxes of CSS, which hold the page numbers
 OLDEST_CHROMIUM = 131
 FILL_PAGE_NUMBERS = """numbers => {
@@ -47,12 +47,12 @@ def print_book(book: Path, log=print) -> Path:
     if (executable := chromium_path()) is None:
         raise PrintError(f"there is {MISSING}")
     log("binding the pages into one")
-    bound = book / "_build" / "book.html"
-    bound.write_text(book_html(book, bind(book, site_url(repository_url(book)))), "utf-8")
+    html_path = book / "_build" / "book.html"
+    html_path.write_text(book_html(book, bind(book, site_url(repository_url(book)))), "utf-8")
     log("printing it, and once more with the numbers of its pages (Chromium)")
-    pdf, pages = print_pdf(bound, executable)
+    pdf, pages = print_pdf(html_path, executable)
     (site / PDF).write_bytes(pdf)
-    bound.unlink()
+    html_path.unlink()
     link_from_index(site / "index.html", pages, len(pdf))
     return site / PDF
 
@@ -71,7 +71,7 @@ def book_html(book: Path, parts: dict[str, Pages]) -> str:
         {name: escape(str(config[name])) for name in ("title", "author", "copyright")},
         address=site_url(repository_url(book)),
         version=" of ".join([f"Version {__version__}", *commit_date(book)]),
-        sign=(HERE / "theme" / "templates" / "favicon.svg").read_text("utf-8"),
+        sign=(FOLDER / "theme" / "templates" / "favicon.svg").read_text("utf-8"),
         style="\n".join(style),
         contents=table_of_contents(parts),
         pages="\n".join(map(str, pages)),
@@ -110,7 +110,7 @@ def contents_entry(kind: str, target: str, heading: Tag) -> str:
     )
 
 
-def print_pdf(bound: Path, executable: str) -> tuple[bytes, int]:
+def print_pdf(html_path: Path, executable: str) -> tuple[bytes, int]:
     """Print a page to PDF, with its page numbers filled in; return the PDF and its page count."""
     # imported here: the site is built without it
     from playwright.sync_api import sync_playwright
@@ -124,17 +124,17 @@ def print_pdf(bound: Path, executable: str) -> tuple[bytes, int]:
         # without JavaScript, pages show their fallbacks
         page = browser.new_page(color_scheme="light", java_script_enabled=False)
         page.set_default_timeout(0)
-        page.goto(bound.as_uri())
+        page.goto(html_path.as_uri())
         numbers = None
         for _ in range(3):
             page.evaluate(FILL_PAGE_NUMBERS, numbers or {})
             pdf = page.pdf(
                 prefer_css_page_size=True, print_background=True, outline=True, tagged=True
             )
-            found, pages = page_numbers(pdf)
-            if found == numbers:
+            page_of_target, pages = page_numbers(pdf)
+            if page_of_target == numbers:
                 return pdf, pages
-            numbers = found
+            numbers = page_of_target
     raise PrintError("the pages moved each time that their numbers were filled in")
 
 

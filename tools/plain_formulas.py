@@ -19,20 +19,20 @@ def formula_text(mathml: str) -> str:
 
 def element_text(element: ElementTree.Element) -> str:
     """An element of MathML as plain text."""
-    parts = [element_text(child) for child in element]
+    texts = [element_text(child) for child in element]
     match element.tag:
         case "mfrac":
-            return "/".join(map(parenthesize, parts))
+            return "/".join(map(parenthesize, texts))
         case "msqrt":
-            return f"√{parenthesize(''.join(parts))}"
+            return f"√{parenthesize(''.join(texts))}"
         case "msub" | "munder":
-            return parts[0] + subscript(parts[1])
+            return texts[0] + subscript(texts[1])
         case "msup":
-            return parts[0] + superscript(parts[1])
+            return texts[0] + superscript(texts[1])
         case "msubsup" | "munderover":
-            return parts[0] + subscript(parts[1]) + superscript(parts[2])
-        case "mover" if parts[1] in ACCENTS:
-            return normalize("NFC", parts[0] + ACCENTS[parts[1]])
+            return texts[0] + subscript(texts[1]) + superscript(texts[2])
+        case "mover" if texts[1] in ACCENTS:
+            return normalize("NFC", texts[0] + ACCENTS[texts[1]])
         case "mspace":
             return " "
         case "mo" if (
@@ -42,11 +42,11 @@ def element_text(element: ElementTree.Element) -> str:
         case "mo" if element.get("separator"):
             return f"{element.text} "
     # a space ends a subscript or superscript before the next letter
-    spaced = (
-        text + " " * (child.tag in SCRIPT_TAGS and after[:1].isalnum())
-        for child, text, after in zip(element, parts, [*parts, ""][1:], strict=True)
+    spaced_texts = (
+        text + " " * (child.tag in SCRIPT_TAGS and next_text[:1].isalnum())
+        for child, text, next_text in zip(element, texts, [*texts, ""][1:], strict=True)
     )
-    return normalize_letters(element.text or "") + "".join(spaced)
+    return normalize_letters(element.text or "") + "".join(spaced_texts)
 
 
 def normalize_letters(text: str) -> str:

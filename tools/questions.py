@@ -22,12 +22,12 @@ from tools.urls import ROOT
 
 CACHE = ROOT / ".cache" / "questions"
 # of so many parts at most is a fraction that is shown, or that beside an exact decimal says more
-MOST_PARTS, MOST_USUAL = 64, 16
+MAX_DENOMINATOR, MAX_DENOMINATOR_BESIDE_EXACT = 64, 16
 LOG = re.compile(r"(?:(?<=\d) )?\bln (?=\d)")
 ROW = re.compile(r"\((?:(?:[−-]?[\d./]*\s?ln\s)?[−-]?[\d./]+(?:, )?){2,6}\)")
 SIGNED = re.compile(r"-(&\w+;|\S)")
 # what differs by no more was rounded
-NEAR = partial(isclose, rel_tol=0, abs_tol=1e-6)
+is_near = partial(isclose, rel_tol=0, abs_tol=1e-6)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -42,38 +42,40 @@ def load(chapter: str) -> dict[str, dict[str, Any]]:
         stored = {"state": state, "questions": page_data(chapter)}
         path.parent.mkdir(parents=True, exist_ok=True)
         # another process that builds or tests reads the whole file, or none
-        part = path.with_suffix(f".{getpid()}")
-        part.write_text(json.dumps(stored, ensure_ascii=False), "utf-8")
-        part.replace(path)
+        temporary_path = path.with_suffix(f".{getpid()}")
+        temporary_path.write_text(json.dumps(stored, ensure_ascii=False), "utf-8")
+        temporary_path.replace(path)
     return stored["questions"]
 
 
-def sections(page: str) -> dict[str, str]:
+def heading_by_question(page: str) -> dict[str, str]:
     """For each question in the text of a page, the heading below which it stands."""
-    found, heading = {}, ""
+    headings, heading = {}, ""
     for block in parse(page):
         if block.kind == "heading":
             heading = block.text
         elif block.kind == "question":
-            found[block.argument] = heading
-    return found
+            headings[block.argument] = heading
+    return headings
 
 
 class Page:
     """The questions of a chapter as HTML, with formulas drawn by a function of their TeX."""
 
-    def __init__(self, chapter: str, known: dict[str, dict], formula: Callable[[str], str]):
-        self.chapter, self.known = chapter, known
+    def __init__(
+        self, chapter: str, questions: dict[str, dict], render_formula: Callable[[str], str]
+    ):
+        self.chapter, self.questions = chapter, questions
         self.markdown = MarkdownIt("commonmark").use(
-            dollarmath_plugin, renderer=lambda tex, options: formula(tex)
+            dollarmath_plugin, renderer=lambda tex, options: render_formula(tex)
         )
 
     def line(self, text: str) -> str:
-        return with_commas(self.markdown.renderInline(unbroken(quoted(text))))
+        return with_commas(self.markdown.renderInline(join_lines(curl_quotes(text))))
 
     def box(self, name: str) -> str:
         """A question with its first numbers, as it stands in the page."""
-        question = self.known[name]
+        question = self.questions[name]
         return (
             f'<div class="question" id="{box_id(name)}" data-question="{self.chapter}.{name}" '
             f'data-script="{self.file}" role="group" aria-label="Question">'
@@ -97,21 +99,25 @@ class Page:
         """What the reader answers with."""
         match question["kind"]:
             case "number":
-                rights = (right for variant_ in question["variants"] for right in variant_["right"])
-                return field("Your answer", f"such as {like(rights)}")
+                rights = (
+                    right
+                    for other_variant in question["variants"]
+                    for right in other_variant["right"]
+                )
+                return field_html("Your answer", f"such as {example_number(rights)}")
             case "row":
                 names = ORDINALS[: len(variant["right"])]
-                return "".join(field(f"The {name} number", name) for name in names)
+                return "".join(field_html(f"The {name} number", name) for name in names)
             case "order":
                 head, *lines = variant["options"]
                 buttons = "".join(
-                    f'<button type="button" data-line="{place}">{code(line)}</button>'
-                    for line, place in zip(lines, variant["lines"], strict=True)
+                    f'<button type="button" data-line="{line_index}">{code_html(line)}</button>'
+                    for line, line_index in zip(lines, variant["lines"], strict=True)
                 )
                 return (
                     "<p>Choose a line to put it next, and again to take it out.</p>"
                     f'<div class="program" role="group" aria-label="Your program">'
-                    f"{code(head)}</div>"
+                    f"{code_html(head)}</div>"
                     f'<div class="lines" role="group" aria-label="Lines">{buttons}</div>'
                 )
         return self.choices(question["kind"], variant["options"])
@@ -124,28 +130,28 @@ class Page:
         )
         return f'<fieldset class="{kind}">{"".join(labels)}</fieldset>'
 
-    def option(self, kind: str, option: Any, place: int) -> str:
+    def option(self, kind: str, option: Any, index: int) -> str:
         if kind == "maps":
-            return f"{place + 1} {map_of(option, f'Map {place + 1}')}"
-        return code(option) if kind == "line" else self.line(option)
+            return f"{index + 1} {weight_map(option, f'Map {index + 1}')}"
+        return code_html(option) if kind == "line" else self.line(option)
 
     def solution(self, question: dict, variant: dict) -> str:
         """The right answer, after the steps."""
-        right = variant["right"]
+        answer = variant["right"]
         match question["kind"]:
             case "number" | "row":
-                if question["tolerance"] > 0.005 and any(x % 1 for x in right):
+                if question["tolerance"] > 0.005 and any(x % 1 for x in answer):
                     # nobody derives the digits of what is asked for roughly
-                    return f"<p>So the answer is about {', '.join(f'{x:.2g}' for x in right)}.</p>"
-                return f"<p>So the answer is {in_full(right)}.</p>"
+                    return f"<p>So the answer is about {', '.join(f'{x:.2g}' for x in answer)}.</p>"
+                return f"<p>So the answer is {in_full(answer)}.</p>"
             case "maps":
-                return f"<p>So it is map {right + 1}.</p>"
+                return f"<p>So it is map {answer + 1}.</p>"
             case "line":
-                line = escape(variant["options"][right].strip())
+                line = escape(variant["options"][answer].strip())
                 return f"<p>So this line is wrong:</p><pre>{line}</pre>"
             case "order":
-                return f"<pre>{escape(right)}</pre>"
-        return f"<p>So the answer is: {self.line(variant['options'][right])}.</p>"
+                return f"<pre>{escape(answer)}</pre>"
+        return f"<p>So the answer is: {self.line(variant['options'][answer])}.</p>"
 
     @cached_property
     def file(self) -> str:
@@ -155,43 +161,44 @@ class Page:
     @cached_property
     def script(self) -> str:
         """The script that a page loads when a question is touched."""
-        data = {name: self.data(question) for name, question in self.known.items()}
+        data = {name: self.data(question) for name, question in self.questions.items()}
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         return f'attncourseQuestions("{self.chapter}",{text});\n'
 
     def data(self, question: dict) -> dict:
         """What the page needs of a question: bodies, answers, and what to say of each."""
-        judged = [
+        variants = [
             {key: variant[key] for key in ("right", "mistakes")}
             | {"body": self.body(question, variant)}
             for variant in question["variants"]
         ]
         says = [self.line(text) for text in question["says"]]
-        kept_as_is = {key: question[key] for key in ("kind", "tolerance", "table", "examples")}
-        return kept_as_is | {
+        copied = {key: question[key] for key in ("kind", "tolerance", "table", "examples")}
+        return copied | {
             "says": says,
             "check": self.line(question["check"]),
-            "variants": judged,
+            "variants": variants,
         }
 
 
-def quoted(text: str) -> str:
+def curl_quotes(text: str) -> str:
     """A text with curly quotation marks."""
-    parts = text.replace("'", "’").split('"')
+    pieces = text.replace("'", "’").split('"')
     return "".join(
-        part + ("“" if i % 2 == 0 else "”") * (i + 1 < len(parts)) for i, part in enumerate(parts)
+        piece + ("“" if i % 2 == 0 else "”") * (i + 1 < len(pieces))
+        for i, piece in enumerate(pieces)
     )
 
 
-def unbroken(text: str) -> str:
+def join_lines(text: str) -> str:
     """A text whose logarithms and rows of numbers stay on one line, but for code and formulas."""
-    parts = re.split(r"(`[^`]*`|\$[^$]*\$)", text)
+    pieces = re.split(r"(`[^`]*`|\$[^$]*\$)", text)
     for pattern in (LOG, ROW):
-        parts[::2] = [
-            pattern.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), part)
-            for part in parts[::2]
+        pieces[::2] = [
+            pattern.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), piece)
+            for piece in pieces[::2]
         ]
-    return "".join(parts)
+    return "".join(pieces)
 
 
 def box_id(name: str) -> str:
@@ -199,14 +206,14 @@ def box_id(name: str) -> str:
     return f"question-{name.replace('_', '-')}"
 
 
-def code(line: str) -> str:
+def code_html(line: str) -> str:
     text = line.lstrip()
     # no row ends with a minus
-    whole = SIGNED.sub(r'<span class="joined">\g<0></span>', escape(text))
-    return f'<code style="--indent: {len(line) - len(text)}">{whole}</code>'
+    html = SIGNED.sub(r'<span class="joined">\g<0></span>', escape(text))
+    return f'<code style="--indent: {len(line) - len(text)}">{html}</code>'
 
 
-def field(name: str, example: str) -> str:
+def field_html(name: str, example: str) -> str:
     return f'<input type="text" autocomplete="off" aria-label="{name}" placeholder="{example}">'
 
 
@@ -216,36 +223,42 @@ def decimal(value: float) -> str:
 
 def in_full(numbers: list[float]) -> str:
     """Numbers as decimals, and as fractions where those say more."""
-    fractions = [Fraction(number).limit_denominator(MOST_PARTS) for number in numbers]
+    fractions = [Fraction(number).limit_denominator(MAX_DENOMINATOR) for number in numbers]
     decimals = ", ".join(map(decimal, numbers))
-    exact = same([float(f"{number:.4g}") for number in numbers], numbers)
-    parts = max(fraction.denominator for fraction in fractions)
-    if parts == 1 or not same(fractions, numbers) or (exact and parts > MOST_USUAL):
+    exact = all_near([float(f"{number:.4g}") for number in numbers], numbers)
+    denominator = max(fraction.denominator for fraction in fractions)
+    if (
+        denominator == 1
+        or not all_near(fractions, numbers)
+        or (exact and denominator > MAX_DENOMINATOR_BESIDE_EXACT)
+    ):
         return decimals
-    signed = ", ".join(str(fraction).replace("-", "−") for fraction in fractions)
+    texts = ", ".join(str(fraction).replace("-", "−") for fraction in fractions)
     sentence = f"{'or' if exact else 'about'} {decimals}"
-    return f"{signed}, {sentence}" if len(numbers) == 1 else f"{signed} ({sentence})"
+    return f"{texts}, {sentence}" if len(numbers) == 1 else f"{texts} ({sentence})"
 
 
-def same(first: Iterable, second: Iterable) -> bool:
+def all_near(first: Iterable, second: Iterable) -> bool:
     """Whether these numbers are those, in the same order."""
-    return all(NEAR(*pair) for pair in zip(first, second, strict=True))
+    return all(is_near(*pair) for pair in zip(first, second, strict=True))
 
 
-def like(answers: Iterable[float]) -> str:
+def example_number(answers: Iterable[float]) -> str:
     """A number of the kind of these, and none of them."""
-    known = [*answers]
-    whole = same(map(round, known), known)
+    numbers = [*answers]
+    all_whole = all_near(map(round, numbers), numbers)
     fractions = (
         Fraction(fraction)
-        for fraction in (("12", "14", "22", "26") if whole else ("1/4", "3/7", "5/9"))
+        for fraction in (("12", "14", "22", "26") if all_whole else ("1/4", "3/7", "5/9"))
     )
     return next(
-        str(fraction) for fraction in fractions if not any(NEAR(fraction, other) for other in known)
+        str(fraction)
+        for fraction in fractions
+        if not any(is_near(fraction, number) for number in numbers)
     )
 
 
-def map_of(weights: list[list[float]], name: str) -> str:
+def weight_map(weights: list[list[float]], name: str) -> str:
     """A map of weights as one path: a square for each, whose area is the weight."""
     n, m = len(weights), len(weights[0])
 
@@ -253,7 +266,7 @@ def map_of(weights: list[list[float]], name: str) -> str:
         for i, row in enumerate(weights):
             for j, weight in enumerate(row):
                 if side := round(9 * weight**0.5, 1):
-                    x, y = (round(10 * at + 5 - side / 2, 1) for at in (j, i))
+                    x, y = (round(10 * index + 5 - side / 2, 1) for index in (j, i))
                     yield f"M{x:g} {y:g}h{side:g}v{side:g}h-{side:g}z"
 
     rows = "; ".join(" ".join(f"{weight:.2g}" for weight in row) for row in weights)
@@ -276,9 +289,12 @@ def for_notebook(chapter: str, name: str) -> str:
         "line": lambda: f"`{variant['options'][variant['right']].strip()}`",
         "choice": lambda: variant["options"][variant["right"]],
     }[question["kind"]]()
-    parts = [f"**Question.** {variant['asks']}", *options_for_notebook(question["kind"], variant)]
+    paragraphs = [
+        f"**Question.** {variant['asks']}",
+        *options_for_notebook(question["kind"], variant),
+    ]
     folded = f"<summary><b>The answer, step by step</b></summary>\n\n{steps}\n\nAnswer: {answer}"
-    return "\n\n".join([*parts, f"<details>\n{folded}\n\n</details>"])
+    return "\n\n".join([*paragraphs, f"<details>\n{folded}\n\n</details>"])
 
 
 def options_for_notebook(kind: str, variant: dict) -> Iterator[str]:

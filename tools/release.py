@@ -14,7 +14,7 @@ from tools.urls import ROOT, repository_url
 MAKERS = {"chapters": chapter_notebook, "exercises": exercise_notebook}
 
 
-def differing(repository: str, root: Path = ROOT) -> Iterator[tuple[Path, str]]:
+def outdated_notebooks(repository: str, root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     """The notebooks in the tree that are not as their text makes them, and what they should be."""
     book = Book(repository, root)
     for page in book.pages:
@@ -27,7 +27,7 @@ def differing(repository: str, root: Path = ROOT) -> Iterator[tuple[Path, str]]:
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write every notebook that is not as its text makes it; gives those that were written."""
-    changed = dict(differing(repository_url(root), root))
+    changed = dict(outdated_notebooks(repository_url(root), root))
     for path, text in changed.items():
         path.write_text(text, "utf-8")
     return [*changed]
@@ -40,7 +40,7 @@ def stale(root: Path = ROOT) -> list[Path]:
     """
     first = min(root.glob("chapters/*.ipynb"), default=None)
     repository = nbformat.read(first, 4).metadata.attncourse.repository if first else None
-    return [path for path, _ in differing(repository or repository_url(root), root)]
+    return [path for path, _ in outdated_notebooks(repository or repository_url(root), root)]
 
 
 def main() -> str | None:

@@ -70,21 +70,21 @@ def dump_answers(exercise: Exercise) -> bytes:
 def code_objects(value: Any) -> Iterator[CodeType]:
     """The code objects of a function or of a class's methods, and those nested in them."""
     if isinstance(value, type):
-        for part in vars(value).values():
-            yield from code_objects(part)
+        for attribute in vars(value).values():
+            yield from code_objects(attribute)
     elif isinstance(code := getattr(value, "__code__", value), CodeType):
         yield code
         for constant in code.co_consts:
             yield from code_objects(constant) if isinstance(constant, CodeType) else ()
 
 
-def judge_answers(name: str, recorded: bytes) -> dict[str, list[Row]]:
+def judge_answers(name: str, pickled: bytes) -> dict[str, list[Row]]:
     """Judge the pickled answers of an exercise: by label, a row for each seed."""
     # on tensors this small a second thread only waits
     torch.set_num_threads(1)
     exercise = course.exercise(name)
     forbidden = COURSE.solving(exercise)
-    answers, texts = Recording(**pickle.loads(recorded))
+    answers, texts = Recording(**pickle.loads(pickled))
     for file, lines in texts.items():
         # without a modification time the file is not read again
         linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
@@ -98,8 +98,8 @@ def judge_answers(name: str, recorded: bytes) -> dict[str, list[Row]]:
                 verdict = judge_own(exercise, answer, seed)
                 observe_answer = partial(observe, exercise, local(answer), forbidden=(), watch="")
                 earned = partial(group_credit, exercise, seed, observe_answer)
-            passed = verdict.status == "passed"
-            share = earned().share if in_parts(exercise) and not passed else float(passed)
+            is_passed = verdict.status == "passed"
+            share = earned().share if in_parts(exercise) and not is_passed else float(is_passed)
             row: Row = [verdict.status, verdict.hint, verdict.evidence, share]
             rows.setdefault(label, []).append(row)
     return rows
@@ -120,13 +120,15 @@ def record(folder: Path, name: str) -> None:
 
 def compare(folder: Path, name: str) -> tuple[int, list[str]]:
     """Judge recorded answers again: the number of verdicts, and a line for each that differs."""
-    before = json.loads((folder / f"{name}.json").read_text())
-    now = judge_answers(name, (folder / f"{name}.pickle").read_bytes())
-    return len(SEEDS) * len(now), [
-        f"{name}: {label!r} at seed {seed}:\n  was {was}\n  is  {is_now}"
-        for label in now
-        for seed, was, is_now in zip(SEEDS, before[label], now[label], strict=True)
-        if was != is_now
+    recorded_rows = json.loads((folder / f"{name}.json").read_text())
+    current_rows = judge_answers(name, (folder / f"{name}.pickle").read_bytes())
+    return len(SEEDS) * len(current_rows), [
+        f"{name}: {label!r} at seed {seed}:\n  was {recorded}\n  is  {current}"
+        for label in current_rows
+        for seed, recorded, current in zip(
+            SEEDS, recorded_rows[label], current_rows[label], strict=True
+        )
+        if recorded != current
     ]
 
 
@@ -138,17 +140,17 @@ def main() -> int:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     by_chapter = {chapter: order(chapter) for chapter in chapters()}
-    chosen = options.names or [*by_chapter]
-    names = [name for choice in chosen for name in by_chapter.get(choice, [choice])]
+    choices = options.names or [*by_chapter]
+    names = [name for choice in choices for name in by_chapter.get(choice, [choice])]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         if options.what == "record":
             [*_] = pool.map(partial(record, options.folder), names)
             return 0
-        judged = count = 0
+        verdict_count = count = 0
         for verdicts, lines in pool.map(partial(compare, options.folder), names):
-            judged, count = judged + verdicts, count + len(lines)
+            verdict_count, count = verdict_count + verdicts, count + len(lines)
             print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
-    print(f"{judged} verdicts, {count} differences")
+    print(f"{verdict_count} verdicts, {count} differences")
     return int(bool(count))
 
 

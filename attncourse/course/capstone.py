@@ -27,7 +27,7 @@ from judge.weights import Sketch
 
 MAX_BYTES = 4 << 20
 # names to write; those of each third number, also with the weights in disorder, and with noise
-TESTED, STEP = 300, 3
+TEST_COUNT, STEP = 300, 3
 MOST_SHUFFLED, NOISE, MOST_LOST = 0.05, 0.01, 0.2
 DISORDER = "with its weights in disorder it still writes right names: they must come from them"
 BY_HEART = (
@@ -79,37 +79,37 @@ class Capstone(Exercise):
 
     def judge(self, caller: Caller, seed: int, forbidden: tuple[str, ...]) -> Verdict:
         """What the weights beside the notebook, or those that the caller has, are worth."""
-        trained = getattr(caller, "trained_weights", None)
+        read_trained = getattr(caller, "trained_weights", None)
         try:
-            weights = read_weights_file(Path(self.file)) if trained is None else trained()
+            weights = read_weights_file(Path(self.file)) if read_trained is None else read_trained()
             require_sound(weights, self.most_parameters)
             # the bank's own models have them by right
-            if trained is None and self.is_known(weights):
+            if read_trained is None and self.is_known(weights):
                 return Verdict("wrong", KNOWN)
-            return self.compared(weights, seed, self.writer(caller, forbidden))
+            return self.verdict_on(weights, seed, self.writer(caller, forbidden))
         except FileNotFoundError:
             missing = f"{self.file} is not beside the notebook: train your model, and save it"
             return Verdict("not attempted", missing)
-        except NotJudgedError as why:
-            return Verdict("error", str(why))
+        except NotJudgedError as error:
+            return Verdict("error", str(error))
 
     def is_known(self, weights: dict[str, Tensor]) -> bool:
         """Whether the weights are the course's, or began as these."""
         sketch = Sketch(weights)
         return any(Sketch(model).is_in(sketch) for model in self.known())
 
-    def compared(self, weights: dict[str, Tensor], seed: int, write: Write) -> Verdict:
+    def verdict_on(self, weights: dict[str, Tensor], seed: int, write: Write) -> Verdict:
         """The verdict on weights; `write` says of some numbers which names they get right."""
-        examples = numbers(99, TESTED, seed)[1][self.length]
+        examples = numbers(99, TEST_COUNT, seed)[1][self.length]
         sample, g = examples[::STEP], torch.Generator().manual_seed(seed)
-        right, example = write(examples, weights)
-        summary = f"{right:.2f} of {len(examples)} names are right (numbers of {self.length} words)"
-        if right < self.least:
-            asked = f"at least {self.least:.2f} of the names must be right in every part"
-            return Verdict("wrong", asked, f"{summary}; {example}")
+        share, example = write(examples, weights)
+        summary = f"{share:.2f} of {len(examples)} names are right (numbers of {self.length} words)"
+        if share < self.least:
+            demand = f"at least {self.least:.2f} of the names must be right in every part"
+            return Verdict("wrong", demand, f"{summary}; {example}")
         if write(sample, changed(weights, shuffled, g))[0] > MOST_SHUFFLED:
             return Verdict("wrong", DISORDER)
-        if write(sample, changed(weights, noisy, g))[0] < right - MOST_LOST:
+        if write(sample, changed(weights, noisy, g))[0] < share - MOST_LOST:
             return Verdict("wrong", BY_HEART)
         return Verdict("passed", evidence=summary)
 
@@ -127,14 +127,14 @@ class Capstone(Exercise):
                 "forbidden": list(forbidden), "max_steps": 0,
             }  # fmt: skip
             output = tokens(caller(request), (len(examples), n))
-            right = ((output == pairs.labels) | (pairs.labels < 0)).all(-1)
-            if right.all():
+            is_right = ((output == pairs.labels) | (pairs.labels < 0)).all(-1)
+            if is_right.all():
                 return 1.0, ""
-            first = int(right.long().argmin())
+            first = int(is_right.long().argmin())
             output_text, label_text = (
                 self.words.decode(rows[first].tolist()) for rows in (output, pairs.labels)
             )
-            return right.float().mean().item(), f"it writes {output_text!r} for {label_text!r}"
+            return is_right.float().mean().item(), f"it writes {output_text!r} for {label_text!r}"
 
         return write
 
@@ -166,10 +166,10 @@ def read_weights_file(path: Path) -> dict[str, Tensor]:
         ) from None
 
 
-def require_sound(weights: dict[str, Tensor], most: int) -> None:
+def require_sound(weights: dict[str, Tensor], max_count: int) -> None:
     """Raise NotJudgedError for weights that are too many, or that are no finite floats."""
-    if (count := sum(tensor.numel() for tensor in weights.values())) > most:
-        raise NotJudgedError(f"the model has {count:,} parameters, and the budget is {most:,}")
+    if (count := sum(tensor.numel() for tensor in weights.values())) > max_count:
+        raise NotJudgedError(f"the model has {count:,} parameters, and the budget is {max_count:,}")
     for name, tensor in weights.items():
         if not tensor.is_floating_point() or not tensor.isfinite().all():
             raise NotJudgedError(
@@ -209,18 +209,18 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
         case "raised":
             raise NotJudgedError(reason(answer["error"]))
     try:
-        tokens_written = decode(answer["value"])
+        written_tokens = decode(answer["value"])
     except (ValueError, KeyError, TypeError, RuntimeError):
         raise NotJudgedError("its result cannot be read") from None
     if (
-        not isinstance(tokens_written, Tensor)
-        or tokens_written.is_floating_point()
-        or tokens_written.dim() != 2
-        or len(tokens_written) != shape[0]
+        not isinstance(written_tokens, Tensor)
+        or written_tokens.is_floating_point()
+        or written_tokens.dim() != 2
+        or len(written_tokens) != shape[0]
     ):
         raise NotJudgedError(f"it should return token numbers, (batch, max_tokens) = {shape}")
-    missing = max(0, shape[1] - tokens_written.shape[1])
-    return pad(tokens_written, (0, missing), value=-1)[:, : shape[1]].cpu()
+    missing = max(0, shape[1] - written_tokens.shape[1])
+    return pad(written_tokens, (0, missing), value=-1)[:, : shape[1]].cpu()
 
 
 def reason(error: dict[str, Any]) -> str:

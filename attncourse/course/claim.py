@@ -38,8 +38,8 @@ class Expected:
     def show(self, value: float) -> str:
         """A number with as many digits as tell whether it is as expected."""
         allowed = self.allows(value)
-        enough = (d for d in range(3, 10) if self.allows(float(f"{value:.{d}g}")) == allowed)
-        return number(value, next(enough, 3))
+        digit_counts = (d for d in range(3, 10) if self.allows(float(f"{value:.{d}g}")) == allowed)
+        return number(value, next(digit_counts, 3))
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -79,9 +79,9 @@ def between(low: float, high: float, name: str = "") -> Expected:
     return expected(f"{number(low)} to {number(high)}", name, low=low, high=high)
 
 
-def about(value: float, within: float, name: str = "") -> Expected:
-    text = f"{number(value)} ± {number(within)}"
-    return expected(text, name, low=value - within, high=value + within)
+def about(value: float, tolerance: float, name: str = "") -> Expected:
+    text = f"{number(value)} ± {number(tolerance)}"
+    return expected(text, name, low=value - tolerance, high=value + tolerance)
 
 
 @dataclass(frozen=True)
@@ -101,20 +101,26 @@ class Measured:
     @property
     def holds(self) -> bool:
         """Whether every number is as expected."""
-        return all(all(map(stated.allows, of(value))) for value, stated in self.rows.values())
+        return all(
+            all(map(expected.allows, numbers_of(value))) for value, expected in self.rows.values()
+        )
 
     def table_rows(self) -> Iterator[tuple[str, str, str]]:
         """Each quantity's name, its number or their range, and what is expected, with a mark."""
-        for name, (value, stated) in self.rows.items():
-            ends = {stated.show(end): None for end in (min(of(value)), max(of(value)))}
-            mark = "✓" if all(map(stated.allows, of(value))) else "✗"
-            yield name, " to ".join(ends), f"{stated.text} {mark}"
+        for name, (value, expected) in self.rows.items():
+            ends = {
+                expected.show(end): None for end in (min(numbers_of(value)), max(numbers_of(value)))
+            }
+            mark = "✓" if all(map(expected.allows, numbers_of(value))) else "✗"
+            yield name, " to ".join(ends), f"{expected.text} {mark}"
 
     def __str__(self) -> str:
-        return "; ".join(f"{name}: {value} ({stated})" for name, value, stated in self.table_rows())
+        return "; ".join(
+            f"{name}: {value} ({expectation})" for name, value, expectation in self.table_rows()
+        )
 
 
-def of(value: float | Sequence[float]) -> Sequence[float]:
+def numbers_of(value: float | Sequence[float]) -> Sequence[float]:
     """The numbers of a quantity; none at all is never as expected."""
     return value or [math.nan] if isinstance(value, Sequence) else [value]
 

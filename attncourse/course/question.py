@@ -53,7 +53,7 @@ class Variant:
 
 @dataclass(kw_only=True)
 class Question:
-    """What all kinds of question have.
+    """The fields that all kinds of question have.
 
     `mistakes` has a row for each usual mistake: a sentence, which helps and gives no answer, and
     the answer of whoever makes it. Answers and `steps`, which lead to the right one, are functions
@@ -68,7 +68,7 @@ class Question:
     check: str
     mistakes: Mapping[str, Any]
     right: Any = None
-    draw: Callable[[random.Random], dict[str, Any]] = lambda chance: {}
+    draw: Callable[[random.Random], dict[str, Any]] = lambda rng: {}
     minutes: int = 2
     tolerance: float = 0.005
     placement: bool = False
@@ -87,27 +87,29 @@ class Question:
         """The sentences, one for each mistake."""
         return [*self.mistakes]
 
-    def answers(self, given: Mapping[str, Any]) -> list[Any]:
+    def answers(self, numbers: Mapping[str, Any]) -> list[Any]:
         """The right answer and that of each mistake, as plain numbers or texts."""
-        return [plain(value(answer, given)) for answer in (self.right, *self.mistakes.values())]
+        return [plain(value(answer, numbers)) for answer in (self.right, *self.mistakes.values())]
 
-    def solution(self, given: Mapping[str, Any]) -> list[str]:
+    def solution(self, numbers: Mapping[str, Any]) -> list[str]:
         """The steps to the right answer, with the numbers."""
-        return [*value(self.steps, given)]
+        return [*value(self.steps, numbers)]
 
-    def variant(self, chance: random.Random) -> Variant:
-        """The question with new numbers: drawn again while two of its answers look alike."""
-        alike: tuple[Any, Any] | None = None
+    def variant(self, rng: random.Random) -> Variant:
+        """A variant with new numbers: drawn again while two of its answers look alike."""
+        similar_pair: tuple[Any, Any] | None = None
         for _ in range(DRAWS):
-            given = self.draw(chance)
-            answers = self.answers(given)
+            numbers = self.draw(rng)
+            answers = self.answers(numbers)
             pairs = combinations(answers, 2)
             # a reader's answer could be taken for either
-            alike = next((pair for pair in pairs if same(*pair, 2 * self.tolerance)), None)
-            if alike is None:
-                asks, steps = fill_in(self.asks, given), self.solution(given)
-                return Variant(asks, steps, *self.choose(answers, given, chance))
-        raise ValueError(f"{self.id}: in each of {DRAWS} draws, two answers look alike: {alike}")
+            similar_pair = next((pair for pair in pairs if agree(*pair, 2 * self.tolerance)), None)
+            if similar_pair is None:
+                asks, steps = fill_in(self.asks, numbers), self.solution(numbers)
+                return Variant(asks, steps, *self.choose(answers, numbers, rng))
+        raise ValueError(
+            f"{self.id}: in each of {DRAWS} draws, two answers look alike: {similar_pair}"
+        )
 
     def variants(self) -> list[Variant]:
         """A dozen variants that differ, or as many as there are: those of another example first."""
@@ -122,13 +124,13 @@ class Question:
         return [*examples.values(), *repeated.values()][:DOZEN]
 
     def table(self) -> str:
-        """What an order of lines comes to, for the kind of question that has them."""
+        """The verdict on each order of lines, for the kind of question that has them."""
         return ""
 
-    def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
-        """What a variant has for its answers: the right one, those of mistakes, and options."""
-        right, *wrong = [answer if isinstance(answer, list) else [answer] for answer in answers]
-        return right, wrong
+    def choose(self, answers: list, numbers: Mapping, rng: random.Random) -> tuple:
+        """The last fields of a variant: the right answer, those of mistakes, and options."""
+        right, *mistakes = [answer if isinstance(answer, list) else [answer] for answer in answers]
+        return right, mistakes
 
 
 @dataclass(kw_only=True)
@@ -145,12 +147,12 @@ class Row(Question):
 class Choice(Question):
     """The answer is one of at least four: what is right, and what each mistake gives, as texts."""
 
-    def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
+    def choose(self, answers: list, numbers: Mapping, rng: random.Random) -> tuple:
         if len(answers) < 4:
             raise ValueError(f"{self.id} has {len(answers)} answers to choose from: give four")
-        order = chance.sample(range(len(answers)), len(answers))
-        right, *wrong = map(order.index, range(len(answers)))
-        return right, wrong, [answers[i] for i in order]
+        order = rng.sample(range(len(answers)), len(answers))
+        right, *mistakes = map(order.index, range(len(answers)))
+        return right, mistakes, [answers[i] for i in order]
 
 
 @dataclass(kw_only=True)
@@ -173,34 +175,36 @@ class Line(Question):
     text_of: Callable[[str], dict[str, str]]
 
     def __post_init__(self):
-        def draw(chance: random.Random) -> dict[str, Any]:
-            fault = chance.choice([*self.faults])
+        def draw(rng: random.Random) -> dict[str, Any]:
+            fault = rng.choice([*self.faults])
             return {"fault": fault, **self.text_of(fault)}
 
         self.draw = draw
 
-    def answers(self, given: Mapping[str, Any]) -> list[Any]:
-        lines, right = code_lines(given["mutant"]), code_lines(given["plain"])
-        opcodes = SequenceMatcher(None, right, lines, autojunk=False).get_opcodes()
-        changed = {
+    def answers(self, numbers: Mapping[str, Any]) -> list[Any]:
+        lines, right_lines = code_lines(numbers["mutant"]), code_lines(numbers["plain"])
+        opcodes = SequenceMatcher(None, right_lines, lines, autojunk=False).get_opcodes()
+        changed_lines = {
             j for tag, _, _, low, high in opcodes if tag != "equal" for j in range(low, high)
         }
-        if len(changed) != 1:
-            raise ValueError(f"{self.id}: {len(changed)} lines of it differ from the right text")
-        positions = [*changed]
-        for piece in (value(mistake, given) for mistake in self.mistakes.values()):
+        if len(changed_lines) != 1:
+            raise ValueError(
+                f"{self.id}: {len(changed_lines)} lines of it differ from the right text"
+            )
+        positions = [*changed_lines]
+        for piece in (value(mistake, numbers) for mistake in self.mistakes.values()):
             matching = [i for i, line in enumerate(lines) if piece in line]
             if len(matching) != 1:
                 raise ValueError(f"{self.id}: {len(matching)} lines have {piece!r}")
             positions += matching
         return positions
 
-    def solution(self, given: Mapping[str, Any]) -> list[str]:
-        return [*super().solution(given), self.faults[given["fault"]]]
+    def solution(self, numbers: Mapping[str, Any]) -> list[str]:
+        return [*super().solution(numbers), self.faults[numbers["fault"]]]
 
-    def choose(self, answers: list, given: Mapping, chance: random.Random) -> tuple:
-        right, *wrong = answers
-        return right, wrong, code_lines(given["mutant"])
+    def choose(self, answers: list, numbers: Mapping, rng: random.Random) -> tuple:
+        right, *mistakes = answers
+        return right, mistakes, code_lines(numbers["mutant"])
 
 
 @dataclass(kw_only=True)
@@ -221,12 +225,12 @@ class Order(Question):
     def says(self) -> list[str]:
         return [*super().says, self.UNDEFINED]
 
-    def variant(self, chance: random.Random) -> Variant:
+    def variant(self, rng: random.Random) -> Variant:
         options = [*self.lines, self.spare]
-        order = chance.sample(range(len(options)), len(options))
+        order = rng.sample(range(len(options)), len(options))
         shuffled = [self.head, *(options[i] for i in order)]
-        right = program(self.head, self.lines)
-        return Variant(self.asks, self.solution({}), right, options=shuffled, lines=order)
+        right_program = program(self.head, self.lines)
+        return Variant(self.asks, self.solution({}), right_program, options=shuffled, lines=order)
 
     def table(self) -> str:
         """A sign for each order, the last place moving fastest: `=` if it is right, the place of
@@ -249,28 +253,28 @@ class Order(Question):
             raise ValueError(f"{self.id}: its lines are wrong in the order in which they are given")
         return table
 
-    def sign(self, got: list[Any], ends: list[list[Any]]) -> str:
+    def sign(self, results: list[Any], ends: list[list[Any]]) -> str:
         for index, end in enumerate(ends):
             if all(
-                same(result, expected, self.tolerance)
-                for result, expected in zip(got, end, strict=True)
+                agree(result, expected, self.tolerance)
+                for result, expected in zip(results, end, strict=True)
             ):
                 return str(index - 1) if index else "="
-        return str(len(self.mistakes)) if "undefined" in got else "?"
+        return str(len(self.mistakes)) if "undefined" in results else "?"
 
 
-def value(function_or_value: Any, given: Mapping[str, Any]) -> Any:
-    """What a function gives of what is drawn; anything else is the value itself."""
-    return function_or_value(**given) if callable(function_or_value) else function_or_value
+def value(function_or_value: Any, numbers: Mapping[str, Any]) -> Any:
+    """The value of a function of the numbers; anything else is the value itself."""
+    return function_or_value(**numbers) if callable(function_or_value) else function_or_value
 
 
 def program(head: str, body: Sequence[str]) -> str:
-    """A function of these lines."""
+    """The source of a function with these lines."""
     return "\n    ".join([head, *body])
 
 
 def run(head: str, body: Sequence[str], case: tuple) -> Any:
-    """What a function of these lines returns, as plain numbers, or a word for how it ends."""
+    """The result of a function with these lines as plain numbers, or a word for its failure."""
     space: dict[str, Any] = {"torch": torch, "math": math}
     try:
         exec(program(head, body), space)
@@ -283,13 +287,13 @@ def run(head: str, body: Sequence[str], case: tuple) -> Any:
         return "fails"
 
 
-def same(first: Any, second: Any, tolerance: float) -> bool:
+def agree(first: Any, second: Any, tolerance: float) -> bool:
     """Whether two plain results agree, in shape too."""
     if isinstance(first, list) and isinstance(second, list):
-        return all(same(*pair, tolerance) for pair in zip_longest(first, second))
+        return all(agree(*pair, tolerance) for pair in zip_longest(first, second))
     if isinstance(first, int | float) and isinstance(second, int | float):
-        near = math.isclose(first, second, rel_tol=0, abs_tol=tolerance)
-        return near or (math.isnan(first) and math.isnan(second))
+        is_near = math.isclose(first, second, rel_tol=0, abs_tol=tolerance)
+        return is_near or (math.isnan(first) and math.isnan(second))
     return first == second
 
 
@@ -325,9 +329,9 @@ class Ln(float):
     number: int
 
 
-def fill_in(text: str, given: Mapping[str, Any]) -> str:
-    """A text with what is drawn in place of its `<name>`s."""
-    return re.sub(r"<(\w+)>", lambda name: show(given[name[1]]), text)
+def fill_in(text: str, numbers: Mapping[str, Any]) -> str:
+    """A text with the numbers in place of its `<name>`s."""
+    return re.sub(r"<(\w+)>", lambda name: show(numbers[name[1]]), text)
 
 
 def show(value: Any) -> str:
@@ -343,14 +347,16 @@ def show(value: Any) -> str:
 def mutant(exercise_name: str, hint: str) -> Callable:
     """The known wrong answer to an exercise whose hint begins so."""
     mutants = exercise(exercise_name).own_mutants
-    functions = [wrong.function for wrong in mutants if wrong.hint.startswith(hint)]
+    functions = [
+        wrong_answer.function for wrong_answer in mutants if wrong_answer.hint.startswith(hint)
+    ]
     if not functions:
         raise LookupError(f"{exercise_name} has no mutant whose hint begins with {hint!r}")
     return functions[0]
 
 
 def texts(exercise_name: str, hint: str) -> dict[str, str]:
-    """The text of such a mutant, and that of the right answer that it was made of."""
+    """The text of a mutant, and that of the right answer that it was made of."""
     made_of = mutant(exercise_name, hint).made_by  # pyright: ignore
     right = variants.source_of(made_of.answer)
     return {"mutant": bare(made_of.source), "plain": bare(right)}
@@ -397,7 +403,7 @@ def questions(chapter: str) -> dict[str, Question]:
 
 
 def page_data(chapter: str) -> dict[str, dict[str, Any]]:
-    """What the pages show of a chapter's questions, as plain data."""
+    """The data of a chapter's questions that the pages show."""
     fields = "kind", "minutes", "placement", "aim", "tolerance", "check", "says"
     return {
         name: {key: getattr(question, key) for key in fields}

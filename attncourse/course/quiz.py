@@ -61,7 +61,7 @@ def sheet(
         for question in selected
     ]
     out.mkdir(parents=True, exist_ok=True)
-    for name, item in (("sheet", on_the_sheet), ("key", in_the_key)):
+    for name, item in (("sheet", question_html), ("key", solution_html)):
         items = "".join(f"<li>{item(question, variant)}</li>" for question, variant in pairs)
         title = {"sheet": "Questions on attention", "key": f"The key, seed {seed}"}[name]
         line = "<p>Name:</p>" if name == "sheet" else ""
@@ -81,14 +81,14 @@ def chosen_questions(aims: list[str], names: list[str]) -> list["Question"]:
     for selector in aims:
         chapter, _, aim = selector.partition(".")
         if chapter not in bank().chapters():
-            known = ", ".join(bank().chapters())
-            refuse(f"{chapter!r} has no questions; these chapters have: {known}")
+            chapters = ", ".join(bank().chapters())
+            refuse(f"{chapter!r} has no questions; these chapters have: {chapters}")
         if aim and aim not in AIMS[chapter]:
             refuse(f"{aim!r} is no aim of {chapter}; its aims are: {', '.join(AIMS[chapter])}")
     by_id = {question.id: question for question in bank().all_questions()}
     if unknown := [name for name in names if name not in by_id]:
-        near = get_close_matches(unknown[0], by_id, n=1)
-        suggestion = f": is it {near[0]!r}?" if near else ""
+        matches = get_close_matches(unknown[0], by_id, n=1)
+        suggestion = f": is it {matches[0]!r}?" if matches else ""
         refuse(f"no question is called {unknown[0]!r}{suggestion}")
     return [
         question
@@ -98,8 +98,8 @@ def chosen_questions(aims: list[str], names: list[str]) -> list["Question"]:
     ]
 
 
-def refuse(why: str) -> NoReturn:
-    typer.echo(why, err=True)
+def refuse(message: str) -> NoReturn:
+    typer.echo(message, err=True)
     raise typer.Exit(2)
 
 
@@ -114,7 +114,7 @@ def html(text: str) -> str:
     return rendered
 
 
-def on_the_sheet(question: "Question", variant: "Variant") -> str:
+def question_html(question: "Question", variant: "Variant") -> str:
     return f'{html(variant.asks)}{options(question, variant)}<div class="space"></div>'
 
 
@@ -132,18 +132,18 @@ def options(question: "Question", variant: "Variant") -> str:
     return f"<pre>{escape(chr(10).join(variant.options))}</pre>" if variant.options else ""
 
 
-def in_the_key(question: "Question", variant: "Variant") -> str:
+def solution_html(question: "Question", variant: "Variant") -> str:
     """The way, the answer, and each mistake with what it comes to and its sentence."""
     steps = "".join(f"<li>{html(step)}</li>" for step in variant.steps)
     mistakes = "".join(
-        f"<li>{answer_of(question, variant, answer)}: {html(says)}</li>"
-        for answer, says in zip(variant.mistakes, question.says, strict=False)
+        f"<li>{answer_of(question, variant, answer)}: {html(sentence)}</li>"
+        for answer, sentence in zip(variant.mistakes, question.says, strict=False)
     )
     if question.kind == "order":
-        mistakes = "".join(f"<li>{html(says)}</li>" for says in question.says)
-    right = answer_of(question, variant, variant.right)
+        mistakes = "".join(f"<li>{html(sentence)}</li>" for sentence in question.says)
+    answer = answer_of(question, variant, variant.right)
     asks = f"{html(variant.asks)}{options(question, variant)}"
-    return f"{asks}<p>Answer: {right}</p><ol>{steps}</ol><p>Mistakes:</p><ul>{mistakes}</ul>"
+    return f"{asks}<p>Answer: {answer}</p><ol>{steps}</ol><p>Mistakes:</p><ul>{mistakes}</ul>"
 
 
 def answer_of(question: "Question", variant: "Variant", answer: Any) -> str:
@@ -170,9 +170,11 @@ def class_marks(
         table = csv.writer(file)
         table.writerow(COLUMNS)
         for question in bank().all_questions():
-            for index, says in enumerate(question.says):
+            for index, sentence in enumerate(question.says):
                 if students := counts[question.id, index]:
-                    table.writerow([question.chapter, question.aim, question.id, says, students])
+                    table.writerow(
+                        [question.chapter, question.aim, question.id, sentence, students]
+                    )
     typer.echo(f"written: {out}, from {len(files)} files")
 
 
@@ -182,10 +184,10 @@ def mistakes_in(path: Path) -> Iterator[tuple[str, int]]:
         marks = json.loads(path.read_text("utf-8"))
         if marks["course"] != COURSE:
             raise ValueError(f"it is of {marks['course']!r}")
-        mistakes = {id: [*map(int, places)] for id, places in marks.get("mistakes", {}).items()}
+        mistakes = {id: [*map(int, indices)] for id, indices in marks.get("mistakes", {}).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         refuse(f"{path} holds no marks of this course: {error}")
-    for id, places in mistakes.items():
+    for id, indices in mistakes.items():
         chapter, _, name = id.partition(".")
         if chapter in bank().chapters() and name in bank().questions(chapter):
-            yield from ((id, place) for place in places)
+            yield from ((id, index) for index in indices)

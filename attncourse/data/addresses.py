@@ -51,8 +51,8 @@ class Addresses:
             "a small sample that we wrote" if self.sample else "addresses on the State of the Union"
         )
         sizes = ", ".join(
-            f"{len(part)} texts of {sum(len(text.text) for text in part):,} characters to {use}"
-            for use, part in (
+            f"{len(texts)} texts of {sum(len(text.text) for text in texts):,} characters to {use}"
+            for use, texts in (
                 ("train", self.train),
                 ("validate", self.validation),
                 ("test", self.test),
@@ -76,9 +76,9 @@ def load_addresses() -> Addresses:
     return split_by_year(map(Address, years, map(clean, speeches.values())))
 
 
-def load_sample(why: str) -> Addresses:
+def load_sample(reason: str) -> Addresses:
     """The sample that comes with the course, split as the real addresses are."""
-    return replace(split_by_year(read_addresses(SAMPLE)), sample=True, why=why)
+    return replace(split_by_year(read_addresses(SAMPLE)), sample=True, why=reason)
 
 
 def excerpts() -> tuple[Address, ...]:

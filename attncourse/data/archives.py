@@ -105,9 +105,9 @@ def read_texts(archive: Archive, pattern: str, min_count: int = 1) -> dict[str, 
     return texts
 
 
-def unreadable_error(path: Path, why: object) -> CorruptArchiveError:
+def unreadable_error(path: Path, reason: object) -> CorruptArchiveError:
     """Error for an archive that cannot be read, with the remedy."""
-    return CorruptArchiveError(f"{path.name} cannot be read ({why}): delete {path}, try again")
+    return CorruptArchiveError(f"{path.name} cannot be read ({reason}): delete {path}, try again")
 
 
 def download_wheel(archive: Archive, folder: Path) -> None:
@@ -148,10 +148,10 @@ def package_index() -> str:
     return match[1].rstrip("/") if match else ""
 
 
-def unavailable_error(archive: Archive, why: str) -> UnavailableError:
+def unavailable_error(archive: Archive, reason: str) -> UnavailableError:
     """Error for an archive that cannot be downloaded, with the remedy."""
     return UnavailableError(
-        f"{archive.requirement} could not be downloaded ({why}): "
+        f"{archive.requirement} could not be downloaded ({reason}): "
         "connect to the network and run this again"
     )
 

@@ -54,20 +54,24 @@ def numbers(train: int, test: int, seed: int) -> tuple[list[int], dict[str, list
     """
     if train < 99 or test < 1:
         raise ValueError(f"train={train} must be at least 99, and test={test} at least 1")
-    rng, learned = random.Random(seed), set(range(1, 100))
-    tested: dict[str, set[int]] = {name: set() for name in LENGTHS}
-    while len(learned) < train or min(map(len, tested.values())) < test:
+    rng, training = random.Random(seed), set(range(1, 100))
+    test_sets: dict[str, set[int]] = {name: set() for name in LENGTHS}
+    while len(training) < train or min(map(len, test_sets.values())) < test:
         number = draw_number(rng)
-        if not number or number in learned or any(number in chosen for chosen in tested.values()):
+        if (
+            not number
+            or number in training
+            or any(number in test_set for test_set in test_sets.values())
+        ):
             continue
         words = len(name(number, "english"))
-        if words <= LENGTHS["up to 10 words"][1] and len(learned) < train:
-            learned.add(number)
+        if words <= LENGTHS["up to 10 words"][1] and len(training) < train:
+            training.add(number)
             continue
-        for length, (least, most) in LENGTHS.items():
-            if least <= words <= most and len(tested[length]) < test:
-                tested[length].add(number)
-    return sorted(learned), {length: sorted(chosen) for length, chosen in tested.items()}
+        for length, (min_words, max_words) in LENGTHS.items():
+            if min_words <= words <= max_words and len(test_sets[length]) < test:
+                test_sets[length].add(number)
+    return sorted(training), {length: sorted(test_set) for length, test_set in test_sets.items()}
 
 
 @dataclass(frozen=True)

@@ -119,9 +119,9 @@ def read_member(archive: bytes, name: str) -> bytes:
         return file.read() if file else b""
 
 
-def load_sample(kind: str, why: str) -> Ratings:
+def load_sample(kind: str, reason: str) -> Ratings:
     """The sample that comes with the course."""
-    return Ratings(parse_ratings(SAMPLE.read_text("utf-8")), kind, sample=True, why=why)
+    return Ratings(parse_ratings(SAMPLE.read_text("utf-8")), kind, sample=True, why=reason)
 
 
 def parse_ratings(text: str) -> tuple[RatedText, ...]:

@@ -84,18 +84,20 @@ def load_treebank() -> Treebank:
     return split_sections([parse_conllu(text) for text in sections.values()])
 
 
-def load_sample(why: str) -> Treebank:
+def load_sample(reason: str) -> Treebank:
     """The sample that comes with the course, split as the treebank is."""
-    return replace(split_sections([parse_conllu(SAMPLE.read_text("utf-8"))]), sample=True, why=why)
+    return replace(
+        split_sections([parse_conllu(SAMPLE.read_text("utf-8"))]), sample=True, why=reason
+    )
 
 
 def split_sections(sections: Iterable[Sequence[Sentence]]) -> Treebank:
     """Split every ten sentences of a section into 8 training, 1 development and 1 test."""
-    parts: list[list[Sentence]] = [[], [], []]
+    splits: list[list[Sentence]] = [[], [], []]
     for sentences in sections:
         for i, sentence in enumerate(sentences):
-            parts[max(0, i % 10 - 7)].append(sentence)
-    train, dev, test = map(tuple, parts)
+            splits[max(0, i % 10 - 7)].append(sentence)
+    train, dev, test = map(tuple, splits)
     return Treebank(train, dev, test, sample=False)
 
 
@@ -112,9 +114,9 @@ def parse_conllu(text: str) -> list[Sentence]:
 def parse_sentence(lines: Sequence[str]) -> Sentence:
     """A sentence from its CoNLL-U lines: comments first, then a line for each word."""
     words = [line.split("\t") for line in lines if not line.startswith("#")]
-    _, forms, _, upos, _, _, parents, functions, _, more = zip(*words, strict=True)
+    _, forms, _, upos, _, _, parents, functions, _, misc = zip(*words, strict=True)
     name = lines[0].removeprefix("# sent_id = ")
-    gloss = [entry.removeprefix("Gloss=") for entry in more if entry.startswith("Gloss=")]
+    gloss = [entry.removeprefix("Gloss=") for entry in misc if entry.startswith("Gloss=")]
     gloss = gloss or GLOSSES.get(name, "").split()
     return Sentence(
         forms, upos, functions, tuple(int(parent) - 1 for parent in parents), tuple(gloss)

@@ -70,14 +70,18 @@ def collisions(
     bucket: Tensor, chunk: Tensor, query_at: Tensor, key_at: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Which queries and keys of a chunk collide in this round, and in how many rounds they do."""
-    own_q, own_k = (batched_gather(bucket[..., None], at).squeeze(-1) for at in (query_at, key_at))
-    allowed = (own_q[..., None] == own_k[..., None, :]) & (key_at >= 0)[..., None, :]
+    query_buckets, key_buckets = (
+        batched_gather(bucket[..., None], index).squeeze(-1) for index in (query_at, key_at)
+    )
+    allowed = (query_buckets[..., None] == key_buckets[..., None, :]) & (key_at >= 0)[..., None, :]
     times = torch.zeros_like(allowed, dtype=torch.int64)
-    for other in torch.stack([bucket, chunk], dim=-1).split(1, dim=-3):
-        (b_q, c_q), (b_k, c_k) = (batched_gather(other, at).unbind(-1) for at in (query_at, key_at))
+    for round_ in torch.stack([bucket, chunk], dim=-1).split(1, dim=-3):
+        (b_q, c_q), (b_k, c_k) = (
+            batched_gather(round_, index).unbind(-1) for index in (query_at, key_at)
+        )
         chunks_back = c_q[..., None] - c_k[..., None, :]
-        near = (chunks_back >= 0) & (chunks_back <= 1)
-        times += (b_q[..., None] == b_k[..., None, :]) & near
+        in_reach = (chunks_back >= 0) & (chunks_back <= 1)
+        times += (b_q[..., None] == b_k[..., None, :]) & in_reach
     return allowed, times.clamp(min=1)
 
 

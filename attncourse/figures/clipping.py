@@ -34,8 +34,8 @@ def clipping(length: int, max_distance: int, *, alt: str) -> Interactive:
             row(
                 name,
                 *(
-                    number("row", one / max(2 * max_distance, 1), "signed", f"{one}")
-                    for one in line
+                    number("row", row_index / max(2 * max_distance, 1), "signed", f"{row_index}")
+                    for row_index in line
                 ),
             )
             for name, line in zip(names, rows.tolist(), strict=True)

@@ -24,8 +24,8 @@ def clocks(n: int, d: int, *, alt: str, positions: tuple[int, int] = (8, 10)) ->
     if n < 2:
         raise ValueError(f"n={n}: a curve needs at least 2 positions")
     sliders = [
-        Slider(name, range(n), at)
-        for name, at in zip(("position", "another"), positions, strict=True)
+        Slider(name, range(n), position)
+        for name, position in zip(("position", "another"), positions, strict=True)
     ]
     frequencies = [10000 ** (-2 * i / d) for i in range(d // 2)]
     first, second = positions

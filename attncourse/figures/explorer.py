@@ -36,7 +36,7 @@ def explorer(
     first.
     """
     require_consistent(q, k, v, queries, keys, values, widths, masks, query)
-    dot, score, weight, part = attention_steps(
+    dot, score, weight, weighted_values = attention_steps(
         q, k, v, widths[0], next(iter(masks.values())), query
     )
     heading = columns(
@@ -52,11 +52,11 @@ def explorer(
             number("dot", dot[j]),
             number("score", score[j]),
             number("weight", weight[j], "bar"),
-            *(number("part", x) for x in part[j]),
+            *(number("part", x) for x in weighted_values[j]),
         )
         for j, key in enumerate(keys)
     ]
-    outputs = (number("output", x) for x in part.sum(dim=0))
+    outputs = (number("output", x) for x in weighted_values.sum(dim=0))
     total = row("sum", "", "", number("total", weight.sum()), *outputs)
     return Interactive(
         Path(__file__).with_suffix(".js"),

@@ -56,19 +56,19 @@ def forms_table(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], c
     weights = (phi_q @ phi_k.mT).tril()
     shares = weights / weights.sum(-1, keepdim=True)
     # what each token adds to the state, z and S side by side
-    parts = phi_k[:, :, None] * torch.cat([v.new_ones(n, 1), v], dim=-1)[:, None]
+    summands = phi_k[:, :, None] * torch.cat([v.new_ones(n, 1), v], dim=-1)[:, None]
     rows = [
         row(
             f'<span data-show="read" class="{"state" if i < start else "pair"}'
             f'{" now" * (i == n - 1)}{" cut" * (i % chunk == 0)}">{escape(word)}</span>',
             weight_cells("cell", i, n, shares[i]),
-            number_grid("parts", ["part"] * (1 + e), parts[i], ""),
+            number_grid("parts", ["part"] * (1 + e), summands[i], ""),
             weight_cells("block", i, chunk, shares[i]),
         )
         for i, word in enumerate(words)
     ]
-    above = "".join(f'<span data-show="above">{escape(word)}</span>' for word in words)
-    keys = f'<div class="cells" aria-hidden="true">{above}</div>'
+    labels = "".join(f'<span data-show="above">{escape(word)}</span>' for word in words)
+    keys = f'<div class="cells" aria-hidden="true">{labels}</div>'
     names = '<div class="tile"><span>z</span><span>S</span></div>'
     outputs, total = weights[-1] @ v / weights[-1].sum(), weights[-1].sum()
     forms = "masked", "recurrent", "chunks"
@@ -76,16 +76,16 @@ def forms_table(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], c
         row(
             "state",
             "",
-            number_grid("sums", ["z", *["S"] * e], parts.sum(0)),
-            number_grid("early", ["early"] * (1 + e), parts[:start].sum(0)),
+            number_grid("sums", ["z", *["S"] * e], summands.sum(0)),
+            number_grid("early", ["early"] * (1 + e), summands[:start].sum(0)),
         ),
         row("total", *(number("total", total) for _ in forms)),
         row("output", *(number_grid("out", [form] * e, outputs[None]) for form in forms)),
     ]
     heading = columns("query ↓", "matrix", "recurrent network", "chunks")
-    most, part = (x.abs().max().item() for x in (parts.cumsum(0), parts))
+    max_sum, max_summand = (x.abs().max().item() for x in (summands.cumsum(0), summands))
     return (
-        f'<table class="forms" style="--most:{most:.3f};--part:{part:.3f};--wide:{e}">'
+        f'<table class="forms" style="--most:{max_sum:.3f};--part:{max_summand:.3f};--wide:{e}">'
         f"<thead>{heading}{row('key →', keys, names, keys)}</thead>"
         f"<tbody>{''.join(rows)}</tbody><tfoot>{''.join(sums)}</tfoot></table>"
     )

@@ -58,12 +58,12 @@ def heads(
 def arcs_html(weights: list[list[float]], pick: Choice, keys: Sequence[str]) -> str:
     """HTML of the queries above, the keys below, and an arc for each pair."""
     n, m = len(pick.options), len(keys)
-    above = (
+    arc_html = (
         f'<span data-show="asks"{mark_class(i == pick.start)}{pick.hover_attrs(i)}>'
         f"{pick.option_html(i)}</span>"
         for i in range(n)
     )
-    below = (
+    weight_html = (
         f'<span class="key">{escape(key)}{number("found", weight, "heat")}</span>'
         for key, weight in zip(keys, weights[pick.start], strict=True)
     )
@@ -76,9 +76,9 @@ def arcs_html(weights: list[list[float]], pick: Choice, keys: Sequence[str]) -> 
     )
     return (
         f'<div class="arcs" style="--n:{max(n, m)}"><div class="is">query</div>'
-        f"{word_row(pick.options, above)}"
+        f"{word_row(pick.options, arc_html)}"
         f'<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">{"".join(paths)}'
-        f'</svg>{word_row(keys, below)}<div class="is">key</div></div>'
+        f'</svg>{word_row(keys, weight_html)}<div class="is">key</div></div>'
     )
 
 

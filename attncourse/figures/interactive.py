@@ -20,7 +20,7 @@ from torch import Tensor
 from attncourse.figures.colours import COLOURS
 from attncourse.figures.numbers import format_number, to_json
 
-HERE = Path(__file__)
+MODULE = Path(__file__)
 SCRIPT_NOTE = "With scripts, you can change it."
 # string literals in a script, and operators that need no space around them
 STRING_LITERAL = re.compile(r'("[^"\n]*"|`(?:[^`$]|\$\{(?:[^`}]|`[^`]*`)*\})*`)')
@@ -141,7 +141,7 @@ class Interactive:
         return self.alt
 
     def _repr_html_(self) -> str:
-        script, view = (minify_script(path) for path in (HERE.with_suffix(".js"), self.view))
+        script, view = (minify_script(path) for path in (MODULE.with_suffix(".js"), self.view))
         scripts = ",".join(f"{path.stem}:{minify_script(path)}" for path in self.scripts)
         # no text in the data may end the script element
         data = json.dumps(self.data, default=to_json, separators=(",", ":")).replace("<", r"\u003c")
@@ -193,7 +193,7 @@ def figure_css(view: Path, body: str, name: str) -> str:
     """CSS of the figure: the shared rules and colours that it uses, and its own file."""
     shared, specific = (
         strip_comments(path.read_text("utf-8")) if path.exists() else ""
-        for path in (HERE.with_suffix(".css"), view.with_suffix(".css"))
+        for path in (MODULE.with_suffix(".css"), view.with_suffix(".css"))
     )
     # limited to this figure, with precedence over the shared rules of later figures
     specific = specific.replace(".attncourse-figure", f'.attncourse-figure[data-figure="{name}"]')
@@ -202,8 +202,14 @@ def figure_css(view: Path, body: str, name: str) -> str:
         selector = re.match(r"\.([a-z]+) {|(button) {", line)
         if not selector or re.search(rf'class="[^"]*\b{selector[1]}\b|<{selector[2]} ', body):
             style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")
-    roles = {role: both for role, both in COLOURS.items() if f"var(--{role})" in style}
-    colours = ";".join(f"--{role}:light-dark({','.join(both)})" for role, both in roles.items())
+    roles = {
+        role: light_and_dark
+        for role, light_and_dark in COLOURS.items()
+        if f"var(--{role})" in style
+    }
+    colours = ";".join(
+        f"--{role}:light-dark({','.join(light_and_dark)})" for role, light_and_dark in roles.items()
+    )
     return f".attncourse-figure{{{colours}}}{style}"
 
 
@@ -215,9 +221,9 @@ def strip_comments(text: str) -> str:
 
 def minify_script(path: Path) -> str:
     """JavaScript without comments and superfluous spaces."""
-    parts = STRING_LITERAL.split(strip_comments(path.read_text("utf-8")))
+    pieces = STRING_LITERAL.split(strip_comments(path.read_text("utf-8")))
     return "".join(
-        part if i % 2 else OPERATOR_SPACE.sub(r"\1", part) for i, part in enumerate(parts)
+        piece if i % 2 else OPERATOR_SPACE.sub(r"\1", piece) for i, piece in enumerate(pieces)
     )
 
 

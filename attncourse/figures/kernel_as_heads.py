@@ -29,11 +29,11 @@ def kernel_as_heads(
     """
     if not kernels or any(len(taps) != len(OFFSETS) for taps in kernels.values()):
         raise ValueError(f"kernels={dict(kernels)}: each must have {len(OFFSETS)} taps")
-    place = torch.arange(length, dtype=torch.float64)
+    positions = torch.arange(length, dtype=torch.float64)
     offset = torch.tensor(OFFSETS)[:, None]
     taps = torch.tensor([*kernels.values()], dtype=torch.float64)
-    weights = (-sharpness[start] * (place - position - offset).square()).softmax(-1)
-    true = torch.where(place - position == offset, taps[0, :, None], 0.0).sum(0)
+    weights = (-sharpness[start] * (positions - position - offset).square()).softmax(-1)
+    true = torch.where(positions - position == offset, taps[0, :, None], 0.0).sum(0)
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {"n": length, "kernels": taps, "offsets": OFFSETS},

@@ -89,11 +89,11 @@ def axis_range(numbers: Sequence[float]) -> tuple[int, int, int]:
 
 
 def plot_svg(
-    heights: Sequence[Sequence[float]], at: tuple[int, int], start: int, ticks: range
+    heights: Sequence[Sequence[float]], query_and_key: tuple[int, int], start: int, ticks: range
 ) -> str:
     """SVG of the curves, from their heights below the top, a query's dots, and the cursor."""
     last = len(heights[0]) - 1
-    n, (i, j) = last // 2 + 1, at
+    n, (i, j) = last // 2 + 1, query_and_key
     levels = "".join(
         f'<line class="tick{"" if x else " zero"}" x2="100%" y1="{y}" y2="{y}"/>'
         f'<text x="-.5em" y="{y}" dy=".35em" text-anchor="end">{format_integer(x)}</text>'
@@ -109,13 +109,13 @@ def plot_svg(
     x = percent((n - 1 + j - i) / last)
     curves = dots = ""
     for m, line in enumerate(heights):
-        on = " on" * (m == start)
+        chosen_class = " on" * (m == start)
         points = " ".join(f"{t},{y:g}" for t, y in enumerate(line))
         marks = "".join(f"M{t} {line[t]:g}h0" for t in range(n - 1 - i, 2 * n - 1 - i))
-        curves += f'<polyline class="line{m}{on}" data-show="curve" points="{points}"/>'
-        curves += f'<path class="line{m} mark{on}" data-show="mark" d="{marks}"/>'
+        curves += f'<polyline class="line{m}{chosen_class}" data-show="curve" points="{points}"/>'
+        curves += f'<path class="line{m} mark{chosen_class}" data-show="mark" d="{marks}"/>'
         dots += f'<circle class="line{m}" data-show="dot" cx="{x}" '
-        dots += f'cy="{percent(line[n - 1 + j - i])}" r="{7 if on else 4}"/>'
+        dots += f'cy="{percent(line[n - 1 + j - i])}" r="{7 if chosen_class else 4}"/>'
     return (
         f'<svg class="plot" aria-hidden="true">{levels}{offset_labels}'
         f'<line class="cursor" data-show="cursor" x1="{x}" x2="{x}" y2="100%"/>'

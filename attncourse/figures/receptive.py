@@ -54,9 +54,9 @@ def receptive(
 
 def paths_to(position: int, length: int, layers: int, width: int) -> Tensor:
     """Number of paths to the output from each position of each layer, as a share of the largest."""
-    place = torch.arange(length)
-    step = ((place - place[:, None]).abs() <= width // 2).double()
-    paths = [(place == position).double()]
+    indices = torch.arange(length)
+    step = ((indices - indices[:, None]).abs() <= width // 2).double()
+    paths = [(indices == position).double()]
     for _ in range(layers):
         paths.append(paths[-1] @ step)
     return torch.stack([counts / counts.max() for counts in paths])

@@ -21,7 +21,7 @@ def running(scores: Tensor, values: Tensor, block: int, *, alt: str) -> Interact
     require_finite("scores", scores)
     require_finite("values", values)
     count, first_block = len(scores), scores[:block]
-    parts = [*(first_block - first_block.max()).exp().tolist(), *[0.0] * (count - block)]
+    exponentials = [*(first_block - first_block.max()).exp().tolist(), *[0.0] * (count - block)]
     blocks = [str(i + 1) for i in range(-(-count // block))]
     texts = [None] * block + [""] * (count - block)
     return Interactive(
@@ -33,13 +33,13 @@ def running(scores: Tensor, values: Tensor, block: int, *, alt: str) -> Interact
         + row("value", *(number("value", value) for value in values))
         + row(
             "exp(s − μ)",
-            *(number("part", p, "up", text) for p, text in zip(parts, texts, strict=True)),
+            *(number("part", p, "up", text) for p, text in zip(exponentials, texts, strict=True)),
         )
         + row(
             "weight",
             *(
-                number("weight", p / sum(parts), "up", text)
-                for p, text in zip(parts, texts, strict=True)
+                number("weight", p / sum(exponentials), "up", text)
+                for p, text in zip(exponentials, texts, strict=True)
             ),
         ),
         alt=alt,

@@ -49,8 +49,8 @@ def turning(
         f'<path data-show="key" class="key" d="{arrow_from_centre(k)}"/></svg>'
     )
     cells = [
-        row('<b class="query">query</b>', *(number("turned", one) for one in q)),
-        row('<b class="key">key</b>', *(number("turned", one) for one in k)),
+        row('<b class="query">query</b>', *(number("turned", coordinate) for coordinate in q)),
+        row('<b class="key">key</b>', *(number("turned", coordinate) for coordinate in k)),
         row("score", "", number("score", score)),
     ]
     return Interactive(
@@ -66,8 +66,8 @@ def turning(
 
 def rotate(x: Sequence[float], degrees: float) -> tuple[float, float]:
     """The vector rotated counterclockwise."""
-    along, up = cos(radians(degrees)), sin(radians(degrees))
-    return along * x[0] - up * x[1], up * x[0] + along * x[1]
+    cosine, sine = cos(radians(degrees)), sin(radians(degrees))
+    return cosine * x[0] - sine * x[1], sine * x[0] + cosine * x[1]
 
 
 def arrow_from_centre(x: Sequence[float]) -> str:

@@ -26,8 +26,8 @@ class Band(NamedTuple):
     All keys to the left of the band share the first row, all to the right the last.
     """
 
-    left: int
-    right: int
+    first_key: int
+    end_key: int
     rows: Int[Tensor, "batch block band"]
 
 
@@ -91,11 +91,11 @@ def query_blocks(q: Tensor, k: Tensor, bias: Tensor, mask: Tensor | None) -> Ite
     for start in range(0, n, BLOCK):
         span = slice(start, min(start + BLOCK, n))
         first, last = m - n + span.start, m - n + span.stop - 1
-        left, right = max(first - max_distance, 0), min(last + max_distance + 1, m)
+        first_key, end_key = max(first - max_distance, 0), min(last + max_distance + 1, m)
         query = torch.arange(first, last + 1, device=q.device)
-        key = torch.arange(left, right, device=q.device)
+        key = torch.arange(first_key, end_key, device=q.device)
         rows = (key - query[:, None]).clamp(-max_distance, max_distance) + max_distance
-        band = Band(left, right, rows.expand(len(q), *rows.shape))
+        band = Band(first_key, end_key, rows.expand(len(q), *rows.shape))
         block_buffers = [buffer[:, : len(query)] for buffer in buffers]
         yield Block(span, band, None if mask is None else mask[..., span, :], block_buffers)
 
@@ -111,16 +111,16 @@ def block_weights(q: Tensor, k: Tensor, bias: Tensor, block: Block) -> Tensor:
 
 def add_by_row(x: Tensor, band: Band, by_row: Tensor) -> Tensor:
     """Add to x, in place, the number of each key's table row."""
-    left, right, rows = band
-    x[..., :left] += by_row[..., :1]
-    x[..., left:right] += by_row.gather(-1, rows)
-    x[..., right:] += by_row[..., -1:]
+    first_key, end_key, rows = band
+    x[..., :first_key] += by_row[..., :1]
+    x[..., first_key:end_key] += by_row.gather(-1, rows)
+    x[..., end_key:] += by_row[..., -1:]
     return x
 
 
 def sum_by_row(x: Tensor, band: Band, by_row: Tensor) -> None:
     """Add x to `by_row`, in place, at each key's table row."""
-    left, right, rows = band
-    by_row.scatter_add_(-1, rows, x[..., left:right])
-    by_row[..., 0] += x[..., :left].sum(-1)
-    by_row[..., -1] += x[..., right:].sum(-1)
+    first_key, end_key, rows = band
+    by_row.scatter_add_(-1, rows, x[..., first_key:end_key])
+    by_row[..., 0] += x[..., :first_key].sum(-1)
+    by_row[..., -1] += x[..., end_key:].sum(-1)

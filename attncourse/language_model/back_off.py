@@ -56,10 +56,12 @@ class BackOff:
 
     def __call__(self, tokens: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch n vocabulary"]:
         """Row t has the log-probabilities of token t + 1, given the tokens up to t."""
-        reach = max(0, self.order - 1)
+        context_length = max(0, self.order - 1)
         rows = tokens.reshape(-1, tokens.shape[-1]).tolist()
         contexts = [
-            tuple(row[max(0, t - reach) : t]) for row in rows for t in range(1, len(row) + 1)
+            tuple(row[max(0, t - context_length) : t])
+            for row in rows
+            for t in range(1, len(row) + 1)
         ]
         by_context = {context: self.after(context) for context in set(contexts)}
         log_p = torch.stack([by_context[context] for context in contexts]).log()

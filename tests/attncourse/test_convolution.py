@@ -44,8 +44,10 @@ def normal(g):
 def torch_windowed_attention(q, k, v, width, causal=False):
     """torch's attention with a window mask that is built pair by pair."""
     n = q.shape[-2]
-    before, after = (width - 1, 0) if causal else (width // 2, width // 2)
-    mask = torch.tensor([[i - before <= j <= i + after for j in range(n)] for i in range(n)])
+    expected, changed_output = (width - 1, 0) if causal else (width // 2, width // 2)
+    mask = torch.tensor(
+        [[i - expected <= j <= i + changed_output for j in range(n)] for i in range(n)]
+    )
     return F.scaled_dot_product_attention(q, k, v, mask.to(q.device))
 
 
@@ -66,19 +68,19 @@ def test_windows_are_torch_s_attention_under_a_mask_with_its_gradients(
     inputs, normal, n, width, causal
 ):
     for leading in LEADING_AXES:
-        parts = inputs(leading, n)
-        ours = windowed_attention(*parts, width, causal)
+        tensors = inputs(leading, n)
+        ours = windowed_attention(*tensors, width, causal)
         assert_equal_with_gradients(
-            ours, torch_windowed_attention(*parts, width, causal), parts, normal(*ours.shape)
+            ours, torch_windowed_attention(*tensors, width, causal), tensors, normal(*ours.shape)
         )
 
 
 @pytest.mark.parametrize("width", [2, 4, 34])
 def test_a_causal_window_may_be_even(inputs, width):
-    parts = inputs((2,), 40)
+    tensors = inputs((2,), 40)
     torch.testing.assert_close(
-        windowed_attention(*parts, width, causal=True),
-        torch_windowed_attention(*parts, width, causal=True),
+        windowed_attention(*tensors, width, causal=True),
+        torch_windowed_attention(*tensors, width, causal=True),
     )
 
 
@@ -101,8 +103,8 @@ def test_the_window_of_three_and_of_the_two_last():
 def test_a_window_wider_than_the_text_is_no_window(n, inputs):
     assert window_mask(n, 2 * n + 1).all()
     assert torch.equal(window_mask(n, n + 1, causal=True), causal_mask(n))
-    parts = inputs((2,), n)
-    torch.testing.assert_close(windowed_attention(*parts, 2 * n + 1), attention(*parts))
+    tensors = inputs((2,), n)
+    torch.testing.assert_close(windowed_attention(*tensors, 2 * n + 1), attention(*tensors))
 
 
 def test_a_window_of_one_gives_each_position_its_own_value(inputs):
@@ -120,10 +122,10 @@ def test_no_gradient_comes_from_outside_the_window(inputs):
 
 def test_the_same_text_gives_the_same_output_wherever_it_stands(inputs):
     q, k, v = inputs((2,), 60)
-    whole = windowed_attention(q, k, v, 5)
+    full = windowed_attention(q, k, v, 5)
     part = windowed_attention(*(x[:, 13:50] for x in (q, k, v)), 5)
     # but for the two at each end, whose windows are cut off
-    torch.testing.assert_close(part[:, 2:-2], whole[:, 15:48])
+    torch.testing.assert_close(part[:, 2:-2], full[:, 15:48])
 
 
 @pytest.mark.parametrize("scale", [1, 60, 1e4])
@@ -134,9 +136,9 @@ def test_scores_may_be_large(inputs, scale):
     )
 
 
-def run_backward(f, *parts):
+def run_backward(f, *tensors):
     """Call a function and run its backward pass."""
-    out = f(*(x.requires_grad_() for x in parts))
+    out = f(*(x.requires_grad_() for x in tensors))
     out.backward(torch.empty_like(out))
 
 
@@ -144,35 +146,35 @@ def run_backward(f, *parts):
 @pytest.mark.parametrize("width", [5, 33, 129])
 def test_nothing_larger_than_the_blocks_is_made_with_gradients(n, width):
     d = 16
-    parts = [torch.empty(3, n, d, device="meta") for _ in "qkv"]
-    largest = count(run_backward, lambda *x: windowed_attention(*x, width), *parts).largest
+    tensors = [torch.empty(3, n, d, device="meta") for _ in "qkv"]
+    largest = count(run_backward, lambda *x: windowed_attention(*x, width), *tensors).largest
     size = max(width // 2, LEAST)
     # the last block may be filled up; the keys of blocks overlap
     assert largest <= 3 * (n + size) * (size + width) / size * max(size, d)
-    assert count(run_backward, attention, *parts).largest == 3 * n * n
+    assert count(run_backward, attention, *tensors).largest == 3 * n * n
 
 
 @pytest.mark.parametrize("f", [windowed_attention, convolutional_self_attention])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_the_output_has_the_dtype_of_the_input_which_stays_as_it_is(f, inputs, dtype):
-    parts, sizes = inputs((2,), 37, dtype=dtype), (5,) if f is windowed_attention else (5, 3)
-    before = [x.detach().clone() for x in parts]
-    out = f(*parts, *sizes)
-    want = f(*(x.double() for x in parts), *sizes)
+    tensors, sizes = inputs((2,), 37, dtype=dtype), (5,) if f is windowed_attention else (5, 3)
+    copies = [x.detach().clone() for x in tensors]
+    out = f(*tensors, *sizes)
+    expected = f(*(x.double() for x in tensors), *sizes)
     assert out.dtype == dtype
-    torch.testing.assert_close(out.double(), want, atol=16 * torch.finfo(dtype).eps, rtol=0)
-    assert all(torch.equal(x, old) for x, old in zip(parts, before, strict=True))
+    torch.testing.assert_close(out.double(), expected, atol=16 * torch.finfo(dtype).eps, rtol=0)
+    assert all(torch.equal(x, old) for x, old in zip(tensors, copies, strict=True))
 
 
 @pytest.mark.parametrize("leading", [(3,), (2, 3)], ids=str)
 @pytest.mark.parametrize("n", [0, 1, 40])
 def test_the_meta_device_gives_the_shapes(leading, n):
-    parts = [torch.empty(*leading, n, d, device="meta").requires_grad_() for d in (4, 4, 2)]
-    for out in (windowed_attention(*parts, 5), convolutional_self_attention(*parts, 5, 3)):
+    tensors = [torch.empty(*leading, n, d, device="meta").requires_grad_() for d in (4, 4, 2)]
+    for out in (windowed_attention(*tensors, 5), convolutional_self_attention(*tensors, 5, 3)):
         assert (out.shape, out.device.type) == ((*leading, n, 2), "meta")
         out.sum().backward()
     kernel = torch.empty(6, 4, 3, device="meta")
-    out = convolution_as_attention(kernel, 5.0)(parts[0])
+    out = convolution_as_attention(kernel, 5.0)(tensors[0])
     assert (out.shape, out.device.type) == ((*leading, n, 6), "meta")
     assert window_mask(4, 3, device="meta").is_meta
 
@@ -201,16 +203,16 @@ def torch_cross_head_attention(q, k, v, width, heads_width):
 def test_windows_over_heads_are_torch_s_attention_with_its_gradients(
     inputs, normal, n, width, heads, heads_width
 ):
-    parts = inputs((2, heads), n)
-    ours = convolutional_self_attention(*parts, width, heads_width)
-    theirs = torch_cross_head_attention(*parts, width, heads_width)
-    assert_equal_with_gradients(ours, theirs, parts, normal(*ours.shape))
+    tensors = inputs((2, heads), n)
+    ours = convolutional_self_attention(*tensors, width, heads_width)
+    theirs = torch_cross_head_attention(*tensors, width, heads_width)
+    assert_equal_with_gradients(ours, theirs, tensors, normal(*ours.shape))
 
 
 def test_a_window_of_one_head_is_attention_within_a_window(inputs):
-    parts = inputs((2, 4), 40)
+    tensors = inputs((2, 4), 40)
     torch.testing.assert_close(
-        convolutional_self_attention(*parts, 7, 1), windowed_attention(*parts, 7)
+        convolutional_self_attention(*tensors, 7, 1), windowed_attention(*tensors, 7)
     )
 
 
@@ -234,9 +236,9 @@ def test_a_dynamic_convolution_takes_any_leading_axes_dtype_and_length(normal, l
     w = normal(4, 2, 3).to(dtype)
     for n in (0, 1, 9):
         x = normal(*leading, n, 4).to(dtype)
-        out, want = dynamic_convolution(x, w), dynamic_convolution(x.double(), w.double())
+        out, expected = dynamic_convolution(x, w), dynamic_convolution(x.double(), w.double())
         assert (out.shape, out.dtype) == (x.shape, dtype)
-        torch.testing.assert_close(out.double(), want, atol=16 * torch.finfo(dtype).eps, rtol=0)
+        torch.testing.assert_close(out.double(), expected, atol=16 * torch.finfo(dtype).eps, rtol=0)
 
 
 def torch_replicate_convolution(x, weight):

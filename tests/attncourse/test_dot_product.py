@@ -69,8 +69,8 @@ def test_additive_weights_equal_the_score_written_as_loops(normal):
                 for h in range(6)
             ]
             scores[i, j] = sum(w_v[h] * math.tanh(hidden[h]) for h in range(6))
-    want = scores.softmax(dim=-1).to(device())
-    torch.testing.assert_close(additive_weights(q, k, w_q, w_k, w_v), want)
+    expected = scores.softmax(dim=-1).to(device())
+    torch.testing.assert_close(additive_weights(q, k, w_q, w_k, w_v), expected)
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -131,16 +131,16 @@ def test_the_output_has_the_dtype_of_the_input(normal, dtype):
     q, k, v = (x.detach() for x in random_qkv(normal, (2,), 3, 5, 4, 2, dtype=dtype))
     out = attention(q, k, v, causal_mask(5, device())[:3])
     assert out.dtype == dtype
-    want = attention(q.double(), k.double(), v.double(), causal_mask(5, device())[:3])
-    torch.testing.assert_close(out.double(), want, atol=8 * torch.finfo(dtype).eps, rtol=0)
+    expected = attention(q.double(), k.double(), v.double(), causal_mask(5, device())[:3])
+    torch.testing.assert_close(out.double(), expected, atol=8 * torch.finfo(dtype).eps, rtol=0)
 
 
 def test_inputs_come_back_unchanged(normal, g):
     q, k, v = (x.detach() for x in random_qkv(normal, (2,), 3, 5, 4, 2))
     inputs = (q, k, v, random_mask(g, 2, 3, 5))
-    before = [x.clone() for x in inputs]
+    copies = [x.clone() for x in inputs]
     attention(*inputs)
-    assert all(torch.equal(x, old) for x, old in zip(inputs, before, strict=True))
+    assert all(torch.equal(x, old) for x, old in zip(inputs, copies, strict=True))
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -163,8 +163,8 @@ def test_reordering_keys_with_values_changes_nothing_and_queries_reorder_the_row
     q, k, v = (torch.randn(s, generator=g, dtype=torch.float64) for s in shapes)
     mask = torch.rand(n, m, generator=g) < 0.7
     rows, keys = torch.randperm(n, generator=g), torch.randperm(m, generator=g)
-    moved = attention(q[rows], k[keys], v[keys], mask[rows][:, keys])
-    torch.testing.assert_close(moved, attention(q, k, v, mask)[rows])
+    reordered = attention(q[rows], k[keys], v[keys], mask[rows][:, keys])
+    torch.testing.assert_close(reordered, attention(q, k, v, mask)[rows])
 
 
 @settings(max_examples=30, deadline=None)
@@ -187,8 +187,8 @@ def test_the_future_has_no_gradient(normal):
 
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_the_causal_mask_allows_the_past_and_oneself(n):
-    want = [[j <= i for j in range(n)] for i in range(n)]
-    assert causal_mask(n).tolist() == want
+    expected = [[j <= i for j in range(n)] for i in range(n)]
+    assert causal_mask(n).tolist() == expected
 
 
 @pytest.mark.parametrize("lengths", [3, [0, 4, 2], [[1], [4]]], ids=str)

@@ -49,15 +49,17 @@ def assert_equal_with_gradients(ours, theirs, inputs, g):
 
 
 @pytest.mark.parametrize(
-    "n, width, chosen",
+    "n, width, global_tokens",
     [(1, 1, []), (7, 3, []), (8, 3, [0]), (9, 5, [2, 8]), (5, 9, []), (6, 1, [5])],
 )
-def test_a_longformer_query_sees_its_window_and_the_global_tokens_which_see_all(n, width, chosen):
-    mask = longformer_mask(n, width, chosen, device())
+def test_a_longformer_query_sees_its_window_and_the_global_tokens_which_see_all(
+    n, width, global_tokens
+):
+    mask = longformer_mask(n, width, global_tokens, device())
     for i in range(n):
         for j in range(n):
-            near = -(width // 2) <= j - i <= width // 2
-            assert mask[i, j].item() == (near or i in chosen or j in chosen)
+            window = -(width // 2) <= j - i <= width // 2
+            assert mask[i, j].item() == (window or i in global_tokens or j in global_tokens)
 
 
 def test_the_pairs_of_a_window_grow_with_the_length_and_not_with_its_square():
@@ -65,15 +67,17 @@ def test_the_pairs_of_a_window_grow_with_the_length_and_not_with_its_square():
     assert pairs[2] - pairs[1] == pairs[1] - pairs[0] == 100 * (5 + 2)
 
 
-@pytest.mark.parametrize("n, width, chosen, random", [(1, 1, [], 1), (9, 3, [0], 2), (8, 1, [], 3)])
+@pytest.mark.parametrize(
+    "n, width, global_tokens, random", [(1, 1, [], 1), (9, 3, [0], 2), (8, 1, [], 3)]
+)
 def test_a_bigbird_query_sees_as_many_more_keys_as_there_are_random_ones(
-    n, width, chosen, random, g
+    n, width, global_tokens, random, g
 ):
-    fixed = longformer_mask(n, width, chosen)
-    mask = bigbird_mask(n, width, chosen, random, g)
-    assert (mask | ~fixed).all()
-    more = (mask & ~fixed).sum(-1)
-    assert torch.equal(more, (~fixed).sum(-1).clamp(max=random))
+    longformer = longformer_mask(n, width, global_tokens)
+    mask = bigbird_mask(n, width, global_tokens, random, g)
+    assert (mask | ~longformer).all()
+    extra_keys = (mask & ~longformer).sum(-1)
+    assert torch.equal(extra_keys, (~longformer).sum(-1).clamp(max=random))
 
 
 def test_without_random_keys_bigbird_is_longformer_and_with_all_it_is_full(g):
@@ -149,10 +153,10 @@ def test_causal_flash_is_attention_under_the_causal_mask(normal, g, masked, bloc
 
 def test_blocks_of_later_keys_are_left_out():
     x = torch.empty(1024, 64, device="meta")
-    whole, causal = (count(flash_attention, x, x, x, causal=c) for c in (False, True))
+    full, causal = (count(flash_attention, x, x, x, causal=c) for c in (False, True))
     # 8 blocks of 128: 36 of 64 pairs of blocks hold the diagonal or lie below it
-    assert causal.flops * 64 == whole.flops * 36
-    assert whole.flops == count(attention, x, x, x).flops
+    assert causal.flops * 64 == full.flops * 36
+    assert full.flops == count(attention, x, x, x).flops
 
 
 @pytest.mark.parametrize("n", [256, 512, 1024])
@@ -215,10 +219,10 @@ def test_each_block_leaves_the_softmax_of_all_keys_so_far(normal):
 def test_inputs_come_back_unchanged(normal, g):
     q, k, v = (normal(4, 7, 4).detach() for _ in range(3))
     mask = random_mask(g, 7, 7)
-    before = [x.clone() for x in (q, k, v, mask)]
+    copies = [x.clone() for x in (q, k, v, mask)]
     flash_attention(q, k, v, mask, causal=True, block=3)
     grouped_query_attention(q, k, v, mask)
-    assert all(map(torch.equal, (q, k, v, mask), before))
+    assert all(map(torch.equal, (q, k, v, mask), copies))
 
 
 def test_the_meta_device_gives_the_shapes():

@@ -105,7 +105,7 @@ def test_performer_is_the_ratio_of_the_two_sums_of_the_paper(normal, leading):
 def test_performer_comes_closer_with_more_features(normal, g):
     q, k, v = normal(40, 8) / 2, normal(50, 8) / 2, normal(50, 4)
     exact = attention(q, k, v)
-    few, many = (
+    error_of_32, error_of_512 = (
         sum(
             relative_error(
                 performer_attention(q, k, v, orthogonal_random_matrix(r, 8, g).to(q)), exact
@@ -116,23 +116,23 @@ def test_performer_comes_closer_with_more_features(normal, g):
         for r in (32, 512)
     )
     # the mean square shrinks as 1/r
-    assert 8 < few / many < 32
+    assert 8 < error_of_32 / error_of_512 < 32
 
 
-@pytest.mark.parametrize("added, least, most", [(0, 1, 1), (1e-6, 0.5, 0.9), (1e-4, 0, 0.05)])
-def test_a_number_added_to_each_feature_draws_the_outputs_to_the_mean(g, added, least, most):
+@pytest.mark.parametrize("constant, low, high", [(0, 1, 1), (1e-6, 0.5, 0.9), (1e-4, 0, 0.05)])
+def test_a_number_added_to_each_feature_draws_the_outputs_to_the_mean(g, constant, low, high):
     q, k, v = (torch.randn(512, 64, generator=g).double().to(device()) for _ in "qkv")
     w = orthogonal_random_matrix(256, 64, g).to(q)
     # as in the authors' code: the exponents without the largest product, and the number added
     (by_q, half_q), (by_k, half_k) = (
         (x @ w.mT / 64**0.25, x.square().sum(-1, keepdim=True) / 16) for x in (q, k)
     )
-    phi_q = (by_q - half_q - by_q.amax(-1, keepdim=True)).exp() + added
-    phi_k = (by_k - half_k - by_k.amax()).exp() + added
+    phi_q = (by_q - half_q - by_q.amax(-1, keepdim=True)).exp() + constant
+    phi_k = (by_k - half_k - by_k.amax()).exp() + constant
     theirs = phi_q @ (phi_k.mT @ v) / (phi_q @ phi_k.sum(0)[:, None])
     ours, mean = performer_attention(q, k, v, w), v.mean(0)
     ratio = ((theirs - mean).norm() / (ours - mean).norm()).item()
-    assert least - 1e-9 <= ratio <= most + 1e-9
+    assert low - 1e-9 <= ratio <= high + 1e-9
 
 
 @pytest.mark.parametrize("scale", [1, 100, 1e4])
@@ -208,8 +208,8 @@ def test_the_bucket_is_the_column_or_its_opposite_with_the_largest_product(norma
 
 def test_the_batch_changes_nothing_in_lsh(normal):
     q, v = normal(2, 3, 9, 4), normal(2, 3, 9, 2)
-    whole = lsh_attention(q, v, 4, 2, new_generator())
-    torch.testing.assert_close(whole[1, 2], lsh_attention(q[1, 2], v[1, 2], 4, 2, new_generator()))
+    full = lsh_attention(q, v, 4, 2, new_generator())
+    torch.testing.assert_close(full[1, 2], lsh_attention(q[1, 2], v[1, 2], 4, 2, new_generator()))
 
 
 def test_lsh_makes_two_chunks_of_scores_for_each_query():
@@ -249,23 +249,23 @@ def test_nystrom_is_exact_where_segments_hold_equal_tokens(normal):
 def test_a_start_over_all_heads_lets_one_head_hold_up_another(g):
     # slowly changing tokens with the score 2, and a head in which all look at one segment
     position = torch.arange(512)
-    near = torch.exp(-((position - position[:, None]) ** 2) / 128)
-    x, v = (normalize(near @ torch.randn(512, 16, generator=g), dim=-1) * 8**0.5 for _ in "xv")
+    window = torch.exp(-((position - position[:, None]) ** 2) / 128)
+    x, v = (normalize(window @ torch.randn(512, 16, generator=g), dim=-1) * 8**0.5 for _ in "xv")
     one_key = torch.zeros(512, 16).masked_fill(position[:, None] < 16, 1.0)
     q, k = torch.stack([x, torch.full((512, 16), 4.0)]), torch.stack([x, one_key])
     q, k, v = (y.double().to(device()) for y in (q, k, torch.stack([v, v])))
-    few_q, few_k = segment_means(q, 32), segment_means(k, 32)
-    a, identity = attention_weights(few_q, few_k), torch.eye(32).to(q)
+    q_landmarks, k_landmarks = segment_means(q, 32), segment_means(k, 32)
+    a, identity = attention_weights(q_landmarks, k_landmarks), torch.eye(32).to(q)
     # as in the authors' code: by the largest sum of all columns of all heads; a row's is 1
     y = a.mT / a.sum(-2).max()
     for _ in range(6):
         y = y @ (13 * identity - a @ y @ (15 * identity - a @ y @ (7 * identity - a @ y))) / 4
-    theirs = attention_weights(q, few_k) @ (y @ attention(few_q, k, v))
+    theirs = attention_weights(q, k_landmarks) @ (y @ attention(q_landmarks, k, v))
     ours, exact = nystrom_attention(q, k, v, 32), attention(q, k, v)[0]
     torch.testing.assert_close(ours[0], nystrom_attention(q[0], k[0], v[0], 32))
-    least = (v[0].mean(0) - exact).norm()
-    assert (ours[0] - exact).norm() / least < 0.11
-    assert (theirs[0] - exact).norm() / least > 0.3
+    error_of_mean = (v[0].mean(0) - exact).norm()
+    assert (ours[0] - exact).norm() / error_of_mean < 0.11
+    assert (theirs[0] - exact).norm() / error_of_mean > 0.3
 
 
 @pytest.mark.parametrize("n, segments", [(1, 1), (7, 7), (8, 2), (7, 3)])
@@ -289,12 +289,12 @@ def test_nystrom_makes_as_many_weights_as_landmarks_for_each_token(n):
 @pytest.mark.parametrize("n, d, r, c", [(512, 16, 128, 64), (256, 8, 32, 16)])
 def test_each_takes_the_operations_that_the_table_says(n, d, r, c):
     x, e, w = (torch.empty(*size, device="meta") for size in ((n, d), (r, n), (r, d)))
-    of_lsh = count(lsh_attention, x, x, 2 * n // c, 3, new_generator()).flops
+    lsh_flops = count(lsh_attention, x, x, 2 * n // c, 3, new_generator()).flops
     assert count(attention, x, x, x).flops == 4 * n**2 * d
-    assert of_lsh == 3 * (8 * n * c * d + 2 * n**2 * d // c)
+    assert lsh_flops == 3 * (8 * n * c * d + 2 * n**2 * d // c)
     assert count(linformer_attention, x, x, x, e, e).flops == 8 * n * r * d
-    of_nystrom = count(nystrom_attention, x, x, x, r).flops
-    assert of_nystrom == 8 * n * r * d + 4 * r**2 * d + 48 * r**3
+    nystrom_flops = count(nystrom_attention, x, x, x, r).flops
+    assert nystrom_flops == 8 * n * r * d + 4 * r**2 * d + 48 * r**3
     assert count(performer_attention, x, x, x, w).flops == 8 * n * r * d
 
 
@@ -304,11 +304,11 @@ def test_each_takes_the_operations_that_the_table_says(n, d, r, c):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_the_output_has_the_dtype_of_the_input(method, normal, dtype):
     q, k, v = (normal(2, 7, 4, dtype=dtype) for _ in range(3))
-    before = [x.clone() for x in (q, k, v)]
+    copies = [x.clone() for x in (q, k, v)]
     out = method(q, k, v)
     assert (out.dtype, out.shape) == (dtype, (2, 7, 4))
     assert out.isfinite().all()
-    assert all(map(torch.equal, (q, k, v), before))
+    assert all(map(torch.equal, (q, k, v), copies))
 
 
 def test_the_meta_device_gives_the_shapes(method):

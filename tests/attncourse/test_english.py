@@ -54,15 +54,15 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
 def test_the_stored_line_is_what_the_stored_model_says(model):
     with (ROOT / "benchmarks" / "results" / "sentence.csv").open(encoding="utf-8") as file:
         row = next(csv.DictReader(file))
-    at, costs = (
+    index, costs = (
         english.pieces().index(english.TARGET),
         english.costs_of_hiding(model, english.tokens()),
     )
-    promise, control = (
-        costs[english.pieces().index(word), at].item() for word in (english.CUE, english.CONTROL)
+    cue_cost, control_cost = (
+        costs[english.pieces().index(word), index].item() for word in (english.CUE, english.CONTROL)
     )
-    assert promise == pytest.approx(float(row[english.CUE]), abs=1e-3)
-    assert control == pytest.approx(float(row[english.CONTROL]), abs=1e-3)
+    assert cue_cost == pytest.approx(float(row[english.CUE]), abs=1e-3)
+    assert control_cost == pytest.approx(float(row[english.CONTROL]), abs=1e-3)
 
 
 def test_a_hidden_word_costs_nothing_before_it_and_nothing_at_itself(model):
@@ -73,14 +73,16 @@ def test_a_hidden_word_costs_nothing_before_it_and_nothing_at_itself(model):
 
 def test_as_many_last_words_as_there_are_is_all_of_them(model):
     tokens = english.tokens()
-    whole, short = (
+    full, short = (
         english.surprisals(model, tokens)[0],
         english.surprisals_of_last(model, tokens, 20),
     )
-    torch.testing.assert_close(short, whole, atol=1e-4, rtol=1e-4)
-    least = english.surprisals_of_last(model, tokens, 1)
+    torch.testing.assert_close(short, full, atol=1e-4, rtol=1e-4)
+    last_word_only = english.surprisals_of_last(model, tokens, 1)
     two = torch.cat([tokens[:, :2], tokens[:, 9:11]], dim=1)
-    assert least[8].item() == pytest.approx(english.surprisals(model, two)[0, -1].item(), abs=1e-4)
+    assert last_word_only[8].item() == pytest.approx(
+        english.surprisals(model, two)[0, -1].item(), abs=1e-4
+    )
 
 
 def test_after_the_last_block_stands_what_the_model_says(model):
@@ -96,10 +98,12 @@ def test_a_word_of_several_tokens_is_refused(model):
 
 
 def test_nothing_moves_if_nothing_changes_and_all_moves_at_most():
-    tokens, other = english.tokens(), english.tokens("They have more people at work today.")
+    tokens, other_tokens = english.tokens(), english.tokens("They have more people at work today.")
     assert not english.total_variation(english.model_or_lstm("gpt"), tokens, tokens).any()
     far = english.total_variation(
-        english.model_or_lstm("gpt"), english.tokens("We have more people at work today."), other
+        english.model_or_lstm("gpt"),
+        english.tokens("We have more people at work today."),
+        other_tokens,
     )
     assert 0 < far.min() and far.max() < 1
 
@@ -126,9 +130,9 @@ def test_the_lstm_and_the_gpt_have_as_many_parameters():
 def test_without_positions_order_is_not_seen_and_with_them_it_is():
     sentence, shuffled = "We have more people at work", "at people more have We work"
     following = ["ed", ".", " to"]
-    for name, same in (("one_block_without_positions", True), ("one_block", False)):
+    for name, is_equal in (("one_block_without_positions", True), ("one_block", False)):
         first, second = (
             english.next_probabilities(english.model(name), text, following)
             for text in (sentence, shuffled)
         )
-        assert torch.allclose(first, second, atol=1e-5) is same
+        assert torch.allclose(first, second, atol=1e-5) is is_equal

@@ -87,10 +87,10 @@ def test_surprisal_is_torchs_cross_entropy_in_bits_with_its_gradients(
     assert ours.shape == labels.shape and ours.dtype == torch.float64
     torch.testing.assert_close(ours, theirs, **EXACT)
     assert ours[labels == ignore].eq(0).all()
-    for mine, reference in zip(
+    for our_gradient, their_gradient in zip(
         *(torch.autograd.grad(bits.square().sum(), scores) for bits in (ours, theirs)), strict=True
     ):
-        torch.testing.assert_close(mine, reference)
+        torch.testing.assert_close(our_gradient, their_gradient)
 
 
 def test_surprisal_is_minus_the_logarithm_of_a_probability():
@@ -153,8 +153,8 @@ def test_the_bits_of_a_window_are_the_sum_of_its_labels(g):
     batches = [make_batch(rows[:3]), make_batch(rows[3:])]
     bits = bits_by_window(table, batches)
     p = table.weight.detach().softmax(-1)
-    want = [sum(-math.log2(p[a, b]) for a, b in itertools.pairwise(row[1:])) for row in rows]
-    assert bits.tolist() == pytest.approx(want, rel=1e-5) and bits[3] == 0
+    expected = [sum(-math.log2(p[a, b]) for a, b in itertools.pairwise(row[1:])) for row in rows]
+    assert bits.tolist() == pytest.approx(expected, rel=1e-5) and bits[3] == 0
     assert not bits.requires_grad
 
 
@@ -170,28 +170,28 @@ def test_the_interval_is_that_of_all_sets_of_texts_that_may_be_drawn(g):
     bits = torch.tensor([30.0, 90.0, 20.0, 400.0], dtype=torch.float64)
     characters = torch.tensor([10.0, 60.0, 20.0, 100.0], dtype=torch.float64)
     ratios = [
-        bits[list(which)].sum() / characters[list(which)].sum()
-        for which in itertools.product(range(4), repeat=4)
+        bits[list(indices)].sum() / characters[list(indices)].sum()
+        for indices in itertools.product(range(4), repeat=4)
     ]
-    want = torch.stack(ratios).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    expected = torch.stack(ratios).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
     low, high = bootstrap_interval(bits, characters, g, draws=20_000)
     # the sums of all texts lie within, and 5 of 256 sets do not
     assert low < (bits.sum() / characters.sum()).item() < high
-    assert (low, high) == pytest.approx(want.tolist(), abs=0.02)
+    assert (low, high) == pytest.approx(expected.tolist(), abs=0.02)
 
 
 def test_the_interval_of_many_alike_texts_is_that_of_a_mean(g):
     bits = 5 + torch.randn(400, generator=g)
     low, high = bootstrap_interval(bits, torch.ones(400), g)
-    half = 1.96 * bits.std().item() / 20
-    want = bits.mean().item() - half, bits.mean().item() + half
-    assert (low, high) == pytest.approx(want, abs=0.02)
+    margin = 1.96 * bits.std().item() / 20
+    expected = bits.mean().item() - margin, bits.mean().item() + margin
+    assert (low, high) == pytest.approx(expected, abs=0.02)
     # few draws find less of it, and which they are is the generator's
-    continued = [
+    intervals = [
         bootstrap_interval(bits, torch.ones(400), torch.Generator().manual_seed(s))
         for s in (1, 1, 2)
     ]
-    assert continued[0] == continued[1] != continued[2]
+    assert intervals[0] == intervals[1] != intervals[2]
     low, high = bootstrap_interval(bits, torch.ones(400), g, draws=1)
     assert low == high
 
@@ -205,7 +205,7 @@ def back_off_probabilities(rows, context, vocabulary, order, discount, first=0) 
         return [Fraction(1, vocabulary)] * vocabulary
     context = tuple(context[max(0, len(context) - order + 1) :])
     n = len(context)
-    shorter = back_off_probabilities(rows, context[1:], vocabulary, n, discount, first)
+    lower_order = back_off_probabilities(rows, context[1:], vocabulary, n, discount, first)
     counts = Counter(
         row[i]
         for row in rows
@@ -214,16 +214,16 @@ def back_off_probabilities(rows, context, vocabulary, order, discount, first=0) 
     )
     total = sum(counts.values())
     if not total:
-        return shorter
-    unseen = sum(shorter[token] for token in range(vocabulary) if token not in counts)
+        return lower_order
+    unseen = sum(lower_order[token] for token in range(vocabulary) if token not in counts)
     if not unseen:
         seen_mass = total - discount * len(counts)
         return [(counts[token] - discount) / seen_mass for token in range(vocabulary)]
-    discounted = discount * len(counts) / total
+    freed = discount * len(counts) / total
     return [
         (counts[token] - discount) / total
         if token in counts
-        else discounted * shorter[token] / unseen
+        else freed * lower_order[token] / unseen
         for token in range(vocabulary)
     ]
 
@@ -240,9 +240,9 @@ def test_what_is_counted_is_what_loops_in_fractions_count(order, discount, first
     for n in range(4):
         for context in itertools.product(range(5), repeat=n):
             if n < max(order, 1):
-                want = back_off_probabilities(ROWS, context, 5, order, discount, first)
+                expected = back_off_probabilities(ROWS, context, 5, order, discount, first)
                 p = model.after(context)
-                assert p.tolist() == pytest.approx([*map(float, want)], rel=1e-5)
+                assert p.tolist() == pytest.approx([*map(float, expected)], rel=1e-5)
                 assert p.sum().item() == pytest.approx(1, abs=1e-6) and p.min() > 0
 
 
@@ -254,21 +254,23 @@ def test_each_row_of_scores_is_after_the_tokens_up_to_its_own(order, g):
     scores = model(text)
     assert scores.shape == (2, 3, 6, 5)
     for i, j, t in itertools.product(range(2), range(3), range(6)):
-        want = back_off_probabilities(ROWS, text[i, j, : t + 1].tolist(), 5, order, Fraction(3, 4))
-        assert scores[i, j, t].exp().tolist() == pytest.approx([*map(float, want)], rel=1e-5)
+        expected = back_off_probabilities(
+            ROWS, text[i, j, : t + 1].tolist(), 5, order, Fraction(3, 4)
+        )
+        assert scores[i, j, t].exp().tolist() == pytest.approx([*map(float, expected)], rel=1e-5)
     assert model(text[0, 0]).equal(scores[0, 0]) and model(text[:1, 1, :1]).shape == (1, 1, 5)
 
 
 def test_seen_tokens_lose_the_discount_and_the_others_share_it_as_the_shorter_model_says():
     model = BackOff(2, 5, discount=0.5)
     model.learn(ROWS)
-    after_2, alone = model.after((2,)), model.after(())
+    after_2, unigram = model.after((2,)), model.after(())
     # after 2 came 0 twice, 1 twice, 3 once
     assert after_2[[0, 1, 3]].tolist() == pytest.approx([1.5 / 5, 1.5 / 5, 0.5 / 5])
     assert after_2[[2, 4]].sum().item() == pytest.approx(3 * 0.5 / 5)
-    assert (after_2[2] / after_2[4]).item() == pytest.approx((alone[2] / alone[4]).item())
+    assert (after_2[2] / after_2[4]).item() == pytest.approx((unigram[2] / unigram[4]).item())
     # 4 never came: it has all that was taken off the others
-    assert alone[4].item() == pytest.approx(4 * 0.5 / 19)
+    assert unigram[4].item() == pytest.approx(4 * 0.5 / 19)
 
 
 def test_where_every_token_was_seen_nothing_is_lost():
@@ -277,9 +279,9 @@ def test_where_every_token_was_seen_nothing_is_lost():
     # 0 followed 0 twice, 1 and 2 once each
     assert model.after((0,)).tolist() == pytest.approx([1.5 / 2.5, 0.5 / 2.5, 0.5 / 2.5])
     assert model.after(()).tolist() == pytest.approx([3.5 / 5.5, 1.5 / 5.5, 0.5 / 5.5])
-    only = BackOff(3, 1)
-    only.learn([[0, 0, 0]])
-    assert only(torch.zeros(2, 4, dtype=torch.long)).eq(0).all()
+    one_token_model = BackOff(3, 1)
+    one_token_model.learn([[0, 0, 0]])
+    assert one_token_model(torch.zeros(2, 4, dtype=torch.long)).eq(0).all()
 
 
 def test_of_order_0_all_tokens_are_equally_likely_before_and_after_learning():
@@ -293,14 +295,14 @@ def test_of_order_0_all_tokens_are_equally_likely_before_and_after_learning():
 
 
 def test_what_is_learned_later_counts_as_what_is_learned_at_once():
-    once, later = BackOff(3, 5), BackOff(3, 5)
-    once.learn(ROWS)
+    learned_at_once, learned_by_row = BackOff(3, 5), BackOff(3, 5)
+    learned_at_once.learn(ROWS)
     for row in ROWS:
         # what it said before must not stay
-        later.after((1, 2))
-        later.learn([row])
+        learned_by_row.after((1, 2))
+        learned_by_row.learn([row])
     for context in ((), (2,), (1, 2), (4, 4)):
-        assert later.after(context).equal(once.after(context))
+        assert learned_by_row.after(context).equal(learned_at_once.after(context))
 
 
 def test_a_longer_memory_is_less_surprised_by_what_it_has_learned():
@@ -347,9 +349,9 @@ def rotate(x):
     n, d = x.shape[-2:]
     frequency = 10000.0 ** (-2 * torch.arange(d // 2, dtype=x.dtype, device=x.device) / d)
     angle = torch.arange(n, device=x.device)[:, None] * frequency
-    turned = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    turned = turned * torch.polar(torch.ones_like(angle), angle)
-    return torch.view_as_real(turned).flatten(-2)
+    rotated = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    rotated = rotated * torch.polar(torch.ones_like(angle), angle)
+    return torch.view_as_real(rotated).flatten(-2)
 
 
 def repeat_keys(k):
@@ -360,8 +362,8 @@ def repeat_keys(k):
 def mask_window(scores):
     """Scores with -inf beyond one token of distance."""
     n = scores.shape[-1]
-    outside = [[abs(i - j) > 1 for j in range(n)] for i in range(n)]
-    return scores.masked_fill(torch.tensor(outside, device=scores.device), -torch.inf)
+    is_outside = [[abs(i - j) > 1 for j in range(n)] for i in range(n)]
+    return scores.masked_fill(torch.tensor(is_outside, device=scores.device), -torch.inf)
 
 
 def causal_softmax(score):
@@ -369,8 +371,8 @@ def causal_softmax(score):
 
     def weights(q, k):
         scores = score(q, k)
-        later = torch.ones_like(scores, dtype=torch.bool).triu(1)
-        return scores.masked_fill(later, -torch.inf).softmax(-1)
+        is_later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return scores.masked_fill(is_later, -torch.inf).softmax(-1)
 
     return weights
 
@@ -408,13 +410,13 @@ EXPECTED_WEIGHTS = {
     ),
     "linear": (CausalLinearAttention, linear_weights),
 }
-ATTENDS = {name: make for name, (make, _) in EXPECTED_WEIGHTS.items()} | {
+ATTENTIONS = {name: make for name, (make, _) in EXPECTED_WEIGHTS.items()} | {
     "T5": lambda: Causal(T5Attention(HEADS, num_buckets=8, max_distance=6)),
     "Shaw's keys": lambda: Causal(RelativeAttention(D // HEADS, 2, values=False)),
     "flash": lambda: Causal(flash_attention),
     "RoPE in a window": lambda: Causal(WindowedAttention(5, RotaryAttention())),
 }
-ALL = ATTENDS | {"Shaw": lambda: Causal(RelativeAttention(D // HEADS, 2))}
+ALL_ATTENTIONS = ATTENTIONS | {"Shaw": lambda: Causal(RelativeAttention(D // HEADS, 2))}
 
 
 @pytest.fixture
@@ -422,7 +424,7 @@ def make_model(normal):
     """Makes a float64 model with an attention by name and random normal parameters."""
 
     def make(name="RoPE"):
-        options = {} if ALL[name] is None else {"attend": ALL[name]}
+        options = {} if ALL_ATTENTIONS[name] is None else {"attend": ALL_ATTENTIONS[name]}
         groups = GROUPS if name.startswith("grouped") else None
         model = language_model(VOCABULARY, D, HEADS, DEPTH, **options, groups=groups)
         model = model.to(device(), torch.float64)
@@ -460,7 +462,7 @@ def test_the_weights_of_the_heads_are_those_by_hand(name, n, make_model, g):
         torch.testing.assert_close(expected, EXPECTED_WEIGHTS[name][1](q, k).detach())
 
 
-@pytest.mark.parametrize("name", ATTENDS)
+@pytest.mark.parametrize("name", ATTENTIONS)
 def test_with_its_weights_a_block_does_what_its_attention_does(name, make_model, g):
     model, text = make_model(name), tokens(g, 2, 7)
     weights = head_weights(model, text)
@@ -473,13 +475,13 @@ def test_with_its_weights_a_block_does_what_its_attention_does(name, make_model,
 
 def test_looking_at_the_weights_leaves_the_model_as_it_was(make_model, g):
     model, text = make_model(), tokens(g, 2, 5)
-    before, weights = model(text), copy.deepcopy(model.state_dict())
+    expected, weights = model(text), copy.deepcopy(model.state_dict())
     head_weights(model, text)
-    assert model(text).equal(before) and hook_count(model) == 0
+    assert model(text).equal(expected) and hook_count(model) == 0
     assert all(x.equal(weights[name]) for name, x in model.state_dict().items())
     with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 9"):
         head_weights(model, torch.full_like(text, 9))
-    assert hook_count(model) == 0 and model(text).equal(before)
+    assert hook_count(model) == 0 and model(text).equal(expected)
 
 
 def test_the_weights_have_a_shape_on_the_meta_device():
@@ -496,24 +498,24 @@ def test_the_weights_have_a_shape_on_the_meta_device():
 )
 def test_without_a_head_is_with_zeros_in_the_columns_that_read_it(name, heads, make_model, g):
     model, text = make_model(name), tokens(g, 2, 5)
-    before, other = model(text), copy.deepcopy(model)
+    expected, other_model = model(text), copy.deepcopy(model)
     width = D // HEADS
     for block, head in heads:
-        w_o = other.stack.blocks[block].attention.part.w_o
+        w_o = other_model.stack.blocks[block].attention.part.w_o
         w_o.weight.data[:, head * width : (head + 1) * width] = 0
     with without(model, iter(heads)):
-        inside = model(text)
-    torch.testing.assert_close(inside, other(text), **EXACT)
-    assert inside.equal(before) == (not heads)
-    assert model(text).equal(before) and hook_count(model) == 0
+        ablated = model(text)
+    torch.testing.assert_close(ablated, other_model(text), **EXACT)
+    assert ablated.equal(expected) == (not heads)
+    assert model(text).equal(expected) and hook_count(model) == 0
     ours, theirs = (
         torch.autograd.grad(scores.square().sum(), [*language_model.parameters()])
-        for scores, language_model in ((inside, model), (other(text), other))
+        for scores, language_model in ((ablated, model), (other_model(text), other_model))
     )
     outputs = {f"stack.blocks.{block}.attention.part.w_o.weight" for block, _ in heads}
-    for (part, _), a, b in zip(model.named_parameters(), ours, theirs, strict=True):
+    for (parameter_name, _), a, b in zip(model.named_parameters(), ours, theirs, strict=True):
         # what is 0 in the model with zeros may have a gradient there
-        if part not in outputs:
+        if parameter_name not in outputs:
             torch.testing.assert_close(a, b)
 
 
@@ -526,19 +528,19 @@ def test_without_all_heads_of_all_blocks_a_token_is_alone(make_model, g):
 
 def test_without_a_head_of_the_first_block_the_weights_of_the_second_change(make_model, g):
     model, text = make_model(), tokens(g, 2, 5)
-    whole = head_weights(model, text)
+    full = head_weights(model, text)
     with without(model, [(0, 1)]):
-        fewer = head_weights(model, text)
-    assert fewer[0].equal(whole[0])
-    assert (fewer[1] - whole[1]).abs().amax((0, 2, 3)).min() > 1e-3
+        ablated = head_weights(model, text)
+    assert ablated[0].equal(full[0])
+    assert (ablated[1] - full[1]).abs().amax((0, 2, 3)).min() > 1e-3
 
 
 def test_after_an_error_the_heads_are_there_again(make_model, g):
     model, text = make_model(), tokens(g, 2, 5)
-    before = model(text)
+    expected = model(text)
     with pytest.raises(ZeroDivisionError), without(model, [(0, 1), (1, 1)]):
         raise ZeroDivisionError
-    assert hook_count(model) == 0 and model(text).equal(before)
+    assert hook_count(model) == 0 and model(text).equal(expected)
 
 
 @pytest.mark.parametrize(("block", "head"), [(DEPTH, 0), (-1, 0), (0, HEADS), (1, -1)])
@@ -560,16 +562,18 @@ def test_the_scores_of_heads_are_means_by_loops(shape, g):
     weights, n = torch.rand(shape, generator=g, dtype=torch.float64), shape[-1]
     rows = weights.reshape(-1, n, n).tolist()
     for offset in range(n):
-        want = [sum(row[i][i - offset] for i in range(offset, n)) / (n - offset) for row in rows]
+        expected = [
+            sum(row[i][i - offset] for i in range(offset, n)) / (n - offset) for row in rows
+        ]
         score = offset_score(weights, offset)
-        assert score.shape == shape[:-2] and score.flatten().tolist() == pytest.approx(want)
+        assert score.shape == shape[:-2] and score.flatten().tolist() == pytest.approx(expected)
     for period in range(1, n):
         # token i stood at i - period, too, and there was followed by the next
-        want = [
+        expected = [
             sum(row[i][i - period + 1] for i in range(period, n)) / (n - period) for row in rows
         ]
         score = induction_score(weights, period)
-        assert score.shape == shape[:-2] and score.flatten().tolist() == pytest.approx(want)
+        assert score.shape == shape[:-2] and score.flatten().tolist() == pytest.approx(expected)
     if n > 1:
         assert offset_score(weights).equal(offset_score(weights, 1))
 
@@ -609,21 +613,21 @@ def test_weights_that_are_not_square_are_refused(score, unchecked):
 # the models that are compared
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL_ATTENTIONS)
 def test_with_each_attend_no_row_depends_on_a_later_token(name, make_model, g):
     model, text = make_model(name), tokens(g, 2, 6)
-    whole = model(text)
-    assert whole.shape == (2, 6, VOCABULARY)
-    changed = text.clone()
-    changed[:, 3] = (changed[:, 3] + 1) % VOCABULARY
-    after = model(changed)
-    torch.testing.assert_close(after[:, :3], whole[:, :3], **EXACT)
-    assert (after - whole)[:, 3].abs().amax(-1).min() > 1e-6
+    full = model(text)
+    assert full.shape == (2, 6, VOCABULARY)
+    changed_text = text.clone()
+    changed_text[:, 3] = (changed_text[:, 3] + 1) % VOCABULARY
+    changed_output = model(changed_text)
+    torch.testing.assert_close(changed_output[:, :3], full[:, :3], **EXACT)
+    assert (changed_output - full)[:, 3].abs().amax(-1).min() > 1e-6
     for n in (1, 5):
-        torch.testing.assert_close(model(text[:, :n]), whole[:, :n])
+        torch.testing.assert_close(model(text[:, :n]), full[:, :n])
 
 
-@pytest.mark.parametrize("name", [*ALL])
+@pytest.mark.parametrize("name", [*ALL_ATTENTIONS])
 def test_with_each_attend_a_text_goes_on_from_what_is_kept(name, make_model, g):
     model, text = make_model(name), tokens(g, 2, 6)
     decoding = model.decode()
@@ -633,20 +637,22 @@ def test_with_each_attend_a_text_goes_on_from_what_is_kept(name, make_model, g):
 
 def test_by_default_its_heads_know_the_order_of_the_tokens(make_model, g):
     text = tokens(g, 1, 6)
-    moved = torch.cat([text[:, :5].flip(1), text[:, 5:]], dim=1)
-    for name, knows in (("RoPE", True), ("plain", False)):
+    reordered = torch.cat([text[:, :5].flip(1), text[:, 5:]], dim=1)
+    for name, knows_order in (("RoPE", True), ("plain", False)):
         model = make_model(name)
         model.stack.blocks = model.stack.blocks[:1]
-        gap = (model(text) - model(moved))[:, -1].abs().max()
-        assert (gap > 1e-3) == knows and (gap < 1e-12) != knows
+        gap = (model(text) - model(reordered))[:, -1].abs().max()
+        assert (gap > 1e-3) == knows_order and (gap < 1e-12) != knows_order
 
 
 def test_it_has_the_parameters_of_blocks_four_times_as_wide_inside():
     model, grouped = (language_model(VOCABULARY, D, HEADS, DEPTH, groups=g) for g in (None, 2))
-    count, fewer = (sum(p.numel() for p in counted.parameters()) for counted in (model, grouped))
+    count, grouped_count = (
+        sum(p.numel() for p in counted_model.parameters()) for counted_model in (model, grouped)
+    )
     assert count == VOCABULARY * D + DEPTH * (12 * D**2 + 13 * D) + 2 * D
     # half as many keys and values
-    assert count - fewer == DEPTH * (D**2 + D)
+    assert count - grouped_count == DEPTH * (D**2 + D)
     # what the heads of each block do is its own
     layers = [block.attention.part.attend for block in model.stack.blocks]
     assert len({*map(id, layers)}) == DEPTH
@@ -693,11 +699,11 @@ def test_the_lstm_is_causal_and_reads_all_that_came_before(normal, g):
     for weight in model.parameters():
         weight.data.copy_(normal(*weight.shape))
     text = tokens(g, 2, 6)
-    changed = text.clone()
-    changed[:, 3] = (changed[:, 3] + 1) % VOCABULARY
-    before, after = model(text), model(changed)
-    assert after[:, :3].equal(before[:, :3])
-    assert (after - before)[:, 3:].abs().amax(-1).min() > 1e-6
+    changed_text = text.clone()
+    changed_text[:, 3] = (changed_text[:, 3] + 1) % VOCABULARY
+    expected, changed_output = model(text), model(changed_text)
+    assert changed_output[:, :3].equal(expected[:, :3])
+    assert (changed_output - expected)[:, 3:].abs().amax(-1).min() > 1e-6
 
 
 @pytest.mark.parametrize(
@@ -719,11 +725,11 @@ def test_models_have_shapes_on_the_meta_device_and_name_an_unknown_token(make):
 @pytest.mark.parametrize("dated", [True, False])
 def test_a_model_that_is_told_the_decade_learns_what_was_said_then(dated):
     texts = [Address(1790, "aaaa"), Address(1800, "bbbb")]
-    windowed = Windower(BytePairs([]), 6, dated)
+    windower = Windower(BytePairs([]), 6, dated)
     with seeded(0):
-        model = language_model(windowed.vocabulary, 16, 2, 1)
-        fit(model, lambda: [*windowed.batches(texts, 2)] * 60, 1, 2e-2)
-    bits = bits_by_window(model, windowed.batches(texts, 1))
+        model = language_model(windower.vocabulary, 16, 2, 1)
+        fit(model, lambda: [*windower.batches(texts, 2)] * 60, 1, 2e-2)
+    bits = bits_by_window(model, windower.batches(texts, 1))
     # which letter it will be costs a bit, and once it is known nothing does
     assert bits.tolist() == pytest.approx([0.0 if dated else 1.0] * 2, abs=0.2)
 
@@ -749,28 +755,30 @@ def test_bits_per_character_are_those_of_all_windows_over_all_characters(normal)
 def test_the_dots_on_the_page_are_the_results():
     page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
     figure = page[page.index("name: fig-language-parts") : page.index("name: fig-language-curves")]
-    stated = {
+    expected = {
         name: [float(number) for number in numbers.split(", ")]
         for name, numbers in re.findall(r'"([\w ]+)": \[([\d., ]+)\]', figure)
     }
-    measured, full = {}, {}
+    results, full = {}, {}
     with (ROOT / "benchmarks" / "results" / "language_model.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["size"] == "small" or row["model"] in ("bigram", "trigram"):
-                measured.setdefault(row["model"], []).append(round(float(row["bits"]), 4))
+                results.setdefault(row["model"], []).append(round(float(row["bits"]), 4))
             elif row["size"] == "full":
                 full.setdefault(row["model"], []).append(float(row["bits"]))
-    assert stated == measured and len(measured) == 13
+    assert expected == results and len(results) == 13
     # what the text says of them
-    mean = {name: sum(numbers) / len(numbers) for name, numbers in measured.items()}
-    apart = {
-        name: max(numbers) - min(numbers) for name, numbers in measured.items() if len(numbers) == 3
+    mean = {name: sum(numbers) / len(numbers) for name, numbers in results.items()}
+    spreads = {
+        name: max(numbers) - min(numbers) for name, numbers in results.items() if len(numbers) == 3
     }
-    assert len(apart) == 11 and 0.0115 <= max(apart.values()) < 0.0125
-    wide = {name for name, spread in apart.items() if round(spread, 2) == 0.01 and spread > 0.007}
-    assert wide == {"ALiBi", "LSTM", "no positions"} and apart["GPT"] < 0.001
-    learned = [mean[name] for name in ("GPT", "Shaw", "T5")]
-    assert round(max(learned) - min(learned), 2) == 0.01
+    assert len(spreads) == 11 and 0.0115 <= max(spreads.values()) < 0.0125
+    larger_spread = {
+        name for name, spread in spreads.items() if round(spread, 2) == 0.01 and spread > 0.007
+    }
+    assert larger_spread == {"ALiBi", "LSTM", "no positions"} and spreads["GPT"] < 0.001
+    relative_means = [mean[name] for name in ("GPT", "Shaw", "T5")]
+    assert round(max(relative_means) - min(relative_means), 2) == 0.01
     assert round(mean["ALiBi"] - mean["GPT"], 2) == 0.04
     assert round(mean["no positions"] - mean["GPT"], 1) == 0.1
     for name in ("one head", "a window of 16", "two groups of keys", "without the decade"):
@@ -794,15 +802,15 @@ def test_the_curves_on_the_page_are_the_results():
     steps = [
         int(step) for step in figure.split("figures.lines(\n    [")[1].split("]")[0].split(", ")
     ]
-    measured = {}
+    results = {}
     with (ROOT / "benchmarks" / "results" / "language_model_curves.csv").open() as file:
         for size, model, seed, step, _, bits in csv.reader(file):
             if (size, seed) == ("full", "0") and int(step) in steps:
-                measured.setdefault(model, []).append(f"{float(bits):.3f}")
+                results.setdefault(model, []).append(f"{float(bits):.3f}")
     for model in ("GPT", "no positions", "LSTM"):
-        assert f'"{model}": [{", ".join(measured[model])}],' in figure
-    halfway, end = (float(measured["GPT"][steps.index(step)]) for step in (5000, 10000))
-    assert round(halfway - end, 2) == 0.04
+        assert f'"{model}": [{", ".join(results[model])}],' in figure
+    bits_halfway, bits_at_end = (float(results["GPT"][steps.index(step)]) for step in (5000, 10000))
+    assert round(bits_halfway - bits_at_end, 2) == 0.04
 
 
 def test_the_lstm_and_the_gpt_at_equal_time_are_as_the_page_says():
@@ -830,15 +838,18 @@ def test_the_heads_on_the_page_are_the_results():
         heads = [row for row in rows if row["model"] == name]
         cells = [name]
         for score in ("one back", "decade"):
-            most = max(heads, key=lambda row: float(row[score]))
-            lost = most["lost"].replace("-", "−")
-            cells += [f"{float(most[score]):.3f}, block {most['block']}", lost]
+            best_head = max(heads, key=lambda row: float(row[score]))
+            cost = best_head["lost"].replace("-", "−")
+            cells += [f"{float(best_head[score]):.3f}, block {best_head['block']}", cost]
         lines.append("| " + " | ".join(cells) + " |")
-        costly = max(heads, key=lambda row: float(row["lost"]))
+        costliest = max(heads, key=lambda row: float(row["lost"]))
         if name != "untrained":
-            assert costly["block"] == "0"
-            assert max(float(costly["decade"]), float(costly["one back"])) < 0.2
-            assert float(costly["itself"]) > 0.5 and costly["role"] == "looks at the piece itself"
+            assert costliest["block"] == "0"
+            assert max(float(costliest["decade"]), float(costliest["one back"])) < 0.2
+            assert (
+                float(costliest["itself"]) > 0.5
+                and costliest["role"] == "looks at the piece itself"
+            )
             assert max(float(row["copying"]) for row in heads) < 0.02
     assert len(lines) == 4
     assert "\n".join(lines) in (ROOT / "chapters" / "language_model.md").read_text("utf-8")

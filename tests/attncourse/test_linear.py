@@ -75,20 +75,20 @@ def test_every_form_equals_torch_s_softmax_of_the_logarithms(form, inputs, n, fe
     if features is FEATURE_MAPS["both signs"]:
         # features that share no sign have weight 0, whose logarithm has no gradient
         q, k = q.abs() + 0.1, k.abs() + 0.1
-    want = torch_linear_attention(q, k, v, features, causal_mask(n, device()))
-    torch.testing.assert_close(form(q, k, v, feature_map=features), want)
+    expected = torch_linear_attention(q, k, v, features, causal_mask(n, device()))
+    torch.testing.assert_close(form(q, k, v, feature_map=features), expected)
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 @pytest.mark.parametrize("n", [1, 3, 7, 130])
 def test_every_form_is_the_masked_one_with_its_gradients(form, inputs, normal, n, leading):
     tensors = inputs(leading, n)
-    ours, want = form(*tensors), masked(*tensors)
-    grad_output = normal(*want.shape)
-    torch.testing.assert_close(ours, want)
+    ours, expected = form(*tensors), masked(*tensors)
+    grad_output = normal(*expected.shape)
+    torch.testing.assert_close(ours, expected)
     torch.testing.assert_close(
         torch.autograd.grad(ours, tensors, grad_output),
-        torch.autograd.grad(want, tensors, grad_output),
+        torch.autograd.grad(expected, tensors, grad_output),
     )
 
 
@@ -97,12 +97,12 @@ def test_every_form_is_the_masked_one_with_its_gradients(form, inputs, normal, n
 def test_one_state_for_all_queries_is_the_form_with_all_pairs(inputs, normal, features, n, m):
     tensors, features = inputs((2, 3), n, m), FEATURE_MAPS[features]
     ours = linear_attention(*tensors, feature_map=features)
-    want = linear_attention_parallel(*tensors, causal=False, feature_map=features)
-    grad_output = normal(*want.shape)
-    torch.testing.assert_close(ours, want)
+    expected = linear_attention_parallel(*tensors, causal=False, feature_map=features)
+    grad_output = normal(*expected.shape)
+    torch.testing.assert_close(ours, expected)
     torch.testing.assert_close(
         torch.autograd.grad(ours, tensors, grad_output),
-        torch.autograd.grad(want, tensors, grad_output),
+        torch.autograd.grad(expected, tensors, grad_output),
     )
 
 
@@ -115,8 +115,8 @@ def test_any_length_of_chunk_gives_the_same(inputs, chunk, n):
 
 def test_the_features_are_those_of_the_paper(normal):
     x = normal(100)
-    want = torch.where(x > 0, x + 1, x.exp())
-    torch.testing.assert_close(feature_map(x), want)
+    expected = torch.where(x > 0, x + 1, x.exp())
+    torch.testing.assert_close(feature_map(x), expected)
     assert (feature_map(x) > 0).all()
 
 
@@ -184,11 +184,11 @@ def test_a_query_with_no_key_gets_zeros_and_finite_gradients(inputs, f, is_causa
 
 def test_a_prompt_and_then_token_by_token_is_the_whole(inputs):
     q, k, v = inputs((2, 3), 9)
-    whole = masked(q, k, v)
+    full = masked(q, k, v)
     state = linear_attention_state(k[..., :5, :], v[..., :5, :])
     for t in range(5, 9):
         state, out = linear_attention_step(state, q[..., t, :], k[..., t, :], v[..., t, :])
-        torch.testing.assert_close(out, whole[..., t, :])
+        torch.testing.assert_close(out, full[..., t, :])
     for ours, want in zip(state, linear_attention_state(k, v), strict=True):
         torch.testing.assert_close(ours, want)
 
@@ -198,9 +198,9 @@ def test_the_state_has_one_size_and_is_left_as_it_was(inputs):
     for n in (0, 1, 100):
         S, z = linear_attention_state(k[..., :n, :], v[..., :n, :])
         assert (S.shape, z.shape) == ((2, 4, 3), (2, 4))
-    before = S.clone(), z.clone()
+    copies = S.clone(), z.clone()
     (new_S, new_z), _ = linear_attention_step((S, z), q[..., 0, :], k[..., 0, :], v[..., 0, :])
-    assert torch.equal(S, before[0]) and torch.equal(z, before[1])
+    assert torch.equal(S, copies[0]) and torch.equal(z, copies[1])
     assert not torch.equal(new_S, S) and not torch.equal(new_z, z)
 
 
@@ -215,8 +215,8 @@ def test_the_state_of_a_padded_prompt_leaves_the_padding_out(inputs):
 
 def test_the_state_forgets_the_order(inputs):
     _, k, v = inputs((2,), 7)
-    turned = linear_attention_state(k.flip(-2), v.flip(-2))
-    for ours, want in zip(turned, linear_attention_state(k, v), strict=True):
+    rotated = linear_attention_state(k.flip(-2), v.flip(-2))
+    for ours, want in zip(rotated, linear_attention_state(k, v), strict=True):
         torch.testing.assert_close(ours, want)
 
 
@@ -225,8 +225,8 @@ def test_the_output_has_the_dtype_of_the_values(form, inputs, dtype):
     tensors = [x.detach() for x in inputs((2,), 70, dtype=dtype)]
     out = form(*tensors)
     assert out.dtype == dtype
-    want = masked(*(x.double() for x in tensors))
-    torch.testing.assert_close(out.double(), want, atol=8 * torch.finfo(dtype).eps, rtol=0)
+    expected = masked(*(x.double() for x in tensors))
+    torch.testing.assert_close(out.double(), expected, atol=8 * torch.finfo(dtype).eps, rtol=0)
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
@@ -236,30 +236,30 @@ def test_32768_tokens_lose_no_digits(inputs, dtype, is_causal):
     # a mean that is far from 0, as a sum that stops growing would miss it
     v = v + 3
     out = linear_attention(q, k, v, causal=is_causal)
-    want = linear_attention(q.double(), k.double(), v.double(), causal=is_causal)
+    expected = linear_attention(q.double(), k.double(), v.double(), causal=is_causal)
     off = 1.001 * 2**-8 if dtype == torch.bfloat16 else 1e-5
-    torch.testing.assert_close(out.double(), want, atol=0, rtol=off)
+    torch.testing.assert_close(out.double(), expected, atol=0, rtol=off)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 def test_autocast_lowers_no_sum_and_no_gradient(form, inputs, dtype):
     tensors = inputs((2,), 130, dtype=dtype)
-    want, (S, z) = form(*tensors), linear_attention_state(*tensors[1:])
+    expected, (S, z) = form(*tensors), linear_attention_state(*tensors[1:])
     with torch.autocast(device().type, dtype=torch.bfloat16):
         ours, state = form(*tensors), linear_attention_state(*tensors[1:])
-    assert all(map(torch.equal, (ours, *state), (want, S, z)))
+    assert all(map(torch.equal, (ours, *state), (expected, S, z)))
     assert (ours.dtype, S.dtype, z.dtype) == (dtype, torch.float32, torch.float32)
-    grads = (torch.autograd.grad(out.float().pow(2).sum(), tensors) for out in (ours, want))
+    grads = (torch.autograd.grad(out.float().pow(2).sum(), tensors) for out in (ours, expected))
     assert all(map(torch.equal, *grads))
 
 
 def test_a_backward_pass_under_autocast_is_one_without_it(inputs):
     tensors = inputs((2,), 130, dtype=torch.float32)
     out = causal(*tensors)
-    want = torch.autograd.grad(out.sum(), tensors, retain_graph=True)
+    expected = torch.autograd.grad(out.sum(), tensors, retain_graph=True)
     with torch.autocast(device().type, dtype=torch.bfloat16):
         grads = torch.autograd.grad(out.sum(), tensors)
-    torch.testing.assert_close(grads, want)
+    torch.testing.assert_close(grads, expected)
 
 
 def test_features_that_are_all_zero_give_zeros(form, inputs):
@@ -281,9 +281,9 @@ def test_the_parameters_of_a_feature_map_learn(inputs, normal):
 
 def test_inputs_come_back_unchanged(form, inputs):
     tensors = [x.detach() for x in inputs((2,), 7)]
-    before = [x.clone() for x in tensors]
+    copies = [x.clone() for x in tensors]
     form(*tensors)
-    assert all(torch.equal(x, old) for x, old in zip(tensors, before, strict=True))
+    assert all(torch.equal(x, old) for x, old in zip(tensors, copies, strict=True))
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)

@@ -12,10 +12,10 @@ LEADING_AXES = [(), (2,), (2, 1, 3)]
 def test_gates_of_one_write_the_plain_sum(leading, normal):
     k, v = normal(*leading, 5, 3), normal(*leading, 5, 4)
     S = normal(*leading, 3, 4)
-    want = S + k.mT @ v
+    expected = S + k.mT @ v
     for token in zip(k.unbind(-2), v.unbind(-2), strict=True):
         S = gated_write(S, *token, gate=k.new_ones(1))
-    torch.testing.assert_close(S, want)
+    torch.testing.assert_close(S, expected)
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES)

@@ -213,9 +213,9 @@ def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(
     ours, x, y = make_layer(6, 3, dtype), normal(2, 5, 6, dtype=dtype), normal(2, 7, 6, dtype=dtype)
     mask = torch.ones(5, 7, dtype=torch.bool, device=device()).tril()
     inputs = (x, y, mask)
-    before = [input.clone() for input in inputs]
+    copies = [input.clone() for input in inputs]
     assert ours(*inputs).dtype == dtype
-    assert all(torch.equal(new, old) for new, old in zip(inputs, before, strict=True))
+    assert all(torch.equal(new, old) for new, old in zip(inputs, copies, strict=True))
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)

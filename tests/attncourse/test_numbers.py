@@ -38,8 +38,8 @@ def test_no_letter_of_a_german_name_is_lost():
 
     rng = random.Random(0)
     for number in [*range(1, 100), *(draw_number(rng) for _ in range(300))]:
-        whole = num2words(number, lang="de").lower().replace(" ", "")
-        assert "".join(GERMAN_PART.findall(num2words(number, lang="de").lower())) == whole
+        full = num2words(number, lang="de").lower().replace(" ", "")
+        assert "".join(GERMAN_PART.findall(num2words(number, lang="de").lower())) == full
 
 
 def test_an_unknown_language_is_named():
@@ -58,13 +58,13 @@ def test_half_of_the_groups_of_a_drawn_number_are_empty():
 
 
 def test_what_is_tested_was_not_trained_and_has_its_length():
-    learned, tested = numbers(300, 20, seed=0)
-    assert len(learned) == 300 and {*range(1, 100)} <= {*learned}
-    assert all(len(name(number, "english")) <= 10 for number in learned)
+    training, test_sets = numbers(300, 20, seed=0)
+    assert len(training) == 300 and {*range(1, 100)} <= {*training}
+    assert all(len(name(number, "english")) <= 10 for number in training)
     for length, (least, most) in LENGTHS.items():
-        assert len(tested[length]) == 20 and not {*tested[length]} & {*learned}
-        assert all(least <= len(name(number, "english")) <= most for number in tested[length])
-    assert (learned, tested) == numbers(300, 20, seed=0) != numbers(300, 20, seed=1)
+        assert len(test_sets[length]) == 20 and not {*test_sets[length]} & {*training}
+        assert all(least <= len(name(number, "english")) <= most for number in test_sets[length])
+    assert (training, test_sets) == numbers(300, 20, seed=0) != numbers(300, 20, seed=1)
     with pytest.raises(ValueError, match="train=98 must be at least 99, and test=0 at least 1"):
         numbers(98, 0, seed=0)
 
@@ -88,5 +88,5 @@ def test_an_epoch_has_every_number_once(g):
     words = Words(range(1, 100), "english", "french")
     batches = list(words.batches(range(1, 100), 16, g))
     rows = [row[row > END].tolist() for batch in batches for row in batch.target]
-    want = [[words.target[word] for word in name(number, "french")] for number in range(1, 100)]
-    assert sorted(rows) == sorted(want)
+    expected = [[words.target[word] for word in name(number, "french")] for number in range(1, 100)]
+    assert sorted(rows) == sorted(expected)

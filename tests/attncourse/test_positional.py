@@ -59,13 +59,13 @@ def path_to_root(heads, token):
 @pytest.mark.parametrize("n", [0, 1, 7])
 @pytest.mark.parametrize("d", [1, 2, 7, 8])
 def test_sinusoids_are_the_equation_written_as_loops(n, d):
-    want = torch.zeros(n, d, dtype=torch.float64)
+    expected = torch.zeros(n, d, dtype=torch.float64)
     for t in range(n):
         for c in range(d):
             angle = t / 10000 ** (2 * (c // 2) / d)
-            want[t, c] = math.cos(angle) if c % 2 else math.sin(angle)
-    torch.testing.assert_close(sinusoids(n, d, dtype=torch.float64), want)
-    torch.testing.assert_close(sinusoids(n, d), want.float())
+            expected[t, c] = math.cos(angle) if c % 2 else math.sin(angle)
+    torch.testing.assert_close(sinusoids(n, d, dtype=torch.float64), expected)
+    torch.testing.assert_close(sinusoids(n, d), expected.float())
 
 
 @pytest.mark.parametrize(("d", "last", "elsewhere"), [(8, 6283, 62832), (64, 47117, 62832)])
@@ -95,10 +95,10 @@ def test_sinusoids_are_as_exact_as_their_dtype_however_far(dtype):
 def test_an_encoding_adds_one_row_to_every_token_of_a_position(make_encoding, g, leading, n, d):
     layer = make_encoding(d)
     x = torch.randn(*leading, n, d, generator=g, dtype=torch.float64).to(device())
-    before = x.clone()
+    copies = x.clone()
     added = layer(torch.zeros(n, d, **DOUBLE))
     torch.testing.assert_close(layer(x), x + added)
-    assert torch.equal(x, before)
+    assert torch.equal(x, copies)
     assert len(added.unique(dim=0)) == n
 
 
@@ -106,15 +106,15 @@ def test_sinusoids_and_table_add_what_they_say():
     x = torch.zeros(2, 3, 5, **DOUBLE)
     torch.testing.assert_close(SinusoidalEncoding(5)(x)[1], sinusoids(3, 5, **DOUBLE))
     table = LearnedEncoding(4, 5).to(**DOUBLE)
-    want = F.embedding(torch.arange(3, device=device()), table.table)
-    torch.testing.assert_close(table(x)[1], want)
+    expected = F.embedding(torch.arange(3, device=device()), table.table)
+    torch.testing.assert_close(table(x)[1], expected)
 
 
 def test_the_mlp_is_a_network_of_the_position(g):
     layer = MLPEncoding(3, hidden=4).to(**DOUBLE)
     network = torch.nn.Sequential(layer.hidden, torch.nn.Tanh(), layer.out)
-    want = torch.stack([network(torch.tensor([float(t)], **DOUBLE)) for t in range(7)])
-    torch.testing.assert_close(layer(torch.zeros(7, 3, **DOUBLE)), want)
+    expected = torch.stack([network(torch.tensor([float(t)], **DOUBLE)) for t in range(7)])
+    torch.testing.assert_close(layer(torch.zeros(7, 3, **DOUBLE)), expected)
 
 
 @pytest.mark.parametrize("start", [0, 1, 6])
@@ -154,8 +154,8 @@ def test_gradients_reach_tokens_and_parameters(make_encoding, g):
 def test_a_dot_product_of_sinusoids_is_a_sum_of_cosines_of_the_offset(t, offset, half):
     d = 2 * half
     (p,), (q,) = (sinusoids(1, d, start=s, dtype=torch.float64) for s in (t, t + offset))
-    want = sum(math.cos(offset / 10000 ** (2 * i / d)) for i in range(half))
-    assert math.isclose(p @ q, want, abs_tol=1e-9)
+    expected = sum(math.cos(offset / 10000 ** (2 * i / d)) for i in range(half))
+    assert math.isclose(p @ q, expected, abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -182,19 +182,19 @@ def test_depth_and_distance_are_those_of_the_way_walked_token_by_token(n, forest
         paths = [path_to_root(heads, token) for token in range(n)]
         heads_tensor = torch.tensor(heads, device=device())
         assert tree_depth(heads_tensor).tolist() == [len(path) - 2 for path in paths]
-        above = [[j in paths[i] for j in range(n)] for i in range(n)]
-        assert ancestors(heads_tensor).tolist() == above
-        want = [
+        is_ancestor = [[j in paths[i] for j in range(n)] for i in range(n)]
+        assert ancestors(heads_tensor).tolist() == is_ancestor
+        expected = [
             [len(set(paths[i]) ^ set(paths[j])) * ((j > i) - (j < i)) for j in range(n)]
             for i in range(n)
         ]
-        assert tree_distance(heads_tensor).tolist() == want
+        assert tree_distance(heads_tensor).tolist() == expected
 
 
 def test_in_a_chain_depth_is_the_position_and_distance_the_offset():
-    place = torch.arange(9, device=device())
-    torch.testing.assert_close(tree_depth(place - 1), place)
-    torch.testing.assert_close(tree_distance(place - 1), place - place[:, None])
+    positions = torch.arange(9, device=device())
+    torch.testing.assert_close(tree_depth(positions - 1), positions)
+    torch.testing.assert_close(tree_distance(positions - 1), positions - positions[:, None])
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)

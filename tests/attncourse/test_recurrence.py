@@ -69,10 +69,11 @@ def test_states_and_gradients_are_those_of_torch(network, inputs, normal, leadin
         torch.testing.assert_close(ours, theirs)
         leaves = [x, *weights, *(first if network == "lstm" else [first])]
         grad_output = normal(*ours[0].shape)
-        of_cell = 0 if network == "rnn" else normal(*ours[1].shape)
+        cell_grad = 0 if network == "rnn" else normal(*ours[1].shape)
         grads = [
             torch.autograd.grad(
-                (out * grad_output).sum() + (0 if cell is None else (cell * of_cell).sum()), leaves
+                (out * grad_output).sum() + (0 if cell is None else (cell * cell_grad).sum()),
+                leaves,
             )
             for out, cell in (ours, theirs)
         ]
@@ -87,16 +88,16 @@ def test_without_a_first_state_it_is_zeros(network, inputs):
     )
 
 
-@pytest.mark.parametrize("cut", [1, 3, 6])
-def test_a_sequence_may_be_read_in_two_parts(network, inputs, cut):
+@pytest.mark.parametrize("split", [1, 3, 6])
+def test_a_sequence_may_be_read_in_two_parts(network, inputs, split):
     x, weights, first = inputs(network, (2,), 7, 4, 3)
-    whole, cell = run_network(network, x, weights, first)
-    early, between = run_network(network, x[:, :cut], weights, first)
-    handed_over = early[:, -1] if network == "rnn" else (early[:, -1], between)
-    late, last = run_network(network, x[:, cut:], weights, handed_over)
-    torch.testing.assert_close(torch.cat([early, late], 1), whole)
+    full, cell = run_network(network, x, weights, first)
+    first_states, cell_between = run_network(network, x[:, :split], weights, first)
+    state_between = first_states[:, -1] if network == "rnn" else (first_states[:, -1], cell_between)
+    last_states, last_cell = run_network(network, x[:, split:], weights, state_between)
+    torch.testing.assert_close(torch.cat([first_states, last_states], 1), full)
     if network == "lstm":
-        torch.testing.assert_close(last, cell)
+        torch.testing.assert_close(last_cell, cell)
 
 
 def test_a_state_depends_on_every_token_up_to_it_and_on_no_later_one(network, inputs):
@@ -139,9 +140,9 @@ def test_the_states_have_the_dtype_of_the_tokens(network, inputs, dtype):
 def test_inputs_come_back_unchanged(network, inputs):
     x, weights, first = inputs(network, (2,), 5, 4, 3)
     inputs_and_weights = [x, *weights, *(first if network == "lstm" else [first])]
-    before = [tensor.detach().clone() for tensor in inputs_and_weights]
+    copies = [tensor.detach().clone() for tensor in inputs_and_weights]
     run_network(network, x, weights, first)
-    assert all(torch.equal(new, old) for new, old in zip(inputs_and_weights, before, strict=True))
+    assert all(torch.equal(new, old) for new, old in zip(inputs_and_weights, copies, strict=True))
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -157,28 +158,28 @@ def test_the_meta_device_gives_the_shapes(network, leading):
 
 def test_the_gradient_over_distance_is_that_of_the_jacobian(inputs, g):
     weights = [weight.cpu() for weight in inputs("rnn", (), 1, 4, 4)[1]]
-    got = gradient_by_distance(
+    actual = gradient_by_distance(
         lambda x: rnn(x, *weights), 6, d=4, draws=3, generator=g, dtype=torch.float64
     )
     # the same draws, once more
     g.manual_seed(0)
     inputs("rnn", (), 1, 4, 4)
-    want = torch.zeros(6, dtype=torch.float64)
+    expected = torch.zeros(6, dtype=torch.float64)
     for x in torch.randn(3, 6, 4, generator=g, dtype=torch.float64):
         jacobian = torch.autograd.functional.jacobian(lambda x: rnn(x, *weights)[-1], x)
-        want += torch.stack([jacobian[:, 5 - distance].norm() for distance in range(6)]) / 3
-    torch.testing.assert_close(got, want)
+        expected += torch.stack([jacobian[:, 5 - distance].norm() for distance in range(6)]) / 3
+    torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_a_layer_that_passes_each_token_on_has_a_gradient_at_distance_zero_alone(n):
-    got = gradient_by_distance(lambda x: 3 * x, n, d=4)
-    torch.testing.assert_close(got, 6.0 * (torch.arange(n) == 0))
+    actual = gradient_by_distance(lambda x: 3 * x, n, d=4)
+    torch.testing.assert_close(actual, 6.0 * (torch.arange(n) == 0))
 
 
 def test_a_delay_of_two_has_its_gradient_at_distance_two():
-    got = gradient_by_distance(lambda x: x.roll(2, 1), 5, d=9)
-    torch.testing.assert_close(got, torch.tensor([0.0, 0, 3, 0, 0]))
+    actual = gradient_by_distance(lambda x: x.roll(2, 1), 5, d=9)
+    torch.testing.assert_close(actual, torch.tensor([0.0, 0, 3, 0, 0]))
 
 
 @pytest.mark.parametrize(

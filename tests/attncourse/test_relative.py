@@ -164,37 +164,37 @@ def test_tables_of_zeros_leave_attention(form, inputs, g):
 def test_words_beyond_max_distance_may_change_places(form, inputs):
     q, k, v, a_k, a_v = (x.detach() for x in inputs((2,), 7, 7, 2))
     order = torch.tensor([0, 1, 2, 6, 4, 3, 5], device=device())
-    before = form(q, k, v, a_k, a_v)
-    after = form(q, k[..., order, :], v[..., order, :], a_k, a_v)
+    expected = form(q, k, v, a_k, a_v)
+    changed_output = form(q, k[..., order, :], v[..., order, :], a_k, a_v)
     # for the first word all of them are more than two steps away, for the third they are not
-    torch.testing.assert_close(after[..., 0, :], before[..., 0, :])
-    assert not torch.allclose(after[..., 2, :], before[..., 2, :])
+    torch.testing.assert_close(changed_output[..., 0, :], expected[..., 0, :])
+    assert not torch.allclose(changed_output[..., 2, :], expected[..., 2, :])
 
 
 def test_only_the_offset_counts(form, inputs, g):
     q, k, v, a_k, a_v = (x.detach() for x in inputs((2,), 9, 9, 3))
     mask = torch.zeros(9, 9, dtype=torch.bool, device=device())
     mask[4:, 4:] = True
-    moved = form(q, k, v, a_k, a_v, mask)[..., 4:, :]
+    changed = form(q, k, v, a_k, a_v, mask)[..., 4:, :]
     alone = form(q[..., 4:, :], k[..., 4:, :], v[..., 4:, :], a_k, a_v)
-    torch.testing.assert_close(moved, alone)
+    torch.testing.assert_close(changed, alone)
 
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_the_last_queries_are_the_last_rows_of_the_whole(form, inputs, n):
     q, k, v, a_k, a_v = inputs((2,), 7, 7, 2)
     mask = causal_mask(7, device())
-    whole = form(q, k, v, a_k, a_v, mask)
+    full = form(q, k, v, a_k, a_v, mask)
     last = form(q[..., -n:, :], k, v, a_k, a_v, mask[-n:])
-    torch.testing.assert_close(last, whole[..., -n:, :])
+    torch.testing.assert_close(last, full[..., -n:, :])
 
 
 def test_the_heads_share_the_tables(form, inputs):
     q, k, v, a_k, a_v = inputs((3,), 5, 5, 2)
-    together = torch.autograd.grad(form(q, k, v, a_k, a_v).sum(), (a_k, a_v))
+    joint = torch.autograd.grad(form(q, k, v, a_k, a_v).sum(), (a_k, a_v))
     heads = [form(q[h], k[h], v[h], a_k, a_v).sum() for h in range(3)]
     separate = [torch.autograd.grad(head, (a_k, a_v)) for head in heads]
-    for table, of_heads in zip(together, zip(*separate, strict=True), strict=True):
+    for table, of_heads in zip(joint, zip(*separate, strict=True), strict=True):
         torch.testing.assert_close(table, sum(of_heads))
 
 
@@ -242,15 +242,15 @@ def test_the_output_has_the_dtype_of_the_input(form, inputs, dtype):
     tensors = [x.detach() for x in inputs((2,), 7, 7, 2, dtype=dtype)]
     out = form(*tensors, causal_mask(7, device()))
     assert out.dtype == dtype
-    want = form(*(x.double() for x in tensors), causal_mask(7, device()))
-    torch.testing.assert_close(out.double(), want, atol=16 * torch.finfo(dtype).eps, rtol=0)
+    expected = form(*(x.double() for x in tensors), causal_mask(7, device()))
+    torch.testing.assert_close(out.double(), expected, atol=16 * torch.finfo(dtype).eps, rtol=0)
 
 
 def test_inputs_come_back_unchanged(form, inputs, g):
     tensors = [x.detach() for x in inputs((2,), 7, 7, 2)] + [random_mask(g, 2, 7, 7)]
-    before = [x.clone() for x in tensors]
+    copies = [x.clone() for x in tensors]
     form(*tensors)
-    assert all(torch.equal(x, old) for x, old in zip(tensors, before, strict=True))
+    assert all(torch.equal(x, old) for x, old in zip(tensors, copies, strict=True))
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -298,19 +298,19 @@ def test_the_layer_leaves_a_table_out(inputs, keys, values):
     q, k, v, *_ = inputs((2,), 5, 5, 2, d=4, e=4)
     layer = RelativeAttention(4, 2, keys=keys, values=values).to(device(), torch.float64)
     assert [name for name, _ in layer.named_parameters()] == ["a_k" if keys else "a_v"]
-    want = relative_attention_loops(q, k, v, layer.a_k, layer.a_v)
-    torch.testing.assert_close(layer(q, k, v), want)
+    expected = relative_attention_loops(q, k, v, layer.a_k, layer.a_v)
+    torch.testing.assert_close(layer(q, k, v), expected)
 
 
 def test_under_autocast_the_blocks_give_what_they_give_without():
     shapes = [(2, 200, 8)] * 3 + [(7, 8)] * 2
-    parts = [torch.randn(shape) for shape in shapes]
+    tensors = [torch.randn(shape) for shape in shapes]
     results = []
     for enabled in (False, True):
-        leaves = [x.clone().requires_grad_() for x in parts]
+        leaves = [x.clone().requires_grad_() for x in tensors]
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
             out = relative_attention(*leaves)
         out.sum().backward()
         results.append([out.detach(), *(x.grad for x in leaves)])
-    for plain, under in zip(*results, strict=True):
-        torch.testing.assert_close(plain, under)
+    for plain, autocast_result in zip(*results, strict=True):
+        torch.testing.assert_close(plain, autocast_result)

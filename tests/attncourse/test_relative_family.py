@@ -63,8 +63,8 @@ def test_the_causal_skew_is_the_skew_on_one_side_only(normal, n):
 def test_the_skew_is_how_all_offsets_meet_their_queries(normal):
     q, k, v, table = normal(2, 5, 4), normal(2, 5, 4), normal(2, 5, 3), normal(9, 4)
     scores = (q @ k.mT + skew(q @ table.mT)) / 2
-    want = relative_attention_loops(q, k, v, table, None)
-    torch.testing.assert_close(scores.softmax(-1) @ v, want)
+    expected = relative_attention_loops(q, k, v, table, None)
+    torch.testing.assert_close(scores.softmax(-1) @ v, expected)
 
 
 def append_offset_bias(q, k, bias):
@@ -96,9 +96,9 @@ def test_the_slopes_of_alibi_are_powers_of_a_half():
 def test_the_penalties_of_alibi_are_as_exact_as_their_dtype(dtype):
     bias = alibi_bias(12, 9, device(), dtype=dtype)
     slopes = torch.tensor([2 ** (-2 * h / 3) for h in range(1, 13)], dtype=torch.float64)
-    want = -slopes.to(device())[:, None, None] * offsets(9).abs()
+    expected = -slopes.to(device())[:, None, None] * offsets(9).abs()
     assert bias.dtype == dtype
-    torch.testing.assert_close(bias.double(), want, rtol=4 * torch.finfo(dtype).eps, atol=0)
+    torch.testing.assert_close(bias.double(), expected, rtol=4 * torch.finfo(dtype).eps, atol=0)
     assert alibi_bias(12, 9, device()).dtype == torch.get_default_dtype()
 
 
@@ -117,20 +117,22 @@ def test_the_penalties_of_alibi_are_as_exact_as_their_dtype(dtype):
 def test_slopes_elsewhere_differ_where_heads_are_no_power_of_two(heads, largest, elsewhere):
     ours = (-alibi_bias(heads, 2, device(), dtype=torch.float64)[:, 0, 1]).tolist()
     # in ALiBi's own code and in BLOOM's: of the power below, then every second one of that above
-    below = 2 ** int(math.log2(heads))
-    few, many = ([2 ** (-8 * h / n) for h in range(1, n + 1)] for n in (below, 2 * below))
-    theirs = few + many[::2][: heads - below]
+    power = 2 ** int(math.log2(heads))
+    slopes_of_power, slopes_of_double = (
+        [2 ** (-8 * h / n) for h in range(1, n + 1)] for n in (power, 2 * power)
+    )
+    theirs = slopes_of_power + slopes_of_double[::2][: heads - power]
     assert (round(max(ours), 2), round(max(theirs), 2)) == (largest, elsewhere)
-    assert (ours == pytest.approx(theirs)) == (heads == below)
+    assert (ours == pytest.approx(theirs)) == (heads == power)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_a_t5_bias_is_a_relative_table_of_one_number_a_row(normal, bidirectional):
-    q, k, v, learned = normal(9, 3), normal(9, 3), normal(9, 2), normal(8)
+    q, k, v, bias_table = normal(9, 3), normal(9, 3), normal(9, 2), normal(8)
     buckets = t5_buckets(9, 8, 6, bidirectional, device())
-    theirs = F.scaled_dot_product_attention(q, k, v, learned[buckets])
+    theirs = F.scaled_dot_product_attention(q, k, v, bias_table[buckets])
     by_offset = torch.cat([buckets[-1], buckets[0, 1:]])
-    wide = append_offset_bias(q * (4 / 3) ** 0.5, k, 2 * learned[by_offset])
+    wide = append_offset_bias(q * (4 / 3) ** 0.5, k, 2 * bias_table[by_offset])
     torch.testing.assert_close(relative_attention(*wide[:2], v, wide[2], None), theirs)
 
 
@@ -140,16 +142,22 @@ def test_a_t5_bias_is_a_relative_table_of_one_number_a_row(normal, bidirectional
 )
 def test_the_buckets_of_t5_begin_where_the_powers_say(buckets, farthest, bidirectional):
     n = 2 * farthest
-    buckets_found = t5_buckets(n, buckets, farthest, bidirectional, device()).tolist()
+    actual_buckets = t5_buckets(n, buckets, farthest, bidirectional, device()).tolist()
     half = buckets // 2 if bidirectional else buckets
-    near = half // 2
+    window = half // 2
     for distance in range(n):
         # near (farthest / near)^(step / far) <= distance, in whole numbers
-        far = half - near
-        steps = [s for s in range(far) if near**far * farthest**s <= distance**far * near**s]
-        want = distance if distance < near else near + len(steps) - 1
-        assert buckets_found[distance][0] == want
-        assert buckets_found[0][distance] == (want + half * (distance > 0) if bidirectional else 0)
+        far_buckets = half - window
+        steps = [
+            s
+            for s in range(far_buckets)
+            if window**far_buckets * farthest**s <= distance**far_buckets * window**s
+        ]
+        expected = distance if distance < window else window + len(steps) - 1
+        assert actual_buckets[distance][0] == expected
+        assert actual_buckets[0][distance] == (
+            expected + half * (distance > 0) if bidirectional else 0
+        )
 
 
 def test_the_buckets_of_the_published_model():
@@ -166,8 +174,8 @@ def test_the_sinusoids_of_an_offset_are_those_of_a_position(n, d):
     for offset in range(1 - n, n):
         for column in range(d):
             angle = offset / 10000 ** (column // 2 * 2 / d)
-            want = math.cos(angle) if column % 2 else math.sin(angle)
-            assert table[n - 1 + offset, column].item() == pytest.approx(want, abs=1e-6)
+            expected = math.cos(angle) if column % 2 else math.sin(angle)
+            assert table[n - 1 + offset, column].item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_transformer_xl_is_relative_attention_with_a_table_that_is_only_projected(normal):
@@ -185,31 +193,31 @@ def test_rope_turns_each_pair_as_a_complex_number(normal, leading):
     angle = positions[:, None] * torch.tensor(
         [10000 ** (-i / 3) for i in range(3)], device=device(), dtype=torch.float64
     )
-    turned = torch.view_as_complex(x.unflatten(-1, (3, 2))) * torch.polar(
+    rotated = torch.view_as_complex(x.unflatten(-1, (3, 2))) * torch.polar(
         torch.ones_like(angle), angle
     )
-    torch.testing.assert_close(rope(x, positions), torch.view_as_real(turned).flatten(-2))
+    torch.testing.assert_close(rope(x, positions), torch.view_as_real(rotated).flatten(-2))
 
 
 def test_after_rope_dot_products_depend_on_the_offset_only(normal):
-    q, k, place = (
+    q, k, positions = (
         normal(1, 6).expand(9, 6),
         normal(1, 6).expand(9, 6),
         torch.arange(9, device=device()),
     )
-    scores = rope(q, place) @ rope(k, place).mT
-    far = rope(q, place + 1000) @ rope(k, place + 1000).mT
-    torch.testing.assert_close(far, scores)
+    scores = rope(q, positions) @ rope(k, positions).mT
+    far_scores = rope(q, positions + 1000) @ rope(k, positions + 1000).mT
+    torch.testing.assert_close(far_scores, scores)
     # the general formula: query i meets key j turned by their offset alone
     for i in range(9):
-        torch.testing.assert_close(scores[i], rope(k, place - i) @ q[0])
+        torch.testing.assert_close(scores[i], rope(k, positions - i) @ q[0])
 
 
 def test_rope_takes_positions_for_each_sequence_and_keeps_lengths(normal):
     x, positions = normal(2, 3, 5, 4), torch.arange(10, device=device()).view(2, 1, 5)
-    turned = rope(x, positions)
-    torch.testing.assert_close(turned[1, 2], rope(x[1, 2], torch.arange(5, 10, device=device())))
-    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
+    rotated = rope(x, positions)
+    torch.testing.assert_close(rotated[1, 2], rope(x[1, 2], torch.arange(5, 10, device=device())))
+    torch.testing.assert_close(rotated.norm(dim=-1), x.norm(dim=-1))
     assert rope(x.float(), positions).dtype == torch.float32
 
 
@@ -220,13 +228,13 @@ def test_a_scale_of_rope_divides_its_positions(normal):
 
 def test_a_base_of_rope_slows_all_pairs_but_the_first(normal):
     x, positions, base = normal(5, 6), torch.arange(5, device=device()), 10000 * 4 ** (6 / 4)
-    plain, slower, stretched = (
+    plain, slower, interpolated = (
         rope(x, positions),
         rope(x, positions, base=base),
         rope(x, positions, scale=4.0),
     )
     torch.testing.assert_close(slower[:, :2], plain[:, :2])
-    torch.testing.assert_close(slower[:, 4:], stretched[:, 4:])
+    torch.testing.assert_close(slower[:, 4:], interpolated[:, 4:])
     assert not torch.allclose(slower[:, 2:4], plain[:, 2:4])
 
 

@@ -13,7 +13,7 @@ from attncourse.data.sentiment import FILE_NAMES, RatedText, Vocabulary, tokeniz
 SAMPLE = ratings(offline=True)
 
 
-def packed(members: dict[str, bytes]) -> bytes:
+def pack_tar(members: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as tar:
         for name, content in members.items():
@@ -24,46 +24,46 @@ def packed(members: dict[str, bytes]) -> bytes:
 
 
 @pytest.fixture
-def archive(cache, monkeypatch):
+def put_archive(cache, monkeypatch):
     """In the archive's place, one with these bytes, in the cache already."""
 
-    def put(content: bytes) -> None:
+    def write_archive(content: bytes) -> None:
         cache.mkdir()
         sha256 = hashlib.sha256(content).hexdigest()
         pin_archive = sentiment.RATINGS._replace(sha256=sha256)
         (cache / pin_archive.name).write_bytes(content)
         monkeypatch.setattr(sentiment, "RATINGS", pin_archive)
 
-    return put
+    return write_archive
 
 
-def test_clear_ratings_are_read_and_doubtful_ones_left_out(archive):
+def test_clear_ratings_are_read_and_doubtful_ones_left_out(put_archive):
     lines = "1\t2.5\tGood &amp; cheap :)\r\n2\t0.4\tSo\tso\r\n3\t-0.6\tBad\r\n"
     name = f"hutto_ICWSM_2014/{FILE_NAMES['movies']}_GroundTruth.txt"
-    archive(packed({sentiment.INNER_ARCHIVE: packed({name: lines.encode()})}))
-    got = ratings("movies")
-    assert got.texts == (RatedText("Good & cheap :)", 2.5), RatedText("Bad", -0.6))
-    assert str(got) == "movies: 2 texts, 50% of them positive"
+    put_archive(pack_tar({sentiment.INNER_ARCHIVE: pack_tar({name: lines.encode()})}))
+    actual = ratings("movies")
+    assert actual.texts == (RatedText("Good & cheap :)", 2.5), RatedText("Bad", -0.6))
+    assert str(actual) == "movies: 2 texts, 50% of them positive"
     with pytest.raises(CorruptArchiveError, match=r"tar\.gz cannot be read .*: delete"):
         ratings("tweets")
 
 
-@pytest.mark.parametrize("content", [b"no archive", packed({"other": b""})], ids=len)
-def test_an_archive_that_cannot_be_read_is_named(archive, content):
-    archive(content)
+@pytest.mark.parametrize("content", [b"no archive", pack_tar({"other": b""})], ids=len)
+def test_an_archive_that_cannot_be_read_is_named(put_archive, content):
+    put_archive(content)
     with pytest.raises(CorruptArchiveError, match=r"vaderSentiment-3\.3\.2.* cannot be read"):
         ratings()
 
 
 def test_without_network_the_texts_are_our_sample_and_say_so(monkeypatch):
-    def fetch(archive):
+    def fetch(put_archive):
         raise UnavailableError("no network")
 
     monkeypatch.setattr(sentiment, "fetch", fetch)
-    got = ratings("tweets")
-    assert got.sample and got.texts == SAMPLE.texts
-    assert str(got).endswith("not the tweets: no network")
-    assert len(got.texts) == 32 and 0.4 < sum(text.positive for text in got.texts) / 32 < 0.6
+    actual = ratings("tweets")
+    assert actual.sample and actual.texts == SAMPLE.texts
+    assert str(actual).endswith("not the tweets: no network")
+    assert len(actual.texts) == 32 and 0.4 < sum(text.positive for text in actual.texts) / 32 < 0.6
 
 
 def test_an_unknown_kind_is_named():
@@ -74,10 +74,10 @@ def test_an_unknown_kind_is_named():
 def test_the_texts_are_the_whole_ones():
     sizes = {"tweets": 3362, "movies": 10043, "products": 2943, "editorials": 2788}
     for kind, size in sizes.items():
-        got = ratings(kind)
-        if got.sample:
-            pytest.skip(f"the ratings cannot be had: {got.why}")
-        assert len(got.texts) == size
+        actual = ratings(kind)
+        if actual.sample:
+            pytest.skip(f"the ratings cannot be had: {actual.why}")
+        assert len(actual.texts) == size
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_an_epoch_has_every_text_once(g):
     vocabulary = Vocabulary(SAMPLE.texts, least=1)
     batches = list(vocabulary.batches(SAMPLE.texts, 5, g))
     rows = [row[:n].tolist() for b in batches for row, n in zip(b.words, b.lengths, strict=True)]
-    want = [vocabulary.batch([text]).words[0].tolist() for text in SAMPLE.texts]
-    assert sorted(rows) == sorted(want)
+    expected = [vocabulary.batch([text]).words[0].tolist() for text in SAMPLE.texts]
+    assert sorted(rows) == sorted(expected)
     assert torch.cat([b.labels for b in batches]).sum() == 17

@@ -123,9 +123,9 @@ def true(*shape):
     ],
 )
 def test_what_does_not_fit_the_signature_is_named_with_its_numbers(call, error, words):
-    with pytest.raises(error) as raised:
+    with pytest.raises(error) as error_info:
         call()
-    assert words in str(raised.value)
+    assert words in str(error_info.value)
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,9 @@ def after(old: tuple[Tensor, Tensor], v: Tensor) -> tuple[tuple[Tensor, Tensor],
 def test_sums_are_taken_in_float32_at_least_and_the_output_is_like_the_values(dtype, g):
     q, v = (torch.randn(7, 300, generator=g).to(dtype) for _ in range(2))
     wide = torch.promote_types(dtype, torch.float32)
-    want = total(q.to(wide), v.to(wide)).to(dtype)
+    expected = total(q.to(wide), v.to(wide)).to(dtype)
     with torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(total(q, v=v, mask=true(7)), want)
+        assert torch.equal(total(q, v=v, mask=true(7)), expected)
     assert total(q.double(), v).dtype == dtype
 
 

@@ -40,10 +40,10 @@ def file(weights, tmp_path) -> Path:
     return tmp_path / "model.js"
 
 
-def change_file(file: Path, **changed) -> None:
+def change_file(file: Path, **changes) -> None:
     """Change keys of the content of a file; None removes a key."""
     text = file.read_text("utf-8")
-    content = json.loads(text[text.index("{") : text.rindex("}") + 1]) | changed
+    content = json.loads(text[text.index("{") : text.rindex("}") + 1]) | changes
     content = {name: value for name, value in content.items() if value is not None}
     file.write_text(f"window.courseModel = {json.dumps(content)};\n", "utf-8")
 
@@ -102,11 +102,11 @@ def test_what_was_read_is_read_again_and_once_more_written_is_the_same(file):
 
 def test_a_model_that_is_loaded_from_it_computes_nearly_the_same(g, tmp_path):
     with seeded(0):
-        model, other = (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3)) for _ in range(2))
+        model, other_model = (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3)) for _ in range(2))
     write_weights(tmp_path / "model.js", "m", model.state_dict())
-    other.load_state_dict(read_weights(tmp_path / "model.js")[0])
+    other_model.load_state_dict(read_weights(tmp_path / "model.js")[0])
     x = torch.randn(4, 6, generator=g)
-    torch.testing.assert_close(other(x), model(x), rtol=0, atol=0.02)
+    torch.testing.assert_close(other_model(x), model(x), rtol=0, atol=0.02)
 
 
 def test_the_file_is_a_script_that_gives_one_variable_all_of_it(file, weights):
@@ -182,8 +182,10 @@ def test_a_file_of_another_format_is_refused_with_both_numbers(file):
     ],
 )
 def test_numbers_that_are_missing_or_left_over_are_counted(file, name, shape, words):
-    other = shapes(file) | {name: shape}
-    change_file(file, shapes={name_: size for name_, size in other.items() if size is not None})
+    other_values = shapes(file) | {name: shape}
+    change_file(
+        file, shapes={name_: size for name_, size in other_values.items() if size is not None}
+    )
     with pytest.raises(ValueError, match=rf"model\.js {words}"):
         read_weights(file)
 

@@ -45,9 +45,9 @@ def batches(g) -> list[Letters]:
 def test_a_model_learns_what_a_table_can_hold(batches):
     with seeded(0):
         model = Lookup(dropout=0.1)
-        before = accuracy(model, batches)
+        accuracy_before = accuracy(model, batches)
         history = fit(model, lambda: batches, epochs=20, lr=3e-2)
-    assert before < 0.7 and accuracy(model, batches) == 1
+    assert accuracy_before < 0.7 and accuracy(model, batches) == 1
     assert len(history) == 20 and history[-1] < 0.1 * history[0]
 
 
@@ -63,33 +63,33 @@ def test_a_seed_decides_weights_dropout_and_generator(batches):
 
 
 def test_a_seed_leaves_torchs_own_generator_as_it_was():
-    before = torch.get_rng_state()
+    random_state = torch.get_rng_state()
     with seeded(7):
         torch.rand(5)
-    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(torch.get_rng_state(), random_state)
 
 
 def test_the_last_steps_are_small(batches):
     with seeded(0):
         model = Lookup()
-        places = []
+        weights = []
         model.table.weight.register_hook(
-            lambda grad: places.append(model.table.weight.detach().clone())
+            lambda grad: weights.append(model.table.weight.detach().clone())
         )
         fit(model, lambda: batches, epochs=4)
-    moves = [(b - a).abs().max() for a, b in pairwise(places)]
-    assert moves[-1] < moves[0] / 3
+    step_sizes = [(b - a).abs().max() for a, b in pairwise(weights)]
+    assert step_sizes[-1] < step_sizes[0] / 3
 
 
 def test_places_without_a_label_count_neither_in_the_loss_nor_in_the_accuracy(batches):
     with seeded(0):
         model = Lookup()
     fit(model, lambda: batches, epochs=30, lr=3e-2)
-    other = [b._replace(letters=b.letters.clone()) for b in batches]
-    for batch in other:
+    other_batches = [b._replace(letters=b.letters.clone()) for b in batches]
+    for batch in other_batches:
         batch.letters[:, -1] = (batch.letters[:, -1] + 1) % 6
-    assert accuracy(model, batches) == accuracy(model, other) == 1
-    assert fit(model, lambda: batches[:1], 1, 0.0) == fit(model, lambda: other[:1], 1, 0.0)
+    assert accuracy(model, batches) == accuracy(model, other_batches) == 1
+    assert fit(model, lambda: batches[:1], 1, 0.0) == fit(model, lambda: other_batches[:1], 1, 0.0)
 
 
 def test_accuracy_is_the_share_counted_by_hand():
@@ -115,35 +115,37 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("optimizer", [adamw, muon])
-@pytest.mark.parametrize("after", [0, 1, 3])
-def test_a_training_that_was_killed_ends_as_one_that_was_not(batches, tmp_path, after, optimizer):
+@pytest.mark.parametrize("epochs_before_kill", [0, 1, 3])
+def test_a_training_that_was_killed_ends_as_one_that_was_not(
+    batches, tmp_path, epochs_before_kill, optimizer
+):
     def train(checkpoint=None, killed_after=None):
-        with seeded(3) as own:
+        with seeded(3) as generator:
             model, epochs = Lookup(dropout=0.5), []
 
-            def drawn():
+            def draw_batches():
                 if len(epochs) == killed_after:
                     raise Killed
-                epochs.append(torch.randperm(len(batches), generator=own).tolist())
+                epochs.append(torch.randperm(len(batches), generator=generator).tolist())
                 return [batches[i] for i in epochs[-1]]
 
             history = fit(
                 model,
-                drawn,
+                draw_batches,
                 4,
                 1e-2,
                 optimizer=optimizer,
                 checkpoint=checkpoint,
-                generator=own,
+                generator=generator,
             )
         return model.state_dict(), history
 
-    whole, history = train()
+    full, history = train()
     with pytest.raises(Killed):
-        train(tmp_path / "model.pt", killed_after=after)
-    resumed, second_state = train(tmp_path / "model.pt")
+        train(tmp_path / "model.pt", killed_after=epochs_before_kill)
+    resumed_weights, second_state = train(tmp_path / "model.pt")
     assert second_state == history
-    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert all(torch.equal(full[name], resumed_weights[name]) for name in full)
     assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
 
 
@@ -157,10 +159,10 @@ def test_a_checkpoint_of_another_model_is_refused_and_stays(batches, tmp_path):
     file.unlink()
     fit(Lookup(), lambda: batches, 1, checkpoint=file)
     saved = file.read_bytes()
-    other = Lookup()
-    other.label = nn.Linear(8, 4)
+    other_model = Lookup()
+    other_model.label = nn.Linear(8, 4)
     with pytest.raises(ValueError, match="size mismatch"):
-        fit(other, lambda: batches, 2, checkpoint=file)
+        fit(other_model, lambda: batches, 2, checkpoint=file)
     assert file.read_bytes() == saved
 
 
@@ -233,7 +235,7 @@ def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_e
         "label.1.weight",
     }
     options = {"lr": 0.05, "weight_decay": 0.0}
-    parts = [
+    optimizers = [
         torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw", **options),
         torch.optim.AdamW(parameters.values(), **options),
     ]
@@ -241,9 +243,9 @@ def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_e
         theirs.zero_grad()
         scores = theirs(batch.letters).view(-1, 3)
         nn.functional.cross_entropy(scores, batch.labels.view(-1)).backward()
-        for part in parts:
-            part.param_groups[0]["lr"] = 0.05 * (1 - i / 8)
-            part.step()
+        for optimizer in optimizers:
+            optimizer.param_groups[0]["lr"] = 0.05 * (1 - i / 8)
+            optimizer.step()
     for name, weight in theirs.state_dict().items():
         torch.testing.assert_close(ours.state_dict()[name], weight)
 
@@ -251,18 +253,18 @@ def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_e
 def test_a_first_step_of_muon_is_about_orthogonal_and_as_large_as_one_of_adamw(batches):
     with seeded(0):
         model = DeepLookup()
-    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    copies = {name: p.detach().clone() for name, p in model.named_parameters()}
     fit(model, lambda: batches[:1], 1, 0.01, optimizer=muon)
-    moved = {name: p.detach() - before[name] for name, p in model.named_parameters()}
+    changed = {name: p.detach() - copies[name] for name, p in model.named_parameters()}
     for i in (0, 2, 3):
-        step = moved[f"label.{i}.weight"]
+        step = changed[f"label.{i}.weight"]
         # the same in each direction that has a gradient, give or take what Newton-Schulz leaves
         sizes = torch.linalg.svdvals(step) / (0.01 * 0.2 * max(step.shape) ** 0.5)
         # the gradients of three scores sum to 0, so that at least two directions have one
         assert (sizes > 0.6).sum() >= 2 and sizes.max() < 1.3
     # AdamW's first step is the rate, up or down
     for name in ("table.weight", "label.0.bias", "label.3.bias"):
-        torch.testing.assert_close(moved[name].abs().max(), torch.tensor(0.01), rtol=1e-3, atol=0)
+        torch.testing.assert_close(changed[name].abs().max(), torch.tensor(0.01), rtol=1e-3, atol=0)
 
 
 def test_muon_learns_what_a_table_can_hold(batches):
@@ -272,27 +274,27 @@ def test_muon_learns_what_a_table_can_hold(batches):
     assert accuracy(model, batches) == 1 and history[-1] < 0.2 * history[0]
 
 
-@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("is_interrupted", [False, True])
 def test_the_rates_of_both_optimizers_fall_and_go_on_falling_after_a_break(
-    batches, monkeypatch, tmp_path, broken
+    batches, monkeypatch, tmp_path, is_interrupted
 ):
-    found = record_rates(monkeypatch, torch.optim.Muon, torch.optim.AdamW)
+    recorded_rates = record_rates(monkeypatch, torch.optim.Muon, torch.optim.AdamW)
 
     def train(epochs: int) -> None:
-        left = iter([batches] * epochs)
+        remaining = iter([batches] * epochs)
 
         def next_batch():
-            if (work := next(left, None)) is None:
+            if (batches_ := next(remaining, None)) is None:
                 raise Killed
-            return work
+            return batches_
 
         fit(Lookup(), next_batch, 3, 0.5, optimizer=muon, checkpoint=tmp_path / "model.pt")
 
-    if broken:
+    if is_interrupted:
         with pytest.raises(Killed):
             train(epochs=1)
     train(epochs=3)
-    for rates in found:
+    for rates in recorded_rates:
         assert rates == pytest.approx([0.5 * (1 - i / 12) for i in range(12)])
 
 
@@ -341,7 +343,7 @@ def test_a_model_is_kept_in_another_file_if_anything_else_would_be_trained(
     assert file() == file()
     Doubled.__name__ = "Lookup"
     last = batches[-1]._replace(labels=batches[-1].labels.roll(1))
-    others = [
+    other_files = [
         file(seed=1),
         file(dropout=0.1),
         file(data=batches[:-1]),
@@ -349,7 +351,7 @@ def test_a_model_is_kept_in_another_file_if_anything_else_would_be_trained(
         file(make=Doubled),
         file(recipe=(9, 3e-3)),
     ]
-    assert len({file(), *others}) == 7
+    assert len({file(), *other_files}) == 7
 
 
 def test_a_kept_model_is_not_trained_again(batches, tmp_path, monkeypatch):
@@ -363,9 +365,9 @@ def test_a_kept_model_is_not_trained_again(batches, tmp_path, monkeypatch):
             steps.clear()
             history = fit(model, lambda: batches, 2, checkpoint=file)
             runs.append((history, model.state_dict(), len(steps)))
-    (first, weights, trained), (again, same, read) = runs
-    assert (trained, read) == (8, 0) and first == again
-    assert all(torch.equal(weights[name], same[name]) for name in weights)
+    (first_history, weights, first_steps), (second_history, second_weights, second_steps) = runs
+    assert (first_steps, second_steps) == (8, 0) and first_history == second_history
+    assert all(torch.equal(weights[name], second_weights[name]) for name in weights)
 
 
 def test_where_no_file_can_be_written_none_is_kept(batches, tmp_path, monkeypatch):

@@ -189,10 +189,10 @@ def test_each_sequence_of_a_batch_goes_alone_through_a_model(randomized, g, lead
     source = torch.randint(VOCABULARY, (*leading, 5), generator=g).to(device())
     target = torch.randint(VOCABULARY, (*leading, 4), generator=g).to(device())
     lengths = torch.randint(1, 6, leading, generator=g).to(device())
-    together = model(source, target, padding_mask(lengths, 5)).reshape(-1, 4, VOCABULARY)
+    joint = model(source, target, padding_mask(lengths, 5)).reshape(-1, 4, VOCABULARY)
     rows = zip(source.reshape(-1, 5), target.reshape(-1, 4), lengths.reshape(-1), strict=True)
     alone = torch.stack([model(x[:length], y) for x, y, length in rows])
-    torch.testing.assert_close(together, alone)
+    torch.testing.assert_close(joint, alone)
 
 
 def translator(**options):
@@ -282,10 +282,12 @@ def test_dropout_is_where_the_paper_has_it(randomized, normal):
 def test_a_model_is_saved_loaded_and_copied_whole(randomized, g, tmp_path):
     model = randomized(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
     torch.save(model.state_dict(), tmp_path / "model.pt")
-    other = randomized(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
-    other.load_state_dict(torch.load(tmp_path / "model.pt"))
+    other_model = randomized(
+        language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D))
+    )
+    other_model.load_state_dict(torch.load(tmp_path / "model.pt"))
     x, copied = tokens(g, 2, 5), copy.deepcopy(model)
-    assert torch.equal(other(x), model(x)) and torch.equal(copied(x), model(x))
+    assert torch.equal(other_model(x), model(x)) and torch.equal(copied(x), model(x))
     model.embedding.table.weight.data.zero_()
     assert copied.embedding.table.weight.any()
 
@@ -297,7 +299,7 @@ def test_a_mechanism_with_weights_is_trained_with_its_model(randomized, g):
     names = [name for name, _ in model.named_parameters() if "attend" in name]
     start = "stack.blocks.{}.attention.part.attend.attend.a_{}"
     assert names == [start.format(i, letter) for i in range(2) for letter in "kv"]
-    x, before = tokens(g, 4, 6), copy.deepcopy(model.state_dict())
+    x, copies = tokens(g, 4, 6), copy.deepcopy(model.state_dict())
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     losses = []
     for _ in range(30):
@@ -307,24 +309,24 @@ def test_a_mechanism_with_weights_is_trained_with_its_model(randomized, g):
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0] / 2
-    assert all(not torch.equal(before[name], model.state_dict()[name]) for name in names)
+    assert all(not torch.equal(copies[name], model.state_dict()[name]) for name in names)
 
 
 @pytest.mark.parametrize("prefix", ["", "transformer."])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_gpt_2_s_weights_give_the_numbers_of_transformers(dtype, prefix):
     numbers = {name: torch.from_numpy(x) for name, x in np.load(NUMBERS).items()}
-    stated = {name: numbers.pop(name) for name in ("heads", "tokens", "hidden", "scores")}
+    expected = {name: numbers.pop(name) for name in ("heads", "tokens", "hidden", "scores")}
     # buffers of older versions, which are not read
     numbers |= {"h.0.attn.bias": torch.ones(8, 8), "h.0.attn.masked_bias": torch.tensor(-1e4)}
     model = load_gpt2(
-        {prefix + name: x.to(dtype) for name, x in numbers.items()}, int(stated["heads"])
+        {prefix + name: x.to(dtype) for name, x in numbers.items()}, int(expected["heads"])
     )
     assert all(p.dtype == dtype for p in model.parameters())
     close = {"rtol": 1e-10, "atol": 1e-10} if dtype == torch.float64 else {}
-    hidden = model.stack(model.embedding(stated["tokens"]))
-    torch.testing.assert_close(hidden, stated["hidden"].to(dtype), **close)
-    torch.testing.assert_close(model(stated["tokens"]), stated["scores"].to(dtype), **close)
+    hidden = model.stack(model.embedding(expected["tokens"]))
+    torch.testing.assert_close(hidden, expected["hidden"].to(dtype), **close)
+    torch.testing.assert_close(model(expected["tokens"]), expected["scores"].to(dtype), **close)
 
 
 @pytest.mark.parametrize(

@@ -166,21 +166,21 @@ def page_table():
 
 
 def test_the_page_has_a_cell_for_each_mechanism_and_place():
-    cells = {(name, place) for name in MECHANISMS for place in CHECKS}
+    cells = {(name, check) for name in MECHANISMS for check in CHECKS}
     assert page_table().keys() == cells
 
 
-@pytest.mark.parametrize("place", CHECKS)
+@pytest.mark.parametrize("check", CHECKS)
 @each_mechanism
-def test_the_page_says_where_a_mechanism_works(randomized, normal, name, place):
-    word = page_table()[name, place]
+def test_the_page_says_where_a_mechanism_works(randomized, normal, name, check):
+    word = page_table()[name, check]
     assert word in ("yes", "no")
     if word == "yes":
-        CHECKS[place](name, randomized, normal)
+        CHECKS[check](name, randomized, normal)
     else:
         kind = type(MECHANISMS[name]()).__name__
         with pytest.raises(ValueError, match=f"{kind} needs offsets .* of one sequence"):
-            CHECKS[place](name, randomized, normal)
+            CHECKS[check](name, randomized, normal)
 
 
 @pytest.mark.parametrize("name", ["plain", "Shaw", "linear", "flash"])
@@ -225,17 +225,17 @@ def test_more_queries_than_positions_are_refused(normal):
 
 def test_each_wrapper_is_its_equation(randomized, normal):
     q, k, v = (normal(2, HEADS, 5, 4) for _ in range(3))
-    place = torch.arange(5, device=device())
-    near = longformer_mask(5, 3, device=device())
-    torch.testing.assert_close(WindowedAttention(3)(q, k, v), attention(q, k, v, near))
-    rotated = attention(rope(q, place, 100.0), rope(k, place, 100.0), v)
+    positions = torch.arange(5, device=device())
+    window = longformer_mask(5, 3, device=device())
+    torch.testing.assert_close(WindowedAttention(3)(q, k, v), attention(q, k, v, window))
+    rotated = attention(rope(q, positions, 100.0), rope(k, positions, 100.0), v)
     torch.testing.assert_close(RotaryAttention(100.0)(q, k, v), rotated)
     t5 = randomized(T5Attention(HEADS, 8, 6))
     biases = {ALiBiAttention(HEADS): lambda h, i, j: -abs(i - j) * 2.0 ** (-2 * (h + 1))}
     biases[t5] = lambda h, i, j: t5.table[h, t5_buckets(5, 8, 6)[i, j]].item()
     for attend, bias in biases.items():
-        added = [[[bias(h, i, j) for j in range(5)] for i in range(5)] for h in range(HEADS)]
-        scores = q @ k.mT / 2 + torch.tensor(added, dtype=torch.float64, device=device())
+        bias_table = [[[bias(h, i, j) for j in range(5)] for i in range(5)] for h in range(HEADS)]
+        scores = q @ k.mT / 2 + torch.tensor(bias_table, dtype=torch.float64, device=device())
         torch.testing.assert_close(attend(q, k, v), scores.softmax(-1) @ v)
 
 

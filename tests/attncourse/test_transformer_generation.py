@@ -45,7 +45,7 @@ def normal(g):
 
 
 @pytest.fixture
-def writer(normal):
+def make_writer(normal):
     """Makes a language model with random normal parameters, large enough for sharp scores."""
 
     def make(attend=Causal, position=None):
@@ -120,10 +120,10 @@ def test_one_source_mask_may_serve_all_sources(translator):
     torch.testing.assert_close(decoding.step(PAIRS[[1, 1, 1], 1:2]), expected, **EXACT)
 
 
-def test_keys_and_values_grow_with_the_text_and_a_state_does_not(writer):
+def test_keys_and_values_grow_with_the_text_and_a_state_does_not(make_writer):
     sizes = {}
     for attend in (Causal, CausalLinearAttention):
-        decoding, sizes[attend] = writer(attend).decode(), []
+        decoding, sizes[attend] = make_writer(attend).decode(), []
         for piece in PAIRS.split([3, 1, 1], dim=1):
             decoding.step(piece)
             (cache, *_) = decoding.caches
@@ -154,8 +154,8 @@ def test_an_empty_cache_has_no_rows_to_select():
         assert all(value is None for value in vars(cache).values())
 
 
-def test_what_is_written_has_no_gradient(writer):
-    model = writer()
+def test_what_is_written_has_no_gradient(make_writer):
+    model = make_writer()
     decoding = model.decode()
     generate(decoding, PAIRS, 2)
     assert not any(cache.k.requires_grad for cache in decoding.caches)
@@ -163,8 +163,8 @@ def test_what_is_written_has_no_gradient(writer):
     assert not score.requires_grad
 
 
-def test_the_last_token_needs_no_position(writer):
-    model = writer(position=LearnedEncoding(PAIRS.shape[1] + 2, D))
+def test_the_last_token_needs_no_position(make_writer):
+    model = make_writer(position=LearnedEncoding(PAIRS.shape[1] + 2, D))
     assert generate(model.decode(), PAIRS, 3).shape == (2, 3)
     text, _ = beam_search(model.decode(), PAIRS, 3, STOP, width=2)
     assert text.shape == (2, 3)
@@ -194,8 +194,8 @@ def test_each_row_is_written_as_if_it_were_alone(translator, attend):
     model, source = translator(attend), ids([1, 2, 3], [3, 1, 0], [2, 0, 0])
     lengths, begin = [3, 2, 1], ids([1])
     mask = padding_mask(ids(*lengths), 3)
-    together = generate(model.decode(source, mask), begin.expand(3, 1), 6, STOP)
-    for row, x, length in zip(together, source, lengths, strict=True):
+    joint = generate(model.decode(source, mask), begin.expand(3, 1), 6, STOP)
+    for row, x, length in zip(joint, source, lengths, strict=True):
         alone = generate(model.decode(x[None, :length]), begin, 6, STOP)[0]
         assert row.tolist() == alone.tolist() + [STOP] * (len(row) - len(alone))
 
@@ -231,14 +231,14 @@ def test_scores_that_tie_with_the_last_candidate_all_stay(g):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 def test_samples_depend_on_their_generator_alone(normal, g, dtype):
-    scores, before = normal(40, 6).to(dtype), torch.get_rng_state()
+    scores, random_state = normal(40, 6).to(dtype), torch.get_rng_state()
     first, second = sample(scores, device_generator(g)), sample(scores, device_generator(g))
-    assert torch.equal(first, second) and torch.equal(before, torch.get_rng_state())
+    assert torch.equal(first, second) and torch.equal(random_state, torch.get_rng_state())
     assert first.dtype == torch.int64 and not torch.equal(first, greedy(scores))
 
 
-def test_a_text_is_drawn_token_by_token(writer, g):
-    model = writer()
+def test_a_text_is_drawn_token_by_token(make_writer, g):
+    model = make_writer()
     choose = partial(sample, generator=device_generator(g), top_k=2)
     output = generate(model.decode(), PAIRS, 5, choose=choose)
     scores = model(torch.cat([PAIRS, output], dim=1))[:, PAIRS.shape[1] - 1 : -1]
@@ -272,39 +272,39 @@ def trim(text):
 
 
 @each_cache
-def test_a_beam_as_wide_as_all_texts_finds_the_best_of_them(writer, attend):
-    model, best = writer(attend), set()
+def test_a_beam_as_wide_as_all_texts_finds_the_best_of_them(make_writer, attend):
+    model, best = make_writer(attend), set()
     # flat enough that long and short texts compete
     model.embedding.table.weight.data /= 4
     with torch.no_grad():
         log_probabilities = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
     for power in (0.0, 0.6, 1.0, 4.0):
-        wide = beam_search(model.decode(), PAIRS[:, :2], 3, STOP, VOCABULARY**3, power)
-        for text, score, of_all in zip(*wide, log_probabilities, strict=True):
-            expected, value = best_text(of_all, power)
+        beams = beam_search(model.decode(), PAIRS[:, :2], 3, STOP, VOCABULARY**3, power)
+        for text, score, all_log_p in zip(*beams, log_probabilities, strict=True):
+            expected, value = best_text(all_log_p, power)
             assert trim(text) == expected
             assert score.item() == pytest.approx(value, abs=1e-12)
             best.add(expected)
     assert len({len(text) for text in best}) > 1
 
 
-def test_the_score_of_a_beam_is_that_of_its_text(writer):
-    model = writer()
+def test_the_score_of_a_beam_is_that_of_its_text(make_writer):
+    model = make_writer()
     with torch.no_grad():
         log_probabilities = [text_log_probabilities(model, prompt, 3) for prompt in PAIRS[:, :2]]
     for width, power in itertools.product((2, 3, 5), (0.0, 0.6)):
         beams = beam_search(model.decode(), PAIRS[:, :2], 3, STOP, width, power)
-        for text, score, of_all in zip(*beams, log_probabilities, strict=True):
-            device_generator = trim(text)
-            value = of_all[device_generator] / ((5 + len(device_generator)) / 6) ** power
+        for text, score, all_log_p in zip(*beams, log_probabilities, strict=True):
+            trimmed = trim(text)
+            value = all_log_p[trimmed] / ((5 + len(trimmed)) / 6) ** power
             assert score.item() == pytest.approx(value, abs=1e-12)
-            assert value <= best_text(of_all, power)[1] + 1e-12
+            assert value <= best_text(all_log_p, power)[1] + 1e-12
 
 
 @pytest.mark.parametrize("power", [0.0, 0.6])
 @each_cache
-def test_a_beam_of_one_text_is_greedy(writer, attend, power):
-    model = writer(attend)
+def test_a_beam_of_one_text_is_greedy(make_writer, attend, power):
+    model = make_writer(attend)
     output = generate(model.decode(), PAIRS, 6, STOP)
     beam, _ = beam_search(model.decode(), PAIRS, 6, STOP, width=1, length_penalty=power)
     assert torch.equal(beam, output)
@@ -337,8 +337,8 @@ def test_beams_of_several_sources_are_those_of_each_alone(translator, attend, wi
     model, source = translator(attend), ids([1, 2, 3], [3, 1, 0], [2, 0, 0])
     lengths, begin = [3, 2, 1], ids([1])
     decoding = model.decode(source, padding_mask(ids(*lengths), 3))
-    together = beam_search(decoding, begin.expand(3, 1), 5, STOP, width)
-    for text, score, x, length in zip(*together, source, lengths, strict=True):
+    joint = beam_search(decoding, begin.expand(3, 1), 5, STOP, width)
+    for text, score, x, length in zip(*joint, source, lengths, strict=True):
         device_generator, value = beam_search(model.decode(x[None, :length]), begin, 5, STOP, width)
         assert trim(text) == trim(device_generator[0])
         torch.testing.assert_close(score, value[0], **EXACT)
@@ -385,20 +385,20 @@ def test_what_does_not_fit_is_named_with_its_numbers(call, numbers):
         call()
 
 
-def test_a_step_that_was_refused_can_be_made_again(writer):
-    model = writer(position=LearnedEncoding(4, D))
+def test_a_step_that_was_refused_can_be_made_again(make_writer):
+    model = make_writer(position=LearnedEncoding(4, D))
     decoding = model.decode()
     decoding.step(PAIRS[:, :3])
-    for wrong in (PAIRS[:, 3:], PAIRS[:, 3:4] + 7, PAIRS[:1, 3:4]):
+    for unfit_tokens in (PAIRS[:, 3:], PAIRS[:, 3:4] + 7, PAIRS[:1, 3:4]):
         with pytest.raises(ValueError, match=r"positions 3 to 4|is not one of|1 rows of tokens"):
-            decoding.step(wrong)
-    whole = model(PAIRS[:, :4])[:, 3:]
-    torch.testing.assert_close(decoding.step(PAIRS[:, 3:4]), whole, **EXACT)
+            decoding.step(unfit_tokens)
+    full = model(PAIRS[:, :4])[:, 3:]
+    torch.testing.assert_close(decoding.step(PAIRS[:, 3:4]), full, **EXACT)
 
 
 def test_the_causal_masks_of_prompt_and_steps_are_those_of_the_whole_text():
-    maps, whole, q = [], causal_mask(5, device()), torch.ones(1, 5, 4, device=device())
+    maps, full, q = [], causal_mask(5, device()), torch.ones(1, 5, 4, device=device())
     attend = Causal(lambda q, k, v, mask: maps.append(mask) or q)
     for start, end in ((0, 3), (3, 4), (4, 5)):
         attend(q[:, start:end], q[:, :end], q[:, :end])
-        assert torch.equal(maps[-1], whole[start:end, :end])
+        assert torch.equal(maps[-1], full[start:end, :end])

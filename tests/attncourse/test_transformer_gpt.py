@@ -26,23 +26,23 @@ def tokens(g, *shape):
 
 @pytest.mark.parametrize("shape", [(5,), (2, 1), (2, MAX_N), (2, 3, 4)])
 def test_the_composed_model_gives_the_same_scores_and_gradients(gpt, shape, g):
-    parts, text = composed(gpt), tokens(g, *shape)
-    scores = [model(text) for model in (gpt, parts)]
+    composed_model, token_ids = composed(gpt), tokens(g, *shape)
+    scores = [model(token_ids) for model in (gpt, composed_model)]
     torch.testing.assert_close(scores[0], scores[1])
     # the tables of the two have other names, and their parameters another order
     norms = []
-    for model, output in zip((gpt, parts), scores, strict=True):
+    for model, output in zip((gpt, composed_model), scores, strict=True):
         gradients = torch.autograd.grad(output.square().sum(), list(model.parameters()))
         norms.append(sorted(gradient.norm().item() for gradient in gradients))
     torch.testing.assert_close(*norms)
 
 
 def test_it_has_a_copy_of_the_weights(gpt, g):
-    parts, text = composed(gpt), tokens(g, 2, 4)
-    before = parts(text)
+    composed_model, token_ids = composed(gpt), tokens(g, 2, 4)
+    expected = composed_model(token_ids)
     for weight in gpt.parameters():
         weight.data.zero_()
-    torch.testing.assert_close(parts(text), before)
+    torch.testing.assert_close(composed_model(token_ids), expected)
 
 
 def test_both_write_the_same(gpt, g):
@@ -54,11 +54,11 @@ def test_both_write_the_same(gpt, g):
 
 def test_no_row_depends_on_a_later_token(gpt, g):
     text = tokens(g, 2, 6)
-    changed = text.clone()
-    changed[:, 4] = (changed[:, 4] + 1) % VOCABULARY
-    before, after = gpt(text), gpt(changed)
-    torch.testing.assert_close(before[:, :4], after[:, :4], rtol=0, atol=1e-12)
-    assert (before[:, 4:] - after[:, 4:]).abs().amax(-1).min() > 1e-6
+    changed_text = text.clone()
+    changed_text[:, 4] = (changed_text[:, 4] + 1) % VOCABULARY
+    expected, changed_output = gpt(text), gpt(changed_text)
+    torch.testing.assert_close(expected[:, :4], changed_output[:, :4], rtol=0, atol=1e-12)
+    assert (expected[:, 4:] - changed_output[:, 4:]).abs().amax(-1).min() > 1e-6
 
 
 def test_without_positions_the_order_is_lost_at_the_end(gpt, g):
@@ -66,8 +66,8 @@ def test_without_positions_the_order_is_lost_at_the_end(gpt, g):
     gpt.position_embedding.weight.data.zero_()
     gpt.blocks = gpt.blocks[:1]
     text = tokens(g, 6)
-    moved = torch.cat([text[:5].flip(0), text[5:]])
-    torch.testing.assert_close(gpt(text)[-1], gpt(moved)[-1])
+    reordered = torch.cat([text[:5].flip(0), text[5:]])
+    torch.testing.assert_close(gpt(text)[-1], gpt(reordered)[-1])
 
 
 def test_a_text_that_is_too_long_is_refused_with_both_numbers(gpt):

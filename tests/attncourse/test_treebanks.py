@@ -80,14 +80,14 @@ def test_the_sample_is_made_of_trees_with_a_gloss_for_each_word():
 
 
 def test_a_sentence_is_what_its_lines_say():
-    want = Sentence(
+    expected = Sentence(
         ("Kedi", "uyuyor", "."),
         ("NOUN", "VERB", "PUNCT"),
         ("nsubj", "root", "p"),
         (1, -1, 1),
         ("cat", "is-sleeping", "."),
     )
-    assert SAMPLE.train[0] == want
+    assert SAMPLE.train[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_small_letters_are_those_of_turkish(form, want):
 def test_a_word_is_the_same_in_capitals():
     vocabulary = Vocabulary(SAMPLE, least=1)
     words = {form for example in SAMPLE.train for form in example.forms if "i" in form}
-    capitals = tuple(form.replace("i", "İ").upper() for form in words)
+    upper_words = tuple(form.replace("i", "İ").upper() for form in words)
     labels = ("p",) * len(words), (-1,) * len(words)
-    small, large = (
+    lower_batch, upper_batch = (
         vocabulary.batch([Sentence(tuple(forms), labels[0], labels[0], labels[1])])
-        for forms in (words, capitals)
+        for forms in (words, upper_words)
     )
-    assert words and (small.words == large.words).all()
-    assert (small.suffixes == large.suffixes).all()
+    assert words and (lower_batch.words == upper_batch.words).all()
+    assert (lower_batch.suffixes == upper_batch.suffixes).all()
 
 
 def test_the_treebank_is_the_whole_one():
@@ -154,9 +154,9 @@ def test_a_word_that_training_lacks_is_unknown_and_its_suffix_may_not_be():
 
 
 def test_a_word_that_training_has_once_is_unknown_at_least_two():
-    seldom = Vocabulary(SAMPLE).batch([SAMPLE.train[0]]).words[0].tolist()
-    often = Vocabulary(SAMPLE, least=1).batch([SAMPLE.train[0]]).words[0].tolist()
-    assert UNKNOWN not in often and seldom[2] not in (UNKNOWN, PADDING)
+    default_ids = Vocabulary(SAMPLE).batch([SAMPLE.train[0]]).words[0].tolist()
+    all_known_ids = Vocabulary(SAMPLE, least=1).batch([SAMPLE.train[0]]).words[0].tolist()
+    assert UNKNOWN not in all_known_ids and default_ids[2] not in (UNKNOWN, PADDING)
 
 
 def test_the_labels_may_be_parts_of_speech():
@@ -168,8 +168,8 @@ def test_an_epoch_has_every_sentence_once_and_like_lengths_together(g, size):
     vocabulary = Vocabulary(SAMPLE, least=1)
     batches = list(vocabulary.batches(SAMPLE.train, size, g))
     rows = [row[:n].tolist() for b in batches for row, n in zip(b.words, b.lengths, strict=True)]
-    want = [vocabulary.batch([example]).words[0].tolist() for example in SAMPLE.train]
-    assert sorted(rows) == sorted(want)
+    expected = [vocabulary.batch([example]).words[0].tolist() for example in SAMPLE.train]
+    assert sorted(rows) == sorted(expected)
     if size == 4:
         assert max(b.lengths.max() - b.lengths.min() for b in batches) <= 4
 
@@ -187,8 +187,10 @@ def test_what_is_forgotten_is_a_share_of_the_words_and_nothing_else(g):
     vocabulary = Vocabulary(SAMPLE, least=1)
     sentences = SAMPLE.train * 20
     (batch,) = vocabulary.batches(sentences, len(sentences))
-    (lossy,) = vocabulary.batches(sentences, len(sentences), forget=0.25)
-    unknown = lossy.words != batch.words
-    assert (lossy.words[unknown] == UNKNOWN).all() and not (batch.words[unknown] == 0).any()
+    (forgetful,) = vocabulary.batches(sentences, len(sentences), forget=0.25)
+    unknown = forgetful.words != batch.words
+    assert (forgetful.words[unknown] == UNKNOWN).all() and not (batch.words[unknown] == 0).any()
     assert 0.2 < unknown.sum() / batch.lengths.sum() < 0.3
-    assert torch.equal(lossy.suffixes, batch.suffixes) and torch.equal(lossy.labels, batch.labels)
+    assert torch.equal(forgetful.suffixes, batch.suffixes) and torch.equal(
+        forgetful.labels, batch.labels
+    )

@@ -10,7 +10,7 @@ from attncourse.data.windows import DECADES, make_batch
 
 # its tokens are bytes: 256 is the start, 257 is any decade, 258 the first of them
 BYTES = BytePairs([])
-START, ANY = 256, 257
+START, ANY_DECADE = 256, 257
 # no byte stands twice, so that a token says its text and its place
 LENGTHS = [9, 1, 5, 0, 2, 12, 10, 6]
 YEARS = [1790, 1795, 1801, 1866, 1900, 1973, 2019, 2026]
@@ -24,7 +24,7 @@ def texts(lengths=LENGTHS) -> list[Address]:
     ]
 
 
-def of_text(window: tuple[torch.Tensor, torch.Tensor]) -> list[int]:
+def labels_that_count(window: tuple[torch.Tensor, torch.Tensor]) -> list[int]:
     """The labels of a window that count."""
     return [label for label in window[1].tolist() if label != NO_LABEL]
 
@@ -35,16 +35,16 @@ def test_each_token_of_each_text_is_a_label_once_and_no_window_crosses_texts(len
     batches = list(Windower(BYTES, length).batches(texts(), size))
     assert all(len(batch.tokens) == size for batch in batches[:-1])
     windows = [window for batch in batches for window in zip(*batch, strict=True)]
-    want = [
+    expected = [
         [*text.text[start : start + length - 2].encode()]
         for text in texts()
         for start in range(0, len(text.text), length - 2)
     ]
-    assert [of_text(window) for window in windows] == want
+    assert [labels_that_count(window) for window in windows] == expected
     decades = {letter: text.decade for text in texts() for letter in text.text.encode()}
     for tokens, labels in windows:
-        decade = decades[of_text((tokens, labels))[0]]
-        assert tokens[:2].tolist() == [START, ANY + 1 + DECADES.index(decade)]
+        decade = decades[labels_that_count((tokens, labels))[0]]
+        assert tokens[:2].tolist() == [START, ANY_DECADE + 1 + DECADES.index(decade)]
 
 
 def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_one():
@@ -52,9 +52,9 @@ def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_on
     (windows,) = batches
     a, b, c, d, e, f, x, y, z = b"abcdefxyz"
     assert windows.tokens.tolist() == [
-        [START, ANY + 2, a, b, c],
-        [START, ANY + 2, e, PADDING, PADDING],
-        [START, ANY + 1, x, y, PADDING],
+        [START, ANY_DECADE + 2, a, b, c],
+        [START, ANY_DECADE + 2, e, PADDING, PADDING],
+        [START, ANY_DECADE + 1, x, y, PADDING],
     ]
     none = NO_LABEL
     assert windows.labels.tolist() == [
@@ -86,19 +86,19 @@ def test_pieces_are_merged_in_a_whole_text_before_it_is_cut():
 
 
 def test_a_drawn_window_begins_at_every_place_equally_often(g):
-    windowed, addresses = Windower(BYTES, 6), texts([9, 1, 5, 4, 2, 12])
-    batches = [*windowed.random_batches(addresses, 500, 18, g)]
+    windower, addresses = Windower(BYTES, 6), texts([9, 1, 5, 4, 2, 12])
+    batches = [*windower.random_batches(addresses, 500, 18, g)]
     assert len(batches) == 18 and all(len(batch.tokens) == 500 for batch in batches)
     counts = Counter(
-        tuple(of_text(window)) for batch in batches for window in zip(*batch, strict=True)
+        tuple(labels_that_count(window)) for batch in batches for window in zip(*batch, strict=True)
     )
     # the whole of a short text, four tokens at each place of a longer one
-    want = {
+    expected = {
         tuple(address.text[start : start + 4].encode())
         for address in addresses
         for start in range(max(1, len(address.text) - 3))
     }
-    assert len(want) == 6 + 1 + 2 + 1 + 1 + 9 and set(counts) == want
+    assert len(expected) == 6 + 1 + 2 + 1 + 1 + 9 and set(counts) == expected
     # of 9,000 windows 450 begin at each of 20 places, give or take 20.7
     assert all(abs(count - 450) < 4 * 20.7 for count in counts.values())
     spread = sum((count - 450) ** 2 for count in counts.values()) / 450
@@ -111,29 +111,29 @@ def test_a_drawn_window_has_the_decade_of_its_text(g):
     decades = {letter: address.decade for address in addresses for letter in address.text.encode()}
     for windows in Windower(BYTES, 6).random_batches(addresses, 50, 3, g):
         for tokens, labels in zip(*windows, strict=True):
-            pairs = of_text((tokens, labels))
-            decade = ANY + 1 + DECADES.index(decades[pairs[0]])
+            pairs = labels_that_count((tokens, labels))
+            decade = ANY_DECADE + 1 + DECADES.index(decades[pairs[0]])
             assert tokens[: len(pairs) + 1].tolist() == [START, decade, *pairs[:-1]]
             assert labels[0] == NO_LABEL
 
 
 def test_which_windows_are_drawn_is_the_generators():
-    windowed = Windower(BYTES, 6)
+    windower = Windower(BYTES, 6)
     runs = [
-        [batch.tokens.tolist() for batch in windowed.random_batches(texts(), 20, 2, g)]
+        [batch.tokens.tolist() for batch in windower.random_batches(texts(), 20, 2, g)]
         for g in (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
     ]
     assert runs[0] == runs[1] != runs[2]
     assert runs[0][0] != runs[0][1]
-    assert [*windowed.random_batches(texts(), 20, 0, torch.Generator())] == []
+    assert [*windower.random_batches(texts(), 20, 0, torch.Generator())] == []
 
 
 def test_each_decade_and_any_have_a_token_of_their_own_after_those_of_the_text():
-    windowed = Windower(BYTES)
-    second = [windowed.prefix(decade)[1] for decade in (None, *DECADES)]
-    assert second == [*range(ANY, windowed.vocabulary)]
-    assert windowed.vocabulary == 256 + 26 and len(DECADES) == 24
-    assert {windowed.prefix(decade)[0] for decade in (None, *DECADES)} == {START}
+    windower = Windower(BYTES)
+    second = [windower.prefix(decade)[1] for decade in (None, *DECADES)]
+    assert second == [*range(ANY_DECADE, windower.vocabulary)]
+    assert windower.vocabulary == 256 + 26 and len(DECADES) == 24
+    assert {windower.prefix(decade)[0] for decade in (None, *DECADES)} == {START}
 
 
 def test_undated_windows_all_begin_with_the_token_of_any_decade(g):
@@ -141,16 +141,16 @@ def test_undated_windows_all_begin_with_the_token_of_any_decade(g):
     assert undated.vocabulary == Windower(BYTES, 6).vocabulary
     dated = [*Windower(BYTES, 6).batches(texts(), 4)]
     for batch, other in zip(undated.batches(texts(), 4), dated, strict=True):
-        assert (batch.tokens[:, 1] == ANY).all() and (other.tokens[:, 1] > ANY).all()
+        assert (batch.tokens[:, 1] == ANY_DECADE).all() and (other.tokens[:, 1] > ANY_DECADE).all()
         assert batch.tokens[:, 2:].equal(other.tokens[:, 2:]) and batch.labels.equal(other.labels)
     for batch in undated.random_batches(texts([9, 5]), 20, 1, g):
-        assert (batch.tokens[:, 1] == ANY).all()
+        assert (batch.tokens[:, 1] == ANY_DECADE).all()
 
 
 def test_rows_of_no_more_than_a_prefix_have_nothing_to_ask_for():
-    windows = make_batch([[START, ANY], [START, ANY, 7]])
+    windows = make_batch([[START, ANY_DECADE], [START, ANY_DECADE, 7]])
     assert isinstance(windows, WindowBatch)
-    assert windows.tokens.tolist() == [[START, PADDING], [START, ANY]]
+    assert windows.tokens.tolist() == [[START, PADDING], [START, ANY_DECADE]]
     assert windows.labels.tolist() == [[NO_LABEL, NO_LABEL], [NO_LABEL, 7]]
 
 
@@ -163,9 +163,9 @@ def test_a_window_without_room_for_a_text_is_refused(length):
 @pytest.mark.parametrize("decade", [1780, 1795, 2030])
 @pytest.mark.parametrize("dated", [True, False])
 def test_a_decade_that_has_no_token_is_refused(decade, dated):
-    windowed, words = Windower(BYTES, 6, dated), f"decade={decade} is none of 1790, 1800, ..., 2020"
+    windower, words = Windower(BYTES, 6, dated), f"decade={decade} is none of 1790, 1800, ..., 2020"
     with pytest.raises(ValueError, match=words):
-        windowed.prefix(decade)
+        windower.prefix(decade)
 
 
 def test_a_text_of_a_year_that_has_no_token_is_refused(g):

@@ -22,7 +22,14 @@ from tests import ROOT
 from tools import questions as pages
 from tools.extensions.formulas import NODE
 from tools.extensions.questions import page_of
-from tools.questions import code, in_full, like, load, sections, unbroken
+from tools.questions import (
+    code_html,
+    example_number,
+    heading_by_question,
+    in_full,
+    join_lines,
+    load,
+)
 
 HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
 MAX_ELEMENTS, MAX_BYTES, MAX_ORDERS = 350, 40 * 1024, 4 * 1024
@@ -119,7 +126,7 @@ def test_an_order_of_lines_gets_the_verdict_of_what_it_computes(chapter, judge):
 def test_a_chapter_asks_enough_of_each_kind_where_it_belongs(chapter):
     by_name = questions(chapter)
     page = (ROOT / "chapters" / f"{chapter}.md").read_text("utf-8")
-    assert sections(page).keys() == {*by_name}
+    assert heading_by_question(page).keys() == {*by_name}
     for name, question in by_name.items():
         assert question.aim in AIMS[chapter], f"{name}: {question.aim} is no aim of {chapter}"
         assert 1 <= question.minutes <= 3
@@ -165,8 +172,8 @@ def texts_of(kind, variant):
 @pytest.mark.parametrize("chapter", chapters())
 def test_questions_are_light(chapter):
     page = page_of(chapter)
-    elements = sum(len(re.findall(r"<[a-z]", page.box(name))) for name in page.known)
-    assert elements <= MAX_ELEMENTS * max(1, len(page.known) / MIN_QUESTIONS)
+    elements = sum(len(re.findall(r"<[a-z]", page.box(name))) for name in page.questions)
+    assert elements <= MAX_ELEMENTS * max(1, len(page.questions) / MIN_QUESTIONS)
     assert len(gzip.compress(page.script.encode())) <= MAX_BYTES
 
 
@@ -282,18 +289,22 @@ def test_an_answer_is_a_fraction_where_that_says_more(numbers, text):
 
 
 def test_a_placeholder_is_of_the_kind_of_the_answers():
-    assert [like([3]), like([12.000000000000004, 14]), like([0.5, 3])] == ["12", "22", "1/4"]
-    assert like([0.25, 3 / 7]) == "5/9"
+    assert [
+        example_number([3]),
+        example_number([12.000000000000004, 14]),
+        example_number([0.5, 3]),
+    ] == ["12", "22", "1/4"]
+    assert example_number([0.25, 3 / 7]) == "5/9"
 
 
 def test_a_logarithm_and_a_row_of_numbers_stay_on_one_line():
     text = "(2 ln 2, 0, −1) and `(1, 2)` of $(1, 0)$, or 2 ln 3 (see below, 2)"
-    unbroken_text = unbroken(text).replace("\N{NO-BREAK SPACE}", "_")
+    unbroken_text = join_lines(text).replace("\N{NO-BREAK SPACE}", "_")
     assert unbroken_text == "(2_ln_2,_0,_−1) and `(1, 2)` of $(1, 0)$, or 2_ln_3 (see below, 2)"
 
 
 def test_a_minus_stays_with_what_follows_and_code_is_copied_as_it_is_written():
     line = "    def f(x=-1) -> int: return x[:-n] - 2"
-    code_element = BeautifulSoup(code(line), "html.parser").code
+    code_element = BeautifulSoup(code_html(line), "html.parser").code
     assert code_element.text == line.strip()
     assert [element.text for element in code_element.select(".joined")] == ["-1", "->", "-n"]

@@ -8,14 +8,14 @@ class Elements(HTMLParser):
 
     def __init__(self, html):
         super().__init__()
-        self.open, self.found, self.texts = [], [], {}
+        self.open, self.elements, self.texts = [], [], {}
         self.feed(html)
         self.close()
         assert not self.open
 
     def handle_starttag(self, tag, attributes):
         assert len(dict(attributes)) == len(attributes)
-        self.found.append((tag, dict(attributes)))
+        self.elements.append((tag, dict(attributes)))
         if tag != "input":
             self.open.append((tag, dict(attributes)))
             if slot := dict(attributes).get("data-show"):

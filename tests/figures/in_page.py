@@ -58,7 +58,7 @@ def all_states(**options: int) -> list[dict[str, int]]:
     return [dict(zip(options, indices, strict=True)) for indices in combinations]
 
 
-def visit(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
+def read_states(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
     """Set each state in turn, and return for each the texts and values of the slots by name."""
     return [cells for cells, _ in figure.evaluate(VISIT, states)]
 
@@ -71,7 +71,7 @@ def states_that_scroll(figure, states: list[dict]) -> list[dict]:
 
 def read_slots(figure, **state) -> dict[str, list[str]]:
     """The texts of the slots by name, after these controls have been set."""
-    (cells,) = visit(figure, [state])
+    (cells,) = read_states(figure, [state])
     return {slot: [text for text, _ in pairs] for slot, pairs in cells.items()}
 
 
@@ -85,8 +85,12 @@ g = torch.Generator().manual_seed(0)
 Q, K = torch.randn(4, 48, generator=g), torch.randn(5, 48, generator=g)
 V = torch.randn(5, 3, generator=g)
 QUERIES, KEYS = ["the", "river", "bank", "."], ["a", "b", "c", "d", "e"]
-NOWHERE = torch.tensor([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 1]]).bool()
-MASKS = {"none": NOWHERE | True, "causal": causal_mask(5)[:4], "nowhere": NOWHERE}
+NO_KEY = torch.tensor([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 1]]).bool()
+MASKS = {
+    "none": NO_KEY | True,
+    "causal": causal_mask(5)[:4],
+    "nowhere": NO_KEY,
+}
 WIDTHS = [1, 2, 16, 48]
 EXPLORER = figures.explorer(
     Q, K, V, QUERIES, KEYS, ["x", "y", "z"], query=2, widths=WIDTHS, masks=MASKS, alt="Steps."
@@ -113,22 +117,26 @@ GROWING = figures.growing(
 )
 
 LENGTHS, SIDES = [2, 4, 10], [2, 4]
-COUNTED = [
+FLOPS = [
     [
         [count(f, *(torch.empty(n, d, device="meta") for _ in "qkv")).flops for n in LENGTHS]
         for d in SIDES
     ]
     for f in (partial(linear_attention_parallel, causal=False), linear_attention)
 ]
-ORDERS = figures.orders(LENGTHS, SIDES, *COUNTED, alt="Two orders.")
+ORDERS = figures.orders(LENGTHS, SIDES, *FLOPS, alt="Two orders.")
 
 GRADIENTS = {
     "falling": 7 * 10.0 ** -torch.arange(9, dtype=torch.float64),
     "ending": torch.tensor([1, 2, 1, 0.5, 0, 0, 0, 0, 0], dtype=torch.float64),
     "equal": torch.full((9,), 0.3, dtype=torch.float64),
 }
-FAR = torch.arange(9)
-STEPS = {"falling": FAR, "ending": torch.where(FAR < 4, FAR, -1), "equal": FAR.clamp(max=1)}
+STEPS_BACK = torch.arange(9)
+STEPS = {
+    "falling": STEPS_BACK,
+    "ending": torch.where(STEPS_BACK < 4, STEPS_BACK, -1),
+    "equal": STEPS_BACK.clamp(max=1),
+}
 DISTANCES = figures.distances(GRADIENTS, STEPS, alt="What is left.")
 
 NEXT = torch.tensor([2.0, 1.0, 1.0, -0.5, -3.0])
@@ -140,17 +148,17 @@ N = 12
 WAVE_WIDTHS = [8, 6, 64, 256]
 WAVES = figures.waves(N, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")
 
-PLACES = torch.tensor([[0.5, -0.5], [2.0, 0.0], [1.0, 1.0]])
+POINTS = torch.tensor([[0.5, -0.5], [2.0, 0.0], [1.0, 1.0]])
 SEPARATE = tuple(torch.tensor(matrix) for matrix in ([[0.0, 0.0], [1.0, 0.0]],
                                                [[1.0, 0.0], [0.0, 0.0]],
                                                [[0.5, 0.0], [0.0, 1.5]]))  # fmt: skip
 PLANE = figures.plane(
-    PLACES, ["the", "river", "bank"], ("water", "money"), SEPARATE, query=2, alt="A plane."
+    POINTS, ["the", "river", "bank"], ("water", "money"), SEPARATE, query=2, alt="A plane."
 )
 
-MEASURED = 12 * torch.rand(3, 4, 2, generator=g)
+BITS = 12 * torch.rand(3, 4, 2, generator=g)
 RECORDED = figures.recorded(
-    MEASURED, QUERIES, ["GPT", "LSTM"], "hidden word", ["none", "the", "river"], start=1,
+    BITS, QUERIES, ["GPT", "LSTM"], "hidden word", ["none", "the", "river"], start=1,
     corner="word", alt="Bits of four words."
 )  # fmt: skip
 WINDOWS = [1, 2, 4]
@@ -163,6 +171,8 @@ CLOCKS = figures.clocks(12, 6, positions=(3, 5), alt="Two positions.")
 TURNING = figures.turning((1, 2), (3, -0.5), 6, alt="Two vectors turn.")
 
 # queries alike and keys alike, so that a score depends on the positions alone
-ASK, KEY = (torch.randn(1, 8, generator=g, dtype=torch.float64).expand(6, 8) for _ in "qk")
-FAMILY = {name: scores(ASK, KEY) for name, scores in family(g, 8).items()}
+SAME_QUERIES, SAME_KEYS = (
+    torch.randn(1, 8, generator=g, dtype=torch.float64).expand(6, 8) for _ in "qk"
+)
+FAMILY = {name: scores(SAME_QUERIES, SAME_KEYS) for name, scores in family(g, 8).items()}
 OFFSETS = figures.offsets(FAMILY, at=(1, 4), start=1, alt="Five methods.")

@@ -9,7 +9,7 @@ import torch
 from attncourse import figures
 from tests.figures.elements import Elements, slot_texts
 
-from .in_page import DISTANCES, GRADIENTS, STEPS, all_states, bare_page, figure_in, visit
+from .in_page import DISTANCES, GRADIENTS, STEPS, all_states, bare_page, figure_in, read_states
 
 NEAR = {
     "near": torch.tensor([9.0, 4.0, 2.0, 0.0]),
@@ -17,7 +17,7 @@ NEAR = {
 }
 PATHS = {"near": torch.tensor([0, 1, 1, -1]), "far": torch.tensor([0, 1, 2, 3])}
 # the points of the curves, the dots and the cursor, as shares of the drawing's width and height
-DRAWN = """svg => ({
+READ_CURVES_JS = """svg => ({
   curves: [...svg.querySelectorAll("polyline")].map((one) => one.getAttribute("points")),
   dots: [...svg.querySelectorAll("circle")].map((one) => ["cx", "cy", "r"].map((name) =>
     parseFloat(one.getAttribute(name)))),
@@ -40,7 +40,7 @@ def test_the_figure_begins_with_shares_of_the_gradient_at_distance_one():
 def test_a_curve_ends_with_the_gradient_and_falls_with_its_power_of_ten():
     html = figures.distances(NEAR, PATHS, alt="left")._repr_html_()
     polylines = [
-        attributes["points"] for tag, attributes in Elements(html).found if tag == "polyline"
+        attributes["points"] for tag, attributes in Elements(html).elements if tag == "polyline"
     ]
     assert points(polylines[0]) == [(0, 0), (1, pytest.approx(-math.log10(0.5) / 32, abs=0.001))]
     assert [y for _, y in points(polylines[1])] == pytest.approx([0, 7 / 32, 29.4 / 32], abs=0.001)
@@ -49,19 +49,19 @@ def test_a_curve_ends_with_the_gradient_and_falls_with_its_power_of_ten():
 def test_every_state_draws_the_numbers_that_stand_below(tab):
     tab.set_content(bare_page(DISTANCES))
     figure = figure_in(tab)
-    shares = torch.stack([far / far[1] for far in GRADIENTS.values()])[:, 1:]
+    shares = torch.stack([gradients / gradients[1] for gradients in GRADIENTS.values()])[:, 1:]
     counts = torch.stack([*STEPS.values()])[:, 1:]
-    falls = -shares.log10() / 8
-    heights = [torch.where(shares > 0, falls, -1), torch.where(counts < 0, -1, 1 - counts / 8)]
+    depths = -shares.log10() / 8
+    heights = [torch.where(shares > 0, depths, -1), torch.where(counts < 0, -1, 1 - counts / 8)]
     for state in all_states(layer=3, distance=8, show=2):
-        visit(figure, [state])
-        got, at = figure.locator(".plot").evaluate(DRAWN), state["distance"]
+        read_states(figure, [state])
+        got, index = figure.locator(".plot").evaluate(READ_CURVES_JS), state["distance"]
         for line, dot, want in zip(got["curves"], got["dots"], heights[state["show"]], strict=True):
-            there = [(t, y) for t, y in enumerate(want.tolist()) if y >= 0]
-            assert points(line) == [(t, pytest.approx(y, abs=0.001)) for t, y in there]
-            assert dot[0] == got["cursor"] == pytest.approx(100 * at / 7, abs=0.01)
-            assert (dot[2] > 0) == (want[at] >= 0)
-            assert want[at] < 0 or dot[1] == pytest.approx(100 * want[at].item(), abs=0.1)
+            drawn_points = [(t, y) for t, y in enumerate(want.tolist()) if y >= 0]
+            assert points(line) == [(t, pytest.approx(y, abs=0.001)) for t, y in drawn_points]
+            assert dot[0] == got["cursor"] == pytest.approx(100 * index / 7, abs=0.01)
+            assert (dot[2] > 0) == (want[index] >= 0)
+            assert want[index] < 0 or dot[1] == pytest.approx(100 * want[index].item(), abs=0.1)
         assert got["marked"] == state["layer"]
 
 

@@ -21,25 +21,25 @@ from attncourse.positional import sinusoids
 from attncourse.relative import relative_index
 
 from . import in_page
-from .in_page import SEPARATE, K, Q, V, all_states, bare_page, figure_in, slot_numbers, visit
+from .in_page import SEPARATE, K, Q, V, all_states, bare_page, figure_in, read_states, slot_numbers
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 EXPECTED = {}
-SEPARATELY = "query and key"
+SEPARATE_SWITCH = "query and key"
 
 
-def expects(figure, **options: int):
+def add_expected(figure, **options: int):
     """Put a figure, so many options of each control, and what it must show into the table.
 
     What it must show in a state: for each slot the numbers, or the texts, or both; of `said` a
     pattern that matches the whole.
     """
 
-    def register(expected):
+    def add(expected):
         EXPECTED[expected.__name__] = figure, options, expected
         return expected
 
-    return register
+    return add
 
 
 def regex_of(x) -> str:
@@ -47,20 +47,20 @@ def regex_of(x) -> str:
     return re.escape(format_number(float(x)))
 
 
-def counted(count: int, word: str) -> str:
+def plural(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-@expects(in_page.EXPLORER, query=4, mask=3, d_k=4, scale=2, temperature=len(TEMPERATURES))
+@add_expected(in_page.EXPLORER, query=4, mask=3, d_k=4, scale=2, temperature=len(TEMPERATURES))
 def explorer(query, mask, d_k, scale, temperature):
-    d, warm = in_page.WIDTHS[d_k], TEMPERATURES[temperature]
+    d, softmax_temperature = in_page.WIDTHS[d_k], TEMPERATURES[temperature]
     mask = list(in_page.MASKS.values())[mask]
     k, v = K[:, :d].double(), V.double()
-    q = Q[:, :d].double() / warm * (1 if scale else d**0.5)
+    q = Q[:, :d].double() / softmax_temperature * (1 if scale else d**0.5)
     weight, output = attention_weights(q, k, mask)[query], attention(q, k, v, mask)[query]
-    most = "most weight, .*" if mask[query].any() else "no key may be attended to"
+    most_weight = "most weight, .*" if mask[query].any() else "no key may be attended to"
     outputs = ", ".join(map(regex_of, output))
-    factors = [f"√{d}"] * scale + [f"{warm}"] * (warm != 1)
+    factors = [f"√{d}"] * scale + [f"{softmax_temperature}"] * (softmax_temperature != 1)
     divisor = "\u00a0· ".join(factors) or "1"
     return {
         "dot": k @ Q[query, :d].double(),
@@ -70,15 +70,15 @@ def explorer(query, mask, d_k, scale, temperature):
         "output": output,
         "total": weight.sum(),
         "divisor": [f"({divisor})" if len(factors) > 1 else divisor],
-        "said": rf"Query {re.escape(in_page.QUERIES[query])}: {most}\. Output: {outputs}\.",
+        "said": rf"Query {re.escape(in_page.QUERIES[query])}: {most_weight}\. Output: {outputs}\.",
     }
 
 
-@expects(in_page.HEADS, head=3, query=4)
+@add_expected(in_page.HEADS, head=3, query=4)
 def heads(head, query):
     top, key = in_page.WEIGHTS[head, query].max(dim=-1)
-    most = rf"most weight, {regex_of(top)}, on {in_page.KEYS[key]}\."
-    sentence = rf"Head {head}, query {re.escape(in_page.QUERIES[query])}: {most}"
+    most_weight = rf"most weight, {regex_of(top)}, on {in_page.KEYS[key]}\."
+    sentence = rf"Head {head}, query {re.escape(in_page.QUERIES[query])}: {most_weight}"
     return {
         "weight": in_page.WEIGHTS[head],
         "arc": (in_page.WEIGHTS[head], [""] * in_page.WEIGHTS[head].numel()),
@@ -87,37 +87,37 @@ def heads(head, query):
     }
 
 
-@expects(in_page.KERNEL_AS_HEADS, kernel=2, alpha=4, query=5)
+@add_expected(in_page.KERNEL_AS_HEADS, kernel=2, alpha=4, query=5)
 def kernel(kernel, alpha, query):
     taps = torch.tensor(list(in_page.KERNELS.values())[kernel]).double()
     sharpness = float(in_page.ALPHAS[alpha])
     weights = tap_weights(tap_offsets((3,)).double(), (5,), sharpness)[:, query]
     true = torch.zeros(7).double()
     true[query : query + 3] = taps
-    off = (taps @ weights - true[1:-1]).abs().max().item()
-    by = rf"up to {off:.2f}" if off >= 0.005 else r"less than 0\.005"
+    max_error = (taps @ weights - true[1:-1]).abs().max().item()
+    error_text = rf"up to {max_error:.2f}" if max_error >= 0.005 else r"less than 0\.005"
     outside = {0: f" Head −1 looks outside.* {query}.", 4: rf" Head \+1 looks outside.* {query}\."}
     return {
         "weight": weights,
         "sum": taps @ weights,
         "true": true[1:-1],
-        "said": rf".* by {by}\.{outside.get(query, '')}",
+        "said": rf".* by {error_text}\.{outside.get(query, '')}",
     }
 
 
-@expects(in_page.RECEPTIVE, layers=3, width=3, output=9)
+@add_expected(in_page.RECEPTIVE, layers=3, width=3, output=9)
 def receptive(layers, width, output):
-    apart, width = torch.arange(9) - torch.arange(9)[:, None], [3, 5, 1][width]
+    differences, width = torch.arange(9) - torch.arange(9)[:, None], [3, 5, 1][width]
 
-    def connected(layer: int) -> torch.Tensor:
+    def connections(layer: int) -> torch.Tensor:
         """Which inputs of a layer lead to which of its outputs."""
         dilation = 2**layer if layers == 1 else 1
-        near = (apart % dilation == 0) & (apart.abs() // dilation <= width // 2)
-        return (near | (layers == 2)).double()
+        is_connected = (differences % dilation == 0) & (differences.abs() // dilation <= width // 2)
+        return (is_connected | (layers == 2)).double()
 
     paths = [torch.eye(9)[output].double()]
     for layer in (2, 1, 0):
-        paths.append(paths[-1] @ connected(layer))
+        paths.append(paths[-1] @ connections(layer))
     shares = torch.cat([row / row.max() for row in paths])
     positions = (paths[-1] > 0).nonzero().flatten().tolist()
     ends = f", from {positions[0]} to {positions[-1]}" if len(positions) > 1 else ""
@@ -138,7 +138,7 @@ def allowed(pattern: int, n: int, width: int) -> torch.Tensor:
     return (make[pattern] if pattern < 3 else lambda: longformer_mask(n, width, [0]))()
 
 
-@expects(in_page.PATTERNS, pattern=5, n=5, width=3)
+@add_expected(in_page.PATTERNS, pattern=5, n=5, width=3)
 def patterns(pattern, n, width):
     n, width = n + 2, 2 * width + 1
     random = 2 if pattern == 4 else 0
@@ -147,40 +147,47 @@ def patterns(pattern, n, width):
     # the first keys of its order that are not there yet
     for row, order in zip(dots[:n], in_page.PATTERNS.data["orders"], strict=False):
         row[[j for j in order.tolist() if j < n and not row[j]][:random]] = True
-    far = allowed(pattern, 1024, width)
-    pairs = far.sum() + (~far).sum(-1).clamp(max=random).sum()
+    allowed_pairs = allowed(pattern, 1024, width)
+    pairs = allowed_pairs.sum() + (~allowed_pairs).sum(-1).clamp(max=random).sum()
     return {
         "pair": ["•" if dot else "" for dot in dots.flatten()],
         "said": f"{dots.sum()} of {n * n} pairs, .* 1024 tokens: {pairs} of 1048576 pairs, .*",
     }
 
 
-@expects(in_page.RUNNING, **{"after block": 4})
+@add_expected(in_page.RUNNING, **{"after block": 4})
 def running(**state):
     step = state["after block"]
-    end, before = min(2 * step + 2, 7), in_page.SCORES[: 2 * step].double()
+    end, earlier_scores = min(2 * step + 2, 7), in_page.SCORES[: 2 * step].double()
     scores, values = in_page.SCORES[:end].double(), in_page.VALUES[:end].double()
-    parts, rest = (scores - scores.max()).exp(), [""] * (7 - end)
-    weights, top = parts / parts.sum(), regex_of(scores.max())
-    sentences = rf"The largest score is {top}\. "
+    exponentials, blanks = (scores - scores.max()).exp(), [""] * (7 - end)
+    weights, max_pattern = exponentials / exponentials.sum(), regex_of(scores.max())
+    sentences = rf"The largest score is {max_pattern}\. "
     if step:
-        factor = regex_of((before.max() - scores.max()).exp())
-        rises = rf"rises from {regex_of(before.max())} to {top}, so .* is multiplied by {factor}\. "
-        same = rf"is still {top}, so what was summed before stays\. "
-        sentences = f"The largest score {rises if scores.max() > before.max() else same}"
-    sums = map(regex_of, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
+        factor = regex_of((earlier_scores.max() - scores.max()).exp())
+        raised = (
+            rf"rises from {regex_of(earlier_scores.max())} to {max_pattern}, "
+            rf"so .* is multiplied by {factor}\. "
+        )
+        unchanged = rf"is still {max_pattern}, so what was summed before stays\. "
+        sentences = (
+            f"The largest score {raised if scores.max() > earlier_scores.max() else unchanged}"
+        )
+    sums = map(
+        regex_of, (exponentials.sum(), (exponentials * values).sum(), (weights * values).sum())
+    )
     sentences += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(
         *sums
     )
     return {
-        "part": [*map(format_number, parts.tolist()), *rest],
-        "weight": [*map(format_number, weights.tolist()), *rest],
+        "part": [*map(format_number, exponentials.tolist()), *blanks],
+        "weight": [*map(format_number, weights.tolist()), *blanks],
         "said": sentences
         + (".*no key is left.*" if end == 7 else f"{7 - end} keys are still to come."),
     }
 
 
-@expects(in_page.GROWING, chunk=5, token=5)
+@add_expected(in_page.GROWING, chunk=5, token=5)
 def growing(chunk, token):
     n, (q, k, v) = len(in_page.TOKENS), in_page.LINEAR
     visible, start = token + 1, token // (chunk + 1) * (chunk + 1)
@@ -188,69 +195,67 @@ def growing(chunk, token):
     weights = (feature_map(q) @ feature_map(k).mT)[token] * (torch.arange(n) < visible)
     words = [format_number(x) if j < visible else "" for j, x in enumerate(weights.tolist())]
     keys = feature_map(k)
-    key_words = [
+    key_texts = [
         format_number(x) if j < visible else "" for j, row in enumerate(keys.tolist()) for x in row
     ]
     output = linear_attention_parallel(q, k, v)[token]
-    sentence = rf"Masked: {counted(visible, 'pair')}\. Recurrent: a state of 6 numbers\. "
-    chunks = (
-        rf"Chunks: {counted(start, 'token')} by the state, {counted(visible - start, 'pair')}\. "
-    )
-    agree = f"All three give {', '.join(map(regex_of, output))}\\."
+    sentence = rf"Masked: {plural(visible, 'pair')}\. Recurrent: a state of 6 numbers\. "
+    chunks = rf"Chunks: {plural(start, 'token')} by the state, {plural(visible - start, 'pair')}\. "
+    equal_outputs = f"All three give {', '.join(map(regex_of, output))}\\."
     matrix = (feature_map(q) @ keys.mT).tril()
-    shares, place = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
-    parts = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
-    parts = parts * (torch.arange(n) < visible)[:, None, None]
-    before = linear_attention_state(k[:start], v[:start])
+    shares, chunk_index = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
+    summands = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
+    summands = summands * (torch.arange(n) < visible)[:, None, None]
+    state_and_sum = linear_attention_state(k[:start], v[:start])
     return {
         "cell": (shares, [""] * n * n),
-        "block": (shares * (place[:, None] == place), [""] * n * n),
-        "part": (parts, [""] * parts.numel()),
-        "early": torch.cat([before[1][:, None], before[0]], dim=-1),
+        "block": (shares * (chunk_index[:, None] == chunk_index), [""] * n * n),
+        "part": (summands, [""] * summands.numel()),
+        "early": torch.cat([state_and_sum[1][:, None], state_and_sum[0]], dim=-1),
         "above": in_page.TOKENS * 2,
         "S": S,
         "z": z,
         **dict.fromkeys(("masked", "recurrent", "chunks"), output),
         "total": weights.sum().expand(3),
         "weight": (weights / weights.sum(), words),
-        "key": (keys, key_words),
+        "key": (keys, key_texts),
         "read": in_page.TOKENS,
         "way": ["state"] * start + ["pair"] * (visible - start) + [""] * (n - visible),
-        "said": rf"Token {visible}, {in_page.TOKENS[token]}\. {sentence}{chunks}{agree}",
+        "said": rf"Token {visible}, {in_page.TOKENS[token]}\. {sentence}{chunks}{equal_outputs}",
     }
 
 
-@expects(in_page.ORDERS, n=3, d=2)
+@add_expected(in_page.ORDERS, n=3, d=2)
 def orders(n, d):
     n, d = in_page.LENGTHS[n], in_page.SIDES[d]
     # a product of a by b and b by c takes 2abc operations; z is read too
     costs = torch.tensor([2 * n * d * n * 2, 2 * d * n * d * 2 + 2 * n * d])
-    areas, first = torch.tensor([n * n, d * d]), costs[0] > costs[1]
+    areas, scores_first_is_dearer = torch.tensor([n * n, d * d]), costs[0] > costs[1]
     ratio = regex_of(costs.max() / costs.min())
-    more = "queries and keys" if first else "keys and values"
+    dearer_order = "queries and keys" if scores_first_is_dearer else "keys and values"
     return {
         "size": [f"{n} × {n}", f"{d} × {d}"],
         "area": (areas, [f"{x:,}" for x in areas]),
         "cost": (costs / costs.max(), [f"{x:,}" for x in costs]),
         "said": f"n = {n}, d = {d}: .* has {n * n} numbers or {d * d}\\. "
-        f"Multiplying {more} first takes {ratio} times as many operations\\.",
+        f"Multiplying {dearer_order} first takes {ratio} times as many operations\\.",
     }
 
 
-@expects(in_page.DISTANCES, layer=3, distance=8, show=2)
+@add_expected(in_page.DISTANCES, layer=3, distance=8, show=2)
 def distances(layer, distance, show):
     names, t = list(in_page.GRADIENTS), distance + 1
-    shares = torch.stack([far / far[1] for far in in_page.GRADIENTS.values()])
+    shares = torch.stack([gradients / gradients[1] for gradients in in_page.GRADIENTS.values()])
     counts = torch.stack([*in_page.STEPS.values()])
     steps = counts[layer, t].item()
-    path = rf"the path has {counted(steps, 'step')}, and the gradient is (.*) times .*"
+    path = rf"the path has {plural(steps, 'step')}, and the gradient is (.*) times .*"
     ticks = ["8", "6", "4", "2", "0"] if show else ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸"]
     return {
         "left": (shares[:, t], [format_share(x) for x in shares[:, t].tolist()]),
         "path": (counts[:, t], [f"{x}" if x >= 0 else "none" for x in counts[:, t].tolist()]),
         "tick": ticks,
         "at": [f"{t}"],
-        "said": f"{names[layer]}, {counted(t, 'token')} back: "
+        "said": f"{names[layer]}, {plural(t, 'token')} back: "
         + (path if steps >= 0 else r".*no path leads from there, so there is no gradient\."),
     }
 
@@ -263,13 +268,13 @@ def format_share(share: float) -> str:
     return f"{digits} · 10{str(int(exponent)).translate(SUPERSCRIPTS)}"
 
 
-@expects(in_page.SAMPLING, temperature=len(TEMPERATURES), k=5)
+@add_expected(in_page.SAMPLING, temperature=len(TEMPERATURES), k=5)
 def sampling(temperature, k):
     scores = in_page.NEXT.double()
-    may = scores >= scores.sort(descending=True).values[k]
-    chance = (scores.masked_fill(~may, -torch.inf) / TEMPERATURES[temperature]).softmax(0)
-    others = {1: "no other token", 2: "one other token"}.get(
-        n := may.sum().item(), f"{n - 1} other tokens"
+    drawable = scores >= scores.sort(descending=True).values[k]
+    chance = (scores.masked_fill(~drawable, -torch.inf) / TEMPERATURES[temperature]).softmax(0)
+    other_tokens = {1: "no other token", 2: "one other token"}.get(
+        n := drawable.sum().item(), f"{n - 1} other tokens"
     )
     return {
         "score": scores,
@@ -278,15 +283,15 @@ def sampling(temperature, k):
         "share": [""] * 5,
         "count": ["0"] * 5,
         "said": rf"“the” is drawn with a probability of {regex_of(chance[0])}; "
-        rf"{others} can be drawn\.",
+        rf"{other_tokens} can be drawn\.",
     }
 
 
-@expects(in_page.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
+@add_expected(in_page.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATE_SWITCH: 2})
 def plane(query, temperature, **switch):
-    x, warm = in_page.PLACES.double(), TEMPERATURES[temperature]
+    x, warm = in_page.POINTS.double(), TEMPERATURES[temperature]
     matrices = [
-        matrix.double() if switch[SEPARATELY] else torch.eye(2).double() for matrix in SEPARATE
+        matrix.double() if switch[SEPARATE_SWITCH] else torch.eye(2).double() for matrix in SEPARATE
     ]
     q, k, v = (x @ matrix for matrix in matrices)
     weight, output = attention_weights(q / warm, k)[query], attention(q / warm, k, v)[query]
@@ -304,29 +309,29 @@ def plane(query, temperature, **switch):
     }
 
 
-@expects(
+@add_expected(
     in_page.TURNING,
     **{"query at": 6, "key at": 6, "both further by": 6, "degrees a position": len(DEGREES)},
 )
-def turning(**at):
-    i, j, both_heads, degrees = at.values()
+def turning(**state):
+    i, j, shift, degrees = state.values()
     turn = math.radians(DEGREES[degrees])
     # as complex numbers: rope takes whole positions, each a turn of 1
     q, k = (
         torch.view_as_real(
-            torch.tensor([x], dtype=torch.complex128) * cmath.rect(1, (t + both_heads) * turn)
+            torch.tensor([x], dtype=torch.complex128) * cmath.rect(1, (t + shift) * turn)
         )
         for x, t in ((1 + 2j, i), (3 - 0.5j, j))
     )
     return {
         "turned": torch.cat([q, k]),
         "score": q @ k.mT,
-        "said": f"Query at {i + both_heads}, key at {j + both_heads}: the offset is "
+        "said": f"Query at {i + shift}, key at {j + shift}: the offset is "
         f"{str(j - i).replace('-', '−')}, and the score {regex_of(q @ k.mT)}\\.",
     }
 
 
-@expects(in_page.CLOCKS, position=12, another=12)
+@add_expected(in_page.CLOCKS, position=12, another=12)
 def clocks(position, another):
     p = sinusoids(12, 6).double()
     # each pair by itself: the cosine of the angle between its hands
@@ -348,7 +353,7 @@ def test_clocks_of_no_curve_or_an_odd_width_are_refused(n, d):
         figures.clocks(n, d, alt="clocks")
 
 
-@expects(in_page.CLIPPING, n=6, k=7)
+@add_expected(in_page.CLIPPING, n=6, k=7)
 def clipping(n, k):
     n = n + 1
     rows = relative_index(n, k)
@@ -357,14 +362,14 @@ def clipping(n, k):
     used = f"rows {first} to {last} are" if first < last else f"row {first} is"
     ends = [f"row {row} serves {(rows == row).sum()} pairs, .*" for row in (0, 2 * k)]
     if len(rows.unique()) == 2 * n - 1:
-        rest = "No two offsets share a row."
+        shared_rows = "No two offsets share a row."
     elif k == 0:
-        rest = f"Row 0 serves all {n * n} pairs: .*"
+        shared_rows = f"Row 0 serves all {n * n} pairs: .*"
     else:
-        rest = f"At its ends, {', and '.join(ends)}"
+        shared_rows = f"At its ends, {', and '.join(ends)}"
     return {
         "row": [*chain(*texts), *[""] * 6 * (6 - n)],
-        "said": f"The table has {counted(2 * k + 1, 'row')}; {used} used. {rest}",
+        "said": f"The table has {plural(2 * k + 1, 'row')}; {used} used. {shared_rows}",
     }
 
 
@@ -392,32 +397,34 @@ for n, figure in in_page.SKEWINGS.items():
     EXPECTED[f"skewing {n}"] = figure, {"direction": 2, "step": 5}, expected
 
 
-@expects(in_page.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
-def offsets(method, **at):
-    i, j = at.values()
+@add_expected(in_page.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
+def offsets(method, **state):
+    i, j = state.values()
     scores = {
         name: family_scores - family_scores[0, 0] for name, family_scores in in_page.FAMILY.items()
     }
     name, method_scores = list(scores.items())[method]
     offset = f"{j - i}".replace("-", "−")
     # Shaw's table has a maximum distance of 2
-    far = name == "Shaw" and abs(j - i) >= 2
-    same = ", the same from offset " + ("2 to 5" if j > i else "−5 to −2") if far else ""
+    is_clipped = name == "Shaw" and abs(j - i) >= 2
+    clipped_text = (
+        ", the same from offset " + ("2 to 5" if j > i else "−5 to −2") if is_clipped else ""
+    )
     pairs = 6 - abs(j - i)
     return {
         "score": torch.stack([score[i, j] for score in scores.values()]),
         "offset": [offset],
         "said": f"Query at {i}, key at {j}: the offset is {offset}, as for {pairs} of 36 pairs\\. "
-        f"{name}: {regex_of(method_scores[i, j])}{same}\\.",
+        f"{name}: {regex_of(method_scores[i, j])}{clipped_text}\\.",
     }
 
 
-@expects(in_page.RECORDED, **{"hidden word": 3})
+@add_expected(in_page.RECORDED, **{"hidden word": 3})
 def recorded(**state):
-    return recorded_in(in_page.MEASURED[state["hidden word"]], in_page.QUERIES, ["GPT", "LSTM"])
+    return recorded_in(in_page.BITS[state["hidden word"]], in_page.QUERIES, ["GPT", "LSTM"])
 
 
-@expects(in_page.RECORDED_BY_NUMBER, **{"words seen": 3})
+@add_expected(in_page.RECORDED_BY_NUMBER, **{"words seen": 3})
 def recorded_by_number(**state):
     return recorded_in(in_page.BY_WINDOW[state["words seen"]], in_page.TOKENS, ["bits"])
 
@@ -425,27 +432,27 @@ def recorded_by_number(**state):
 def recorded_in(numbers, rows, names):
     """The bars of a case, and what they say: where two columns differ most, or the longest bar."""
     if len(names) == 2:
-        at = (numbers[:, 0] - numbers[:, 1]).abs().argmax()
-        two_words = ", ".join(
-            f"{regex_of(x)} with {name}" for x, name in zip(numbers[at], names, strict=True)
+        index = (numbers[:, 0] - numbers[:, 1]).abs().argmax()
+        two_values = ", ".join(
+            f"{regex_of(x)} with {name}" for x, name in zip(numbers[index], names, strict=True)
         )
-        sentence = f"“{re.escape(rows[at])}” has the largest difference: {two_words}"
+        sentence = f"“{re.escape(rows[index])}” has the largest difference: {two_values}"
     else:
-        top, at = numbers[:, 0].max(dim=0)
-        sentence = f"{names[0]}: most, {regex_of(top)}, at “{re.escape(rows[at])}”"
+        top, index = numbers[:, 0].max(dim=0)
+        sentence = f"{names[0]}: most, {regex_of(top)}, at “{re.escape(rows[index])}”"
     return {"bar": numbers, "said": rf"{sentence}\."}
 
 
-@expects(in_page.WAVES, position=in_page.N, d=len(in_page.WAVE_WIDTHS))
+@add_expected(in_page.WAVES, position=in_page.N, d=len(in_page.WAVE_WIDTHS))
 def waves(position, d):
     d = in_page.WAVE_WIDTHS[d]
     p = sinusoids(in_page.N, d, dtype=torch.float64)
     product = p @ p[position]
     offsets = [f"{s - position:+d}".replace("-", "−") for s in range(in_page.N)]
     offsets[position] = "0"
-    near = position + 1 if position + 1 < in_page.N else position - 1
-    itself, beside = regex_of(product[position]), regex_of(product[near])
-    products = rf"product {itself} with itself, {beside} with {near}\."
+    neighbour = position + 1 if position + 1 < in_page.N else position - 1
+    itself, beside = regex_of(product[position]), regex_of(product[neighbour])
+    products = rf"product {itself} with itself, {beside} with {neighbour}\."
     return {
         "wave": p[:, :4],
         "share": product / (d / 2),
@@ -460,13 +467,15 @@ def test_every_state_of_a_figure_equals_the_package(name, tab):
     figure, options, expected = EXPECTED[name]
     tab.set_content(bare_page(figure))
     states = all_states(**options)
-    for state, got in zip(states, visit(figure_in(tab), states), strict=True):
+    for state, got in zip(states, read_states(figure_in(tab), states), strict=True):
         for slot, want in expected(**state).items():
-            at, texts = f"{slot} of {state}", [text for text, _ in got[slot]]
+            slot_of_state, texts = f"{slot} of {state}", [text for text, _ in got[slot]]
             if slot == "said":
-                assert re.fullmatch(want, texts[0]), f"{at}: {texts[0]!r} is not {want!r}"
+                assert re.fullmatch(want, texts[0]), (
+                    f"{slot_of_state}: {texts[0]!r} is not {want!r}"
+                )
             elif isinstance(want, list):
-                assert texts == want, at
+                assert texts == want, slot_of_state
             else:
                 numbers, words = want if isinstance(want, tuple) else (want, None)
                 values = slot_numbers(got[slot])
@@ -475,9 +484,11 @@ def test_every_state_of_a_figure_equals_the_package(name, tab):
                     numbers.double().flatten(),
                     rtol=1e-6,
                     atol=1e-6,
-                    msg=lambda why, at=at: f"{at}: {why}",
+                    msg=lambda problem, slot_of_state=slot_of_state: f"{slot_of_state}: {problem}",
                 )
-                assert texts == (words or [format_number(x) for x in values.tolist()]), at
+                assert texts == (words or [format_number(x) for x in values.tolist()]), (
+                    slot_of_state
+                )
 
 
 def test_above_0_and_below_0_have_colours_of_their_own(tab):
@@ -485,8 +496,8 @@ def test_above_0_and_below_0_have_colours_of_their_own(tab):
     look = "cells => cells.map(cell => [+cell.value, getComputedStyle(cell).backgroundColor])"
     # in order of their values: the lowest, 0 and the highest
     cells = sorted(tab.locator(".signed").evaluate_all(look))
-    (none,) = {colour for value, colour in cells if value == 0}
-    assert len({cells[0][1], none, cells[-1][1]}) == 3
+    (zero_colour,) = {colour for value, colour in cells if value == 0}
+    assert len({cells[0][1], zero_colour, cells[-1][1]}) == 3
 
 
 @pytest.mark.parametrize("widths", [[8, 7], [2], []])

@@ -19,9 +19,9 @@ from .in_page import (
     bare_page,
     figure_in,
     read_slots,
+    read_states,
     slot_numbers,
     states_that_scroll,
-    visit,
 )
 from .test_figure_numbers import EXPECTED, format_share
 
@@ -35,7 +35,7 @@ CONTROLS = """figure => {
 }"""
 
 # the attributes of each slot, and how large it is drawn
-DRAWN = """figure => {
+READ_SLOTS_JS = """figure => {
   const slots = [...figure.querySelectorAll("[data-show]")];
   const own = (name) => !["style", "value"].includes(name);
   const names = (slot) => slot.getAttributeNames().filter(own);
@@ -60,7 +60,7 @@ def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
     tab.set_content(bare_page(figure))
     assert axe_faults(tab, ALL_BUT_COLOURS) == []
     for state in (extreme_states(options)[0], extreme_states(options)[-1]):
-        visit(figure_in(tab), [state])
+        read_states(figure_in(tab), [state])
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], state
         for scheme in ("light", "dark"):
             tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
@@ -69,21 +69,27 @@ def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(name, new_tab):
-    without, live = new_tab(java_script_enabled=False), new_tab()
-    for page in (without, live):
+    tab_without_scripts, tab_with_scripts = new_tab(java_script_enabled=False), new_tab()
+    for page in (tab_without_scripts, tab_with_scripts):
         page.set_content(bare_page(EXPECTED[name][0]))
-    before, after = (page.locator("data").all_inner_texts() for page in (without, live))
+    before, after = (
+        page.locator("data").all_inner_texts() for page in (tab_without_scripts, tab_with_scripts)
+    )
     assert before == after and len(before) >= 5
-    (before, at_first), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
+    (before, at_first), (after, now) = (
+        figure_in(page).evaluate(READ_SLOTS_JS) for page in (tab_without_scripts, tab_with_scripts)
+    )
     assert before == after
     sizes = [(old, new) for old, new in zip(at_first, now, strict=True) if old is not None]
     assert [size for size, _ in sizes] == pytest.approx([new for _, new in sizes], abs=0.001)
-    assert without.locator("data").first.is_visible()
-    assert [element for element in without.locator("input").all() if element.is_visible()] == []
+    assert tab_without_scripts.locator("data").first.is_visible()
+    assert [
+        element for element in tab_without_scripts.locator("input").all() if element.is_visible()
+    ] == []
     words = repr(EXPECTED[name][0])
-    assert f"{words}\n\nWith scripts" in without.locator("main").inner_text()
-    assert words not in live.locator("main").inner_text()
-    assert live.get_by_role("group", name=words, exact=True).count() == 1
+    assert f"{words}\n\nWith scripts" in tab_without_scripts.locator("main").inner_text()
+    assert words not in tab_with_scripts.locator("main").inner_text()
+    assert tab_with_scripts.get_by_role("group", name=words, exact=True).count() == 1
 
 
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name != "skewing 1"])
@@ -93,16 +99,16 @@ def test_the_keyboard_moves_every_control(name, tab):
     figure = figure_in(tab)
     assert {name for name, _ in figure.evaluate(CONTROLS)} == {*options}
     for control in options:
-        before = read_slots(figure)
+        texts_before = read_slots(figure)
         control_element = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
         control_element.focus()
         assert control_element.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", control
         # Space for a switch; and what is at its end goes back
         for key in ("ArrowRight", "Home", "Space"):
             tab.keyboard.press(key)
-            if read_slots(figure) != before:
+            if read_slots(figure) != texts_before:
                 break
-        assert read_slots(figure) != before, control
+        assert read_slots(figure) != texts_before, control
 
 
 def check_hand_computed(figure):
@@ -153,14 +159,14 @@ def check_text_of_convolution(figure):
 def check_text_of_efficient(figure):
     full, causal, window, _, bigbird = range(5)
 
-    def pairs(**state):
+    def pair_counts(**state):
         (sentence,) = read_slots(figure("patterns"), **state)["said"]
-        near_pairs, far = re.findall(r"(\d+) of \d+ pairs", sentence)
-        return int(near_pairs), int(far)
+        near_pairs, far_pairs = re.findall(r"(\d+) of \d+ pairs", sentence)
+        return int(near_pairs), int(far_pairs)
 
-    counts = {pattern: pairs(pattern=pattern) for pattern in range(5)}
-    assert min(counts, key=lambda one: counts[one]) == window
-    assert min(counts, key=lambda one: counts[one][1]) == window
+    counts = {pattern: pair_counts(pattern=pattern) for pattern in range(5)}
+    assert min(counts, key=lambda i: counts[i]) == window
+    assert min(counts, key=lambda i: counts[i][1]) == window
     assert counts[full][0] == 100 and (counts[bigbird][0], counts[causal][0]) == (62, 55)
     assert counts[causal][1] > 2**20 / 2 and counts[bigbird][1] < 2**20 / 100
 
@@ -181,12 +187,12 @@ def check_text_of_linear(figure):
 def check_text_of_recurrence(figure):
     names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
     powers = {format_share(10.0**exponent)[6:]: 10.0**exponent for exponent in range(-99, -1)}
-    (cells,) = visit(figure("distance"), [{}])
+    (cells,) = read_states(figure("distance"), [{}])
     last = dict(zip(names, slot_numbers(cells["left"]).tolist(), strict=True))
     assert 10**-21.5 < last["RNN"] < 10**-20.5 and last["LSTM"] < 1e-9 and last["CNN"] == 0
     assert min(last["LSTM, open"], last["attention"]) > 0.3
 
-    def left(layer: str, distance: int) -> float:
+    def share_left(layer: str, distance: int) -> float:
         state = {"layer": names.index(layer), "distance": distance - 1}
         sentence = read_slots(figure("distance"), **state)["said"][0]
         share = sentence.split("gradient is ")[1].split(" times")[0]
@@ -194,10 +200,10 @@ def check_text_of_recurrence(figure):
         return float(digits) * powers.get(exponent, 1)
 
     # a millionth is left at about 20, and every three steps cost a factor of about ten
-    assert left("RNN", 17) > 1e-6 > left("RNN", 23)
-    assert 5 < (left("RNN", 4) / left("RNN", 64)) ** (1 / 20) < 15
+    assert share_left("RNN", 17) > 1e-6 > share_left("RNN", 23)
+    assert 5 < (share_left("RNN", 4) / share_left("RNN", 64)) ** (1 / 20) < 15
     for distance, name in product((1, 4, 8, 16, 32, 64), ("LSTM, open", "attention")):
-        assert 1 / 3 < left(name, distance) < 3, (name, distance)
+        assert 1 / 3 < share_left(name, distance) < 3, (name, distance)
     assert "the path has 4 steps" in read_slots(figure("distance"), layer=3, distance=7)["said"][0]
     assert (
         "no path leads from there" in read_slots(figure("distance"), layer=3, distance=8)["said"][0]
@@ -208,37 +214,47 @@ def check_text_of_recurrence(figure):
 
 
 def check_text_of_relative(figure):
-    def clipped(**state):
+    def clipping_sentence(**state):
         return read_slots(figure("clipping"), **state)["said"][0]
 
     assert read_slots(figure("clipping"))["row"][:10] == list("3456666666")
-    assert "no offset is told from another" in clipped(k=0)
-    assert "rows 0 to 8 are used. No two offsets" in clipped(n=4, k=4)
-    assert "rows 1 to 9 are used. No two offsets" in clipped(k=5)
+    assert "no offset is told from another" in clipping_sentence(k=0)
+    assert "rows 0 to 8 are used. No two offsets" in clipping_sentence(n=4, k=4)
+    assert "rows 1 to 9 are used. No two offsets" in clipping_sentence(k=5)
     # the outermost rows go first
-    assert "rows 0 to 6 are used" in clipped(n=3, k=3)
-    assert "rows 1 to 5 are used" in clipped(n=2)
+    assert "rows 0 to 6 are used" in clipping_sentence(n=3, k=3)
+    assert "rows 1 to 5 are used" in clipping_sentence(n=2)
 
     read_slots(figure("skew"), direction=1, step=3)
     rows = figure("skew").locator(".board").get_attribute("aria-label")
     assert rows.startswith("Row 0: 0, pad, −3, −2. Row 1: −1, 0, pad, −3. Row 2: −2, −1, 0, pad. ")
 
-    def scored(method: int, i: int, j: int) -> tuple[str, list[str]]:
-        now = read_slots(figure("family"), **{"method": method, "query at": i, "key at": j})
-        return now["said"][0], now["score"]
+    def sentence_and_scores(method: int, i: int, j: int) -> tuple[str, list[str]]:
+        texts = read_slots(figure("family"), **{"method": method, "query at": i, "key at": j})
+        return texts["said"][0], texts["score"]
 
     shaw, t5, alibi = 0, 2, 3
     assert "Shaw: −2.16, the same from offset 4 to 12." in read_slots(figure("family"))["said"][0]
-    assert "the same from offset −12 to −4." in scored(shaw, 12, 5)[0]
+    assert "the same from offset −12 to −4." in sentence_and_scores(shaw, 12, 5)[0]
     for side in (1, -1):
-        for far in (8, 11):
-            assert "the same from" in scored(t5, 6 - side * 6, 6 + side * (far - 6))[0]
-        for near in (*range(1, 8), 12):
-            assert "the same" not in scored(t5, 6 - side * 6, 6 + side * (near - 6))[0]
-    fallen = [scored(alibi, 6, j)[1][alibi] for j in (4, 5, 7, 8)]
-    assert fallen == ["−1.00", "−0.50", "−0.50", "−1.00"]
+        for far_offset in (8, 11):
+            assert (
+                "the same from"
+                in sentence_and_scores(t5, 6 - side * 6, 6 + side * (far_offset - 6))[0]
+            )
+        for near_offset in (*range(1, 8), 12):
+            assert (
+                "the same"
+                not in sentence_and_scores(t5, 6 - side * 6, 6 + side * (near_offset - 6))[0]
+            )
+    alibi_scores = [sentence_and_scores(alibi, 6, j)[1][alibi] for j in (4, 5, 7, 8)]
+    assert alibi_scores == ["−1.00", "−0.50", "−0.50", "−1.00"]
     # both further on
-    assert scored(alibi, 0, 3)[1] == scored(alibi, 9, 12)[1] != scored(alibi, 9, 11)[1]
+    assert (
+        sentence_and_scores(alibi, 0, 3)[1]
+        == sentence_and_scores(alibi, 9, 12)[1]
+        != sentence_and_scores(alibi, 9, 11)[1]
+    )
 
 
 def check_text_of_transformer(figure):
@@ -254,8 +270,8 @@ def check_text_of_transformer(figure):
     for presses in (1, 9):
         for _ in range(presses):
             figure("sampling").get_by_role("button", name="draw 100").click()
-        now = read_slots(figure("sampling"))
-        tallies.append((now["count"][0], now["share"][0]))
+        texts = read_slots(figure("sampling"))
+        tallies.append((texts["count"][0], texts["share"][0]))
     assert tallies == [("66", "0.66"), ("607", "0.61")]
 
 

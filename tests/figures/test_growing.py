@@ -9,11 +9,11 @@ from tests.figures.elements import slot_texts
 
 from .in_page import GROWING, TOKENS, bare_page, figure_in, read_slots
 
-PHI = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
+FEATURES = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
 V = torch.tensor([[4.0, -1.0, 0.0], [0.0, 1.0, 2.0]])
 
 # by how much each cell is wider than its number
-ROOM = """all => all.map((one) => {
+SPARE_WIDTH_JS = """all => all.map((one) => {
   const number = document.createRange();
   number.selectNodeContents(one);
   return one.clientWidth - number.getBoundingClientRect().width;
@@ -21,7 +21,7 @@ ROOM = """all => all.map((one) => {
 
 
 def test_the_figure_begins_with_all_tokens_read():
-    texts = slot_texts(figures.growing(PHI, PHI, V, ["a", "b"], chunk=1, alt="state"))
+    texts = slot_texts(figures.growing(FEATURES, FEATURES, V, ["a", "b"], chunk=1, alt="state"))
     assert texts["key"] == ["1.00", "2.00", "3.00", "0.50"]
     assert texts["value"] == ["4.00", "−1.00", "0.00", "0.00", "1.00", "2.00"]
     assert texts["weight"] == ["4.00", "9.25"]
@@ -37,21 +37,21 @@ def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
     tab.set_content(bare_page(GROWING))
     figure, orders = figure_in(tab), set()
     keys = {word: GROWING.data["phiK"][j].tolist() for j, word in enumerate(TOKENS)}
-    first = read_slots(figure, token=3, chunk=1)
+    texts_before = read_slots(figure, token=3, chunk=1)
     button = tab.get_by_role("button", name="shuffle")
     for press in range(12):
         # by keyboard as by click
         button.press("Enter") if press % 2 else button.click()
-        now = read_slots(figure)
-        orders.add(tuple(now["read"]))
-        assert now["read"] == now["word"] and now["read"][3:] == TOKENS[3:]
-        assert sorted(now["read"]) == sorted(TOKENS)
-        assert ("shuffled" in now["said"][0]) == (now["read"] != TOKENS)
-        for place, word in enumerate(now["word"][:3]):
-            got = now["key"][2 * place : 2 * place + 2]
+        texts = read_slots(figure)
+        orders.add(tuple(texts["read"]))
+        assert texts["read"] == texts["word"] and texts["read"][3:] == TOKENS[3:]
+        assert sorted(texts["read"]) == sorted(TOKENS)
+        assert ("shuffled" in texts["said"][0]) == (texts["read"] != TOKENS)
+        for position, word in enumerate(texts["word"][:3]):
+            got = texts["key"][2 * position : 2 * position + 2]
             assert word == "the" or got == [format_number(x) for x in keys[word]]
         for slot in ("S", "z", "masked", "recurrent", "chunks", "total", "way"):
-            assert now[slot] == first[slot], slot
+            assert texts[slot] == texts_before[slot], slot
     assert len(orders) > 3
 
 
@@ -60,10 +60,10 @@ def test_one_chunk_is_the_matrix_and_chunks_of_one_pair_each_token_with_itself_a
     n, figure = len(TOKENS), figure_in(tab)
 
     def kinds(slot: str) -> list[list[str]]:
-        looks = figure.locator(f'[data-show="{slot}"]').evaluate_all(
+        class_names = figure.locator(f'[data-show="{slot}"]').evaluate_all(
             "all => all.map((one) => one.className)"
         )
-        flat = [look.removeprefix("heat ") for look in looks]
+        flat = [class_name.removeprefix("heat ") for class_name in class_names]
         return [flat[i * n : (i + 1) * n] for i in range(n)]
 
     read_slots(figure, chunk=n - 1)
@@ -78,21 +78,21 @@ def test_numbers_stay_in_their_cells_on_a_phone_with_a_wide_font(new_tab):
     tab.set_content(
         bare_page(GROWING).replace('<body style="', '<body style="font-family: DejaVu Sans;')
     )
-    room = tab.locator(".tile:not(.early, .parts) data").evaluate_all(ROOM)
-    assert room and min(room) >= 0
+    spare_widths = tab.locator(".tile:not(.early, .parts) data").evaluate_all(SPARE_WIDTH_JS)
+    assert spare_widths and min(spare_widths) >= 0
 
 
 @pytest.mark.parametrize(
     ("phi_q", "phi_k", "v", "words", "chunk", "message"),
     [
-        (PHI, PHI[:1], V, "ab", 1, r"phi_q=\(2, 2\), phi_k=\(1, 2\), v=\(2, 3\)"),
-        (PHI, PHI, V[:1], "ab", 1, r"v=\(1, 3\)"),
-        (PHI, PHI, V, "abc", 1, "3 words"),
-        (PHI[:0], PHI[:0], V[:0], "", 1, "0 words"),
-        (PHI, PHI, V, "ab", 0, "chunk=0, but there are 2 words"),
-        (PHI, PHI, V, "ab", 3, "chunk=3, but there are 2 words"),
-        (PHI, PHI * torch.nan, V, "ab", 1, r"phi_k\[0, 0\] is nan"),
-        (PHI, -PHI, V, "ab", 1, "a feature is not above 0"),
+        (FEATURES, FEATURES[:1], V, "ab", 1, r"phi_q=\(2, 2\), phi_k=\(1, 2\), v=\(2, 3\)"),
+        (FEATURES, FEATURES, V[:1], "ab", 1, r"v=\(1, 3\)"),
+        (FEATURES, FEATURES, V, "abc", 1, "3 words"),
+        (FEATURES[:0], FEATURES[:0], V[:0], "", 1, "0 words"),
+        (FEATURES, FEATURES, V, "ab", 0, "chunk=0, but there are 2 words"),
+        (FEATURES, FEATURES, V, "ab", 3, "chunk=3, but there are 2 words"),
+        (FEATURES, FEATURES * torch.nan, V, "ab", 1, r"phi_k\[0, 0\] is nan"),
+        (FEATURES, -FEATURES, V, "ab", 1, "a feature is not above 0"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_with_the_numbers(phi_q, phi_k, v, words, chunk, message):

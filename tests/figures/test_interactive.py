@@ -9,7 +9,17 @@ from attncourse import figures
 from attncourse.figures.interactive import Interactive, Slider, columns, number, row
 from attncourse.figures.numbers import format_number
 
-from .in_page import EXPLORER, HEADS, PHONE, WEIGHTS, bare_page, figure_in, g, read_slots, visit
+from .in_page import (
+    EXPLORER,
+    HEADS,
+    PHONE,
+    WEIGHTS,
+    bare_page,
+    figure_in,
+    g,
+    read_slots,
+    read_states,
+)
 
 # as JupyterLab and VS Code do: scripts in inserted HTML do not run until they are made anew
 INSERT = """(place, html) => {
@@ -42,7 +52,7 @@ def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
         x = torch.tensor([*ties, *near, *numbers, *odd], dtype=dtype)
         table = "".join(row("", number("x", value)) for value in x)
         tab.set_content(bare_page(Interactive(view, {"x": x}, [], table, alt="the same")))
-        texts, values = zip(*visit(figure_in(tab), [{}])[0]["x"], strict=True)
+        texts, values = zip(*read_states(figure_in(tab), [{}])[0]["x"], strict=True)
         assert [*texts] == [format_number(float(value)) for value in x]
         assert [float(value) for value in values[:-3]] == x[:-3].double().tolist()
 
@@ -89,23 +99,23 @@ def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
     tab.evaluate("heard = []; document.addEventListener('keydown', (e) => heard.push(e.key))")
     figure = figure_in(tab)
 
-    def moved(*presses: str) -> dict[str, list[str]]:
+    def press_and_read(*presses: str) -> dict[str, list[str]]:
         for press in presses:
             tab.keyboard.press(press)
         return read_slots(figure)
 
     assert "Query bank" in read_slots(figure)["said"][0]
-    assert "Query ." in moved("Tab", "ArrowRight")["said"][0]
-    assert "Query the" in moved("ArrowDown")["said"][0]
-    assert "Query river" in moved("ArrowRight")["said"][0]
-    state = moved("Tab", "ArrowRight", "ArrowRight")
+    assert "Query ." in press_and_read("Tab", "ArrowRight")["said"][0]
+    assert "Query the" in press_and_read("ArrowDown")["said"][0]
+    assert "Query river" in press_and_read("ArrowRight")["said"][0]
+    state = press_and_read("Tab", "ArrowRight", "ArrowRight")
     assert state["said"] == ["Query river: no key may be attended to. Output: 0.00, 0.00, 0.00."]
     assert state["score"] == ["−∞"] * 5 and state["weight"] == ["0.00"] * 5
-    assert moved("ArrowLeft")["score"].count("−∞") == 3
-    assert moved("Tab", "ArrowRight", "ArrowRight")["divisor"] == ["√16"]
+    assert press_and_read("ArrowLeft")["score"].count("−∞") == 3
+    assert press_and_read("Tab", "ArrowRight", "ArrowRight")["divisor"] == ["√16"]
     assert tab.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "16"
-    assert moved("Tab", "Space")["divisor"] == ["1"]
-    assert moved("Tab", "End")["divisor"] == ["8"]
+    assert press_and_read("Tab", "Space")["divisor"] == ["1"]
+    assert press_and_read("Tab", "End")["divisor"] == ["8"]
     # Enter sends a form in some browsers, which would load the page again
     figure.evaluate("figure => figure.querySelector('form').requestSubmit()")
     tab.wait_for_timeout(100)
@@ -141,9 +151,9 @@ def test_the_arcs_of_the_chosen_query_lead_from_it_to_the_keys(tab):
 
 def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
     tab.set_content(bare_page("<div></div><div></div><div></div>"))
-    places = tab.locator("main > div")
-    for place, figure in zip(places.all(), (EXPLORER, EXPLORER, HEADS), strict=True):
-        place.evaluate(INSERT, figure._repr_html_())
+    boxes = tab.locator("main > div")
+    for box, figure in zip(boxes.all(), (EXPLORER, EXPLORER, HEADS), strict=True):
+        box.evaluate(INSERT, figure._repr_html_())
     first, second, third = figure_in(tab).all()
     assert "Query the" in read_slots(first, query=0)["said"][0]
     assert "Query ." in read_slots(second, query=3)["said"][0]
@@ -165,12 +175,12 @@ def test_a_figure_lives_in_a_frame_of_its_own(tab):
     assert "Query the" in read_slots(figure)["said"][0]
 
 
-@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
-def test_nothing_moves_for_those_who_asked_for_that(motion, moves, new_tab):
+@pytest.mark.parametrize(("motion", "has_motion"), [("reduce", False), ("no-preference", True)])
+def test_nothing_moves_for_those_who_asked_for_that(motion, has_motion, new_tab):
     tab = new_tab(reduced_motion=motion)
     tab.set_content(bare_page(EXPLORER))
     duration = tab.locator(".bar").first.evaluate("bar => getComputedStyle(bar).transitionDuration")
-    assert (duration != "0s") == moves
+    assert (duration != "0s") == has_motion
 
 
 def test_a_figure_of_your_own_is_short(tab, tmp_path):

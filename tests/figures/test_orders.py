@@ -6,7 +6,7 @@ import pytest
 
 from attncourse import figures
 
-from .in_page import COUNTED, LENGTHS, ORDERS, PHONE, SIDES, bare_page, figure_in, visit
+from .in_page import FLOPS, LENGTHS, ORDERS, PHONE, SIDES, bare_page, figure_in, read_states
 
 BOXES = """figure => ["weight", "plain", "query", "value"].map((role) => {
   const { width, height } = figure.querySelector(`i.${role}`).getBoundingClientRect();
@@ -19,7 +19,7 @@ def test_every_matrix_is_drawn_to_one_scale(new_tab):
     tab.set_content(bare_page(ORDERS))
     figure, units = figure_in(tab), set()
     for (i, n), (j, d) in product(enumerate(LENGTHS), enumerate(SIDES)):
-        visit(figure, [{"n": i, "d": j}])
+        read_states(figure, [{"n": i, "d": j}])
         (unit, _), *_ = boxes = [
             (wide / w, high / h)
             for (wide, high), (w, h) in zip(
@@ -32,7 +32,7 @@ def test_every_matrix_is_drawn_to_one_scale(new_tab):
 
 
 def test_costs_that_do_not_belong_to_the_lengths_and_widths_are_refused():
-    good, short = COUNTED[0], [[1, 2, 3], [1, 2]]
+    good, short = FLOPS[0], [[1, 2, 3], [1, 2]]
     for costs, name in (((short, good), "queries_first"), ((good, short), "values_first")):
         with pytest.raises(ValueError, match=rf"{name} has rows of \[3, 2\] .* \[3, 3\]"):
             figures.orders(LENGTHS, SIDES, *costs, alt="orders")

@@ -8,28 +8,28 @@ from attncourse.dot_product import attention
 from attncourse.figures.numbers import format_number
 from tests.figures.elements import Elements, slot_texts
 
-from .in_page import PHONE, PLACES, PLANE, SEPARATE, bare_page, figure_in
+from .in_page import PHONE, PLANE, POINTS, SEPARATE, bare_page, figure_in
 
 WORDS = ["the", "river", "bank"]
 
 
 def test_the_figure_begins_with_the_attention_of_the_words():
-    texts, x = slot_texts(PLANE), PLACES.double()
+    texts, x = slot_texts(PLANE), POINTS.double()
     assert texts["output"] == [format_number(float(value)) for value in attention(x, x, x)[2]]
 
 
 def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
-    arrows = [
+    attributes_at_first = [
         [
             attributes[name]
             for name in ("d", "cx", "cy", "r", "x", "y", "transform")
             if name in attributes
         ]
-        for _, attributes in Elements(PLANE._repr_html_()).found
+        for _, attributes in Elements(PLANE._repr_html_()).elements
         if "data-show" in attributes
     ]
     tab.set_content(bare_page(PLANE))
-    computed = (
+    attributes_of_script = (
         figure_in(tab)
         .locator("[data-show]")
         .evaluate_all(
@@ -37,8 +37,8 @@ def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
         .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
         )
     )
-    assert [[*map(plain, arrow)] for arrow in arrows] == [
-        [*map(plain, arrow)] for arrow in computed
+    assert [[*map(plain, arrow)] for arrow in attributes_at_first] == [
+        [*map(plain, arrow)] for arrow in attributes_of_script
     ]
 
 
@@ -62,15 +62,18 @@ def test_a_word_is_dragged_and_stays_in_the_plane(tab):
     tab.mouse.down()
     tab.mouse.move(x + 60 * side, y - 60 * side, steps=3)
     assert bank.get_attribute("aria-valuetext") == "water 2.00, money 2.00"
-    moved = PLACES.double().clone()
-    moved[2] = 2
+    points = POINTS.double().clone()
+    points[2] = 2
     torch.testing.assert_close(
-        torch.tensor(output(tab)).double(), attention(moved, moved, moved)[2], rtol=1e-5, atol=1e-5
+        torch.tensor(output(tab)).double(),
+        attention(points, points, points)[2],
+        rtol=1e-5,
+        atol=1e-5,
     )
     tab.mouse.move(5, 5)
     tab.mouse.up()
-    water, money = bank.get_attribute("aria-valuetext").split(", ")
-    assert (water, money) == ("water −1.00", "money 3.00")
+    water_text, money_text = bank.get_attribute("aria-valuetext").split(", ")
+    assert (water_text, money_text) == ("water −1.00", "money 3.00")
     tab.mouse.move(x, y)
     assert bank.get_attribute("aria-valuetext") == "water −1.00, money 3.00"
 
@@ -133,8 +136,8 @@ def test_a_phone_shows_both_planes_below_each_other(new_tab):
         (torch.zeros(3, 3), SEPARATE, 0, r"x=\(3, 3\) should be \(3, 2\)"),
         (torch.full((3, 2), 3.5), SEPARATE, 0, "x lies from 3.5 to 3.5, the plane -1 to 3"),
         (torch.full((3, 2), torch.nan), SEPARATE, 0, "x.* is nan"),
-        (PLACES, SEPARATE[:2], 0, r"of \[\(2, 2\), \(2, 2\)\] should each be"),
-        (PLACES, SEPARATE, 3, "query=3, but there are 3 words"),
+        (POINTS, SEPARATE[:2], 0, r"of \[\(2, 2\), \(2, 2\)\] should each be"),
+        (POINTS, SEPARATE, 3, "query=3, but there are 3 words"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_with_the_numbers(x, separate, query, message):

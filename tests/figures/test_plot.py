@@ -85,9 +85,9 @@ def test_labels_that_do_not_fit_are_refused_with_the_numbers():
 
 def test_values_of_any_origin_are_left_as_they_are():
     values = torch.rand(2, 2, dtype=torch.float64, requires_grad=True)
-    before = values.detach().clone()
+    copy = values.detach().clone()
     figures.heatmap(values, ["a", "b"], ["c", "d"], alt="")
-    assert values.requires_grad and torch.equal(values, before)
+    assert values.requires_grad and torch.equal(values, copy)
 
 
 def test_plot_knows_no_mechanism_and_opens_no_window():
@@ -99,7 +99,7 @@ def test_plot_knows_no_mechanism_and_opens_no_window():
 
 Q, K, V = torch.tensor([[1.0, 2, 9], [0, -1, 9]]), torch.eye(3), torch.tensor([[4.0], [2], [0.5]])
 MASK = torch.tensor([[True, True, False], [False, False, False]])
-PARTS = {
+EXPLORER_ARGS = {
     "q": Q,
     "k": K,
     "v": V,
@@ -112,8 +112,8 @@ PARTS = {
 }
 
 
-def explorer(**parts):
-    return figures.explorer(**(PARTS | parts))
+def explorer(**changes):
+    return figures.explorer(**(EXPLORER_ARGS | changes))
 
 
 def heads(queries=("q0", "q1"), weights=None, alt="two heads", **start):
@@ -128,7 +128,7 @@ INTERACTIVE = {"explorer": explorer, "heads": heads}
 @pytest.mark.parametrize("figure", INTERACTIVE.values(), ids=INTERACTIVE)
 def test_an_interactive_figure_is_whole_and_asks_nobody(figure):
     html = figure()._repr_html_()
-    elements = Elements(html).found
+    elements = Elements(html).elements
     assert {"table", "style", "script", "input"} <= {tag for tag, _ in elements}
     assert not re.search(r"//\w|@import|url\(|\bsrc=|\bon\w+=", html)
     # a notebook may show it twice on one page
@@ -140,7 +140,7 @@ def test_an_interactive_figure_is_whole_and_asks_nobody(figure):
 def test_an_interactive_figure_has_words_for_it(figure):
     odd = '3 "keys" & <none>'
     elements = Elements(figure(alt=odd)._repr_html_())
-    assert elements.found[0][1]["role"] == "group"
+    assert elements.elements[0][1]["role"] == "group"
     # where no script runs they stand below the figure, else they are its name
     assert elements.texts["said"] == [repr(figure(alt=odd))] == [odd]
     with pytest.raises(TypeError, match="alt"):
@@ -150,7 +150,7 @@ def test_an_interactive_figure_has_words_for_it(figure):
 
 
 def test_controls_that_do_nothing_yet_are_hidden():
-    elements = Elements(explorer()._repr_html_() + heads()._repr_html_()).found
+    elements = Elements(explorer()._repr_html_() + heads()._repr_html_()).elements
     controls = [attributes for tag, attributes in elements if tag == "input"]
     radios = [control for control in controls if control["type"] == "radio"]
     assert radios and all("hidden" in radio for radio in radios)
@@ -165,12 +165,12 @@ def test_labels_cannot_break_out_of_the_figure():
     label = """</script><b onclick=''>&"🌊 '""" + "long" * 99
     html = heads(queries=[label, "q1"])._repr_html_()
     assert html.count("</script>") == 1 and "<b on" not in html
-    assert "b" not in {tag for tag, _ in Elements(html).found}
+    assert "b" not in {tag for tag, _ in Elements(html).elements}
 
 
 def test_two_figures_have_names_of_their_own():
     names = {
-        Elements(figure._repr_html_()).found[0][1]["data-figure"]
+        Elements(figure._repr_html_()).elements[0][1]["data-figure"]
         for figure in (explorer(), heads(), explorer(query=1), heads(queries=["a", "b"]))
     }
     assert len(names) == 4
@@ -189,7 +189,7 @@ def test_the_explorer_begins_with_the_numbers_of_the_package():
 
 
 @pytest.mark.parametrize(
-    ("parts", "words"),
+    ("changes", "words"),
     [
         ({"q": Q[:, :2]}, r"do not go together: q=\(2, 2\), k=\(3, 3\), v=\(3, 1\)"),
         ({"v": V[:2]}, r"do not go together: .* v=\(2, 1\)"),
@@ -208,9 +208,9 @@ def test_the_explorer_begins_with_the_numbers_of_the_package():
         ({"keys": [], "k": K[:0], "v": V[:0]}, r"no key to attend to: .* k=\(0, 3\)"),
     ],
 )
-def test_parts_that_do_not_fit_are_refused_with_the_numbers(parts, words):
+def test_parts_that_do_not_fit_are_refused_with_the_numbers(changes, words):
     with pytest.raises(ValueError, match=words):
-        explorer(**parts)
+        explorer(**changes)
 
 
 @pytest.mark.parametrize(
@@ -333,8 +333,8 @@ def test_more_lines_than_can_be_told_apart_are_refused():
 
 
 def test_matrices_stand_side_by_side_at_their_size_and_else_below_each_other(tab):
-    places = [str(i) for i in range(4)]
-    heatmap = figures.heatmap(torch.eye(4), places, places, alt="one", xlabel="key", ylabel="query")
+    labels = [str(i) for i in range(4)]
+    heatmap = figures.heatmap(torch.eye(4), labels, labels, alt="one", xlabel="key", ylabel="query")
     tab.set_content(bare_page(figures.beside(heatmap, heatmap, heatmap)))
     tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
     for width, rows in ((760, 1), (600, 2), (PHONE["width"], 3)):
@@ -355,8 +355,8 @@ def test_names_below_a_plot_do_not_touch():
     assert ticks([4**i for i in range(2, 8)]) == ["16", "64", "256", "1024", "4096", "16384"]
     assert ticks([4**i for i in range(1, 10)]) == ["4", "64", "1024", "16384", "262144"]
     # names of columns are turned where they would make a map wider than a phone's letters allow
-    for names, turned in ((["the", "river"], False), (["hundred", "thousand"] * 4, True)):
+    for names, is_turned in ((["the", "river"], False), (["hundred", "thousand"] * 4, True)):
         picture = figures.heatmap(torch.rand(1, len(names)), ["q"], names, alt="names")
-        assert ("rotate(-35" in picture.svg) == turned
+        assert ("rotate(-35" in picture.svg) == is_turned
         width = float(ElementTree.fromstring(picture.svg).get("width", "").removesuffix("pt"))
         assert width < 4.7 * 72

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attncourse import figures
-from attncourse.course.convolution.claims import convolution, footprint, stacked
+from attncourse.course.convolution.claims import compose, convolution, footprint
 from tests.figures.elements import slot_texts
 
 
@@ -15,7 +15,7 @@ def test_the_figure_begins_with_the_footprint_of_each_stack_of_layers(g, positio
     weight, x = torch.ones(1, 1, width).double(), torch.randn(9, 1, generator=g).double()
     rows = [texts["path"][start : start + 9] for start in range(0, 36, 9)]
     for layers, row in enumerate(rows):
-        receptive = footprint(stacked([lambda x: convolution(x, weight)] * layers), x)[position]
+        receptive = footprint(compose([lambda x: convolution(x, weight)] * layers), x)[position]
         assert row == ["•" if size else "·" for size in receptive.tolist()]
 
 

@@ -7,7 +7,7 @@ from attncourse import figures
 from attncourse.figures.numbers import format_number
 from tests.figures.elements import slot_texts
 
-from .in_page import NEXT, SAMPLING, bare_page, figure_in, read_slots, slot_numbers, visit
+from .in_page import NEXT, SAMPLING, bare_page, figure_in, read_slots, read_states, slot_numbers
 
 
 def test_the_figure_begins_with_the_softmax_of_all_scores():
@@ -30,13 +30,13 @@ def test_a_token_is_drawn_told_and_marked_and_is_the_same_for_everybody(tab):
     for _ in range(2):
         tab.set_content(bare_page(SAMPLING))
         for draws in range(1, 8):
-            now = press(tab, "draw")
+            texts = press(tab, "draw")
             marked = tab.locator("tr:has(.now) [data-show=token]").all_inner_texts()
             tokens_seen.append(marked)
             (word,) = marked
-            assert now["said"][0].startswith(f"Draw {draws}: “{word}”. ")
-            assert sum(map(int, now["count"])) == draws
-            assert now["count"][now["token"].index(word)] != "0"
+            assert texts["said"][0].startswith(f"Draw {draws}: “{word}”. ")
+            assert sum(map(int, texts["count"])) == draws
+            assert texts["count"][texts["token"].index(word)] != "0"
     assert tokens_seen[:7] == tokens_seen[7:] and len({word for (word,) in tokens_seen}) > 1
 
 
@@ -45,7 +45,7 @@ def test_the_tally_comes_to_the_probabilities(tab):
     wide = NEXT.double().softmax(0)
     for presses, draws in ((1, 100), (8, 900), (27, 3600)):
         press(tab, "draw 100", presses)
-        (cells,) = visit(figure_in(tab), [{}])
+        (cells,) = read_states(figure_in(tab), [{}])
         share, gap = slot_numbers(cells["share"]), (slot_numbers(cells["share"]) - wide).abs()
         assert slot_numbers(cells["count"]).tolist() == (share * draws).round().tolist()
         assert slot_numbers(cells["count"]).sum() == draws
@@ -59,17 +59,17 @@ def test_the_tally_comes_to_the_probabilities(tab):
 def test_what_cannot_be_drawn_never_is_and_other_probabilities_clear_the_tally(tab):
     tab.set_content(bare_page(SAMPLING))
     assert "cleared" not in read_slots(figure_in(tab), temperature=4)["said"][0]
-    for state, drawn in (({"k": 0}, 1), ({"k": 1, "temperature": 6}, 3), ({"k": 3}, 4)):
-        cleared = read_slots(figure_in(tab), **state)
-        assert cleared["count"] == ["0"] * 5 and cleared["share"] == [""] * 5
-        assert cleared["said"][0].startswith("The tally is cleared. ") == (drawn > 1)
+    for state, token_count in (({"k": 0}, 1), ({"k": 1, "temperature": 6}, 3), ({"k": 3}, 4)):
+        texts_before = read_slots(figure_in(tab), **state)
+        assert texts_before["count"] == ["0"] * 5 and texts_before["share"] == [""] * 5
+        assert texts_before["said"][0].startswith("The tally is cleared. ") == (token_count > 1)
         assert tab.locator(".now").count() == 0
-        now = press(tab, "draw 100", 10)
-        counts = [*map(int, now["count"])]
+        texts = press(tab, "draw 100", 10)
+        counts = [*map(int, texts["count"])]
         assert sum(counts) == 1000 and [count > 0 for count in counts] == [
-            float(chance) > 0 for chance in now["chance"]
+            float(chance) > 0 for chance in texts["chance"]
         ]
-        assert sum(count > 0 for count in counts) == drawn
+        assert sum(count > 0 for count in counts) == token_count
 
 
 @pytest.mark.parametrize(

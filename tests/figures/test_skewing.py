@@ -9,11 +9,11 @@ from attncourse import figures
 from attncourse.relative import causal_skew, skew
 from tests.figures.elements import Elements, slot_texts
 
-from .in_page import SKEWINGS, all_states, bare_page, figure_in, visit
+from .in_page import SKEWINGS, all_states, bare_page, figure_in, read_states
 
 # of each cell that is seen: what it says, the share of its ground, its row and column, and if it
 # is out
-SEEN = """board => {
+READ_CELLS_JS = """board => {
   const [{ left, top }, grid] = [board.getBoundingClientRect(), board.querySelector(".entry")];
   const em = parseFloat(getComputedStyle(grid).fontSize);
   return [...board.querySelectorAll(".entry")].map((cell) => {
@@ -33,14 +33,14 @@ def expected_boards(n: int, causal: int) -> list[list[list[Entry]]]:
     table = [[(text, round((i + 1) / n, 3)) for text in offsets] for i in range(n)]
     width = len(offsets)
     padded = [[("pad", 0.0), *row] for row in table]
-    rest = [*chain(*padded)][n:]
-    reshaped = [rest[i * width : (i + 1) * width] for i in range(n)]
+    flat = [*chain(*padded)][n:]
+    reshaped = [flat[i * width : (i + 1) * width] for i in range(n)]
     # the package moves numbers from 1, so that 0 marks what it cuts off
     numbers = torch.arange(1, n * width + 1).view(n, width)
     entries = [("•", 0.0), *chain(*table)]
-    moved = (causal_skew if causal else skew)(numbers.double()).int().tolist()
-    dropped = [padded[0][n:], *padded[1:]]
-    return [table, padded, dropped, reshaped, [[entries[name] for name in row] for row in moved]]
+    skewed = (causal_skew if causal else skew)(numbers.double()).int().tolist()
+    cut = [padded[0][n:], *padded[1:]]
+    return [table, padded, cut, reshaped, [[entries[name] for name in row] for row in skewed]]
 
 
 def test_the_figure_begins_with_a_row_of_offsets_for_each_query():
@@ -48,7 +48,7 @@ def test_the_figure_begins_with_a_row_of_offsets_for_each_query():
     assert slot_texts(figure)["entry"][:15] == ["−2", "−1", "0", "1", "2"] * 3
     (board,) = [
         attributes
-        for _, attributes in Elements(figure._repr_html_()).found
+        for _, attributes in Elements(figure._repr_html_()).elements
         if "aria-label" in attributes
     ]
     assert board["aria-label"].endswith("Row 2: −2, −1, 0, 1, 2.")
@@ -60,12 +60,12 @@ def test_the_cells_of_every_step_lie_where_the_package_moves_them(n, new_tab):
     tab.set_content(bare_page(SKEWINGS[n]))
     board, names = tab.locator(".board"), []
     for state in all_states(direction=2, step=5):
-        visit(figure_in(tab), [state])
-        cells = board.evaluate(SEEN)
+        read_states(figure_in(tab), [state])
+        cells = board.evaluate(READ_CELLS_JS)
         names.append([cell[:2] for cell in cells])
         rows = [[] for _ in range(n)]
-        for text, share, y, x, visible, out in sorted(cells, key=lambda cell: cell[3]):
-            if visible and not out:
+        for text, share, y, x, is_visible, is_dropped in sorted(cells, key=lambda cell: cell[3]):
+            if is_visible and not is_dropped:
                 assert [x, y] == pytest.approx([round(x), round(y)], abs=0.02), state
                 rows[round(y)].append((text, round(share, 3)))
         step = expected_boards(n, state["direction"])[state["step"]]
@@ -81,21 +81,21 @@ def test_what_is_dropped_or_cut_stays_in_sight_in_its_step_beside_the_rest(new_t
     tab = new_tab(reduced_motion="reduce")
     tab.set_content(bare_page(SKEWINGS[4]))
     for causal, step, count in ((0, 2, 4), (1, 2, 4), (0, 3, 0), (0, 4, 12), (1, 4, 6)):
-        visit(figure_in(tab), [{"direction": causal, "step": step}])
-        cells = [cell for cell in tab.locator(".board").evaluate(SEEN) if cell[4]]
-        assert sum(out for *_, out in cells) == count
-        places = [(round(2 * y), round(2 * x)) for _, _, y, x, *_ in cells]
-        assert len({*places}) == len(places)
-        assert all(y < 0 or x > 3.4 for _, _, y, x, _, out in cells if out)
+        read_states(figure_in(tab), [{"direction": causal, "step": step}])
+        cells = [cell for cell in tab.locator(".board").evaluate(READ_CELLS_JS) if cell[4]]
+        assert sum(is_dropped for *_, is_dropped in cells) == count
+        cell_corners = [(round(2 * y), round(2 * x)) for _, _, y, x, *_ in cells]
+        assert len({*cell_corners}) == len(cell_corners)
+        assert all(y < 0 or x > 3.4 for _, _, y, x, _, is_dropped in cells if is_dropped)
 
 
 def test_cells_slide_unless_less_motion_is_asked_for(new_tab):
-    for motion, moves in (("no-preference", True), ("reduce", False)):
+    for motion, slides in (("no-preference", True), ("reduce", False)):
         tab = new_tab(reduced_motion=motion)
         tab.set_content(bare_page(SKEWINGS[4]))
         assert tab.evaluate("document.getAnimations().length") == 0
-        visit(figure_in(tab), [{"step": 1}])
-        assert (tab.evaluate("document.getAnimations().length") > 20) == moves
+        read_states(figure_in(tab), [{"step": 1}])
+        assert (tab.evaluate("document.getAnimations().length") > 20) == slides
 
 
 def test_a_figure_without_a_query_is_refused():

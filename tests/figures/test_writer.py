@@ -16,34 +16,34 @@ from attncourse.data.addresses import SAMPLE
 from attncourse.data.byte_pairs import PIECE, BytePairs, stored_pairs
 from attncourse.data.windows import DECADES, Windower
 from attncourse.figures.numbers import format_number
-from attncourse.figures.writer import HERE, WEIGHTS
+from attncourse.figures.writer import FOLDER, WEIGHTS
 from attncourse.language_model import head_weights, language_model, without
 from attncourse.stored import read_weights
 from attncourse.transformer import generate, sample
-from benchmarks.writer import NODE, recorded
+from benchmarks.writer import NODE, record
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 from tools.extensions.late import LATE_SCRIPT
 
 from .in_page import PHONE, bare_page, figure_in
 
 FIGURE = figures.writer()
-UNSAID = (HERE / "unsaid.txt").read_text("utf-8").split()
+REFUSED_WORDS = (FOLDER / "unsaid.txt").read_text("utf-8").split()
 TEXTS = SAMPLE.read_text("utf-8").split("\n\n")
-LONGEST, OF_TEXT = 128, 126
+MAX_TOKENS, MAX_TEXT_TOKENS = 128, 126
 
 
-def run(script: str, *parts: str):
+def run(script: str, *names: str):
     """What a script gives back that has the weights as `held`, and some of the figure's scripts."""
     text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
     text += "const held = window.attncourseEnglish;\n"
-    for part in parts:
-        text += f"const {part} = {(HERE / f'{part}.js').read_text('utf-8').rstrip()};\n"
+    for name in names:
+        text += f"const {name} = {(FOLDER / f'{name}.js').read_text('utf-8').rstrip()};\n"
     text += f"console.log(JSON.stringify((() => {{ {script} }})()));"
-    done = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    process = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(process.stdout)
 
 
-def shipped():
+def load_shipped():
     """The model with the weights that the page loads, and what is said of them."""
     weights, stored = read_weights(WEIGHTS)
     model = language_model(len(weights["embedding.table.weight"])).eval()
@@ -52,12 +52,12 @@ def shipped():
 
 
 def test_the_pairs_and_the_decades_of_the_page_are_those_of_the_course():
-    stored = shipped()[1]
+    stored = load_shipped()[1]
     assert BytePairs([tuple(pair) for pair in stored["pairs"]]).merges == stored_pairs().merges
     assert stored["decades"] == [*DECADES]
 
 
-ODD = [
+UNUSUAL_TEXTS = [
     "",
     "a  b\n\n c\t",
     " \u00a0x\x1c\x85y\ufeffz",
@@ -70,7 +70,7 @@ ODD = [
 
 def test_the_page_cuts_texts_as_python_does_and_joins_them_again():
     pairs = stored_pairs()
-    texts = [*TEXTS, *(text.lower() for text in TEXTS), *ODD]
+    texts = [*TEXTS, *(text.lower() for text in TEXTS), *UNUSUAL_TEXTS]
     got = run(
         f"const {{ encode, decode }} = pieces(held.pairs); return {json.dumps(texts)}"
         ".map((text) => [encode(text), decode(encode(text))]);",
@@ -80,9 +80,9 @@ def test_the_page_cuts_texts_as_python_does_and_joins_them_again():
         assert tokens == pairs.encode(text), text
         assert decoded == text
     # bytes that are no character
-    broken = [[195], [226, 130], [240, 159, 72], [169, 169]]
-    script = f"const {{ decode }} = pieces(held.pairs); return {broken}.map(decode);"
-    assert run(script, "pieces") == [pairs.decode(tokens_) for tokens_ in broken]
+    invalid = [[195], [226, 130], [240, 159, 72], [169, 169]]
+    script = f"const {{ decode }} = pieces(held.pairs); return {invalid}.map(decode);"
+    assert run(script, "pieces") == [pairs.decode(tokens_) for tokens_ in invalid]
 
 
 def test_the_words_of_the_page_are_the_pieces_of_python():
@@ -96,36 +96,36 @@ def test_the_words_of_the_page_are_the_pieces_of_python():
     assert [pairs.decode(tokens_) for tokens_ in word_tokens] == PIECE.findall(line)
 
 
-def drawn_texts(count: int, seed: int):
+def random_prompts(count: int, seed: int):
     """Prompts of 1 to 128 tokens, each with keys that are hidden and heads that are off."""
-    rng, windowed = random.Random(seed), Windower(stored_pairs())
-    texts = [windowed.encode(text.partition("\n")[2]) for text in TEXTS]
-    joined = [token for text in texts for token in text]
+    rng, windower = random.Random(seed), Windower(stored_pairs())
+    texts = [windower.encode(text.partition("\n")[2]) for text in TEXTS]
+    all_tokens = [token for text in texts for token in text]
     for i in range(count):
-        length = rng.choice((1, 2, OF_TEXT, rng.randrange(1, OF_TEXT + 1)))
-        start = rng.randrange(len(joined) - length)
+        length = rng.choice((1, 2, MAX_TEXT_TOKENS, rng.randrange(1, MAX_TEXT_TOKENS + 1)))
+        start = rng.randrange(len(all_tokens) - length)
         decade = DECADES[i % len(DECADES)]
-        tokens = [*windowed.prefix(decade), *joined[start : start + length]]
+        tokens = [*windower.prefix(decade), *all_tokens[start : start + length]]
         tokens = tokens[: rng.choice((1, 2)) if i % 25 == 24 else None]
-        places = range(1, len(tokens))
-        hidden = rng.sample(places, min(len(places), rng.choice((0, 1, 3))))
-        off = rng.sample(range(16), rng.choice((0, 0, 1, 4)))
-        yield tokens, sorted(hidden), sorted(off)
+        keys = range(1, len(tokens))
+        hidden_keys = rng.sample(keys, min(len(keys), rng.choice((0, 1, 3))))
+        heads_off = rng.sample(range(16), rng.choice((0, 0, 1, 4)))
+        yield tokens, sorted(hidden_keys), sorted(heads_off)
 
 
-def of_torch(model, tokens, hidden, off) -> torch.Tensor:
+def torch_logits(model, tokens, hidden_keys, heads_off) -> torch.Tensor:
     """The scores of the last token; a hidden key is seen by its own query alone."""
     mask = torch.ones(len(tokens), len(tokens), dtype=torch.bool)
-    mask[:, hidden] = False
+    mask[:, hidden_keys] = False
     mask |= torch.eye(len(tokens), dtype=torch.bool)
-    with without(model, [divmod(head, 4) for head in off]):
+    with without(model, [divmod(head, 4) for head in heads_off]):
         return model(torch.tensor([tokens]), mask[None])[0]
 
 
 @pytest.mark.parametrize("count", [48, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_in_the_page_are_those_of_torch(count):
-    model, prompts = shipped()[0], list(drawn_texts(count, seed=count))
+    model, prompts = load_shipped()[0], list(random_prompts(count, seed=count))
     # in one go, in two, or token by token, and from a copy of what was read
     script = f"""const {{ begin, fork, read, scores }} = model(held);
       return {json.dumps(prompts)}.map(([tokens, hidden, off], i) => {{
@@ -138,13 +138,13 @@ def test_scores_in_the_page_are_those_of_torch(count):
         return [...scores(run)];
       }});"""
     for prompt, got in zip(prompts, run(script, "model"), strict=True):
-        want = of_torch(model, *prompt)[-1]
+        want = torch_logits(model, *prompt)[-1]
         assert (torch.tensor(got) - want).abs().max() <= 1e-3, prompt
 
 
 @torch.no_grad()
 def test_weights_in_the_page_are_those_of_torch():
-    model, prompts = shipped()[0], [prompt for prompt, *_ in drawn_texts(12, seed=3)]
+    model, prompts = load_shipped()[0], [prompt for prompt, *_ in random_prompts(12, seed=3)]
     script = f"""const {{ begin, read }} = model(held);
       const weights = (tokens) => read(begin(), tokens).weights.map((of) => [...of]);
       return {json.dumps(prompts)}.map(weights);"""
@@ -158,7 +158,10 @@ def test_weights_in_the_page_are_those_of_torch():
 @pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_greedy_texts_are_those_of_torch_but_for_ties(count):
-    model, prompts = shipped()[0], [prompt[:40] for prompt, *_ in drawn_texts(count, seed=count)]
+    model, prompts = (
+        load_shipped()[0],
+        [prompt[:40] for prompt, *_ in random_prompts(count, seed=count)],
+    )
     script = f"""const {{ begin, read, scores, longest }} = model(held);
       return {json.dumps(prompts)}.map((tokens) => {{
         const run = read(begin(), tokens);
@@ -169,70 +172,72 @@ def test_greedy_texts_are_those_of_torch_but_for_ties(count):
         return run.tokens;
       }});"""
     for tokens, got in zip(prompts, run(script, "model"), strict=True):
-        assert len(got) == LONGEST and got[: len(tokens)] == tokens
+        assert len(got) == MAX_TOKENS and got[: len(tokens)] == tokens
         best = model(torch.tensor([got]))[0].topk(2)
         clear = best.values[:, 0] - best.values[:, 1] > 1e-3
         continuation = torch.tensor(got[len(tokens) :])
-        predicted = slice(len(tokens) - 1, LONGEST - 1)
+        predicted = slice(len(tokens) - 1, MAX_TOKENS - 1)
         assert torch.equal(
             best.indices[predicted, 0][clear[predicted]], continuation[clear[predicted]]
         )
 
 
-def with_session(script: str):
+def run_in_session(script: str):
     """What a script gives back that has what the page keeps of the model, as `own`."""
-    session = f"const own = session(held, {json.dumps(UNSAID)}, model, pieces);"
+    session = f"const own = session(held, {json.dumps(REFUSED_WORDS)}, model, pieces);"
     return run(f"{session} {script}", "model", "pieces", "session")
 
 
-LINE = "My fellow citizens, we must not fear the war"
+TEXT = "My fellow citizens, we must not fear the war"
 
 
-def places_of(text: str) -> list[list[int]]:
+def token_indices(text: str) -> list[list[int]]:
     """The places of the decade's token, and of those of each word."""
-    pairs, places = stored_pairs(), [[1]]
+    pairs, indices = stored_pairs(), [[1]]
     for piece in PIECE.findall(text):
-        start = places[-1][-1] + 1
-        places.append([*range(start, start + len(pairs.encode(piece)))])
-    return places
+        start = indices[-1][-1] + 1
+        indices.append([*range(start, start + len(pairs.encode(piece)))])
+    return indices
 
 
-def bits_apart(before: torch.Tensor, after: torch.Tensor) -> float:
+def divergence(first_logits: torch.Tensor, second_logits: torch.Tensor) -> float:
     """How far the second scores are from the first ones: the Kullback-Leibler divergence."""
-    p, q = before.log_softmax(-1), after.log_softmax(-1)
+    p, q = first_logits.log_softmax(-1), second_logits.log_softmax(-1)
     return float((p.exp() * (p - q)).sum() / torch.tensor(2.0).log())
 
 
 @torch.no_grad()
 def test_what_covering_a_word_changes_is_the_divergence_that_torch_finds():
-    model, windowed, decade = shipped()[0], Windower(stored_pairs()), 1860
-    tokens, places = stored_pairs().encode(LINE), places_of(LINE)
-    for covered, off in (([], []), ([2, 5], []), ([0], [3, 9])):
-        of = {"decade": decade, "tokens": tokens, "covered": covered, "off": off}
-        script = f"const of = own.marks({json.dumps(of)}); while (own.measure(of)); return of.bits;"
-        whole = [*windowed.prefix(decade), *tokens]
+    model, windower, decade = load_shipped()[0], Windower(stored_pairs()), 1860
+    tokens, indices = stored_pairs().encode(TEXT), token_indices(TEXT)
+    for covered_words, heads_off in (([], []), ([2, 5], []), ([0], [3, 9])):
+        state = {"decade": decade, "tokens": tokens, "covered": covered_words, "off": heads_off}
+        script = (
+            f"const of = own.marks({json.dumps(state)}); while (own.measure(of)); return of.bits;"
+        )
+        prompt = [*windower.prefix(decade), *tokens]
 
-        def scores(items, whole=whole, off=off):
-            hidden = [place for item in items for place in places[item]]
-            return of_torch(model, whole, hidden, off)[-1].double()
+        def scores(words, prompt=prompt, heads_off=heads_off):
+            hidden = [index for word in words for index in indices[word]]
+            return torch_logits(model, prompt, hidden, heads_off)[-1].double()
 
-        now = scores(covered)
-        want = [bits_apart(now, scores({*covered} ^ {i})) for i in range(len(places))]
-        assert with_session(script) == pytest.approx(want, abs=2e-3)
+        logits = scores(covered_words)
+        want = [divergence(logits, scores({*covered_words} ^ {i})) for i in range(len(indices))]
+        assert run_in_session(script) == pytest.approx(want, abs=2e-3)
 
 
 def test_what_is_kept_changes_nothing():
     """A text that goes on, is cut, or is covered otherwise has the scores that it has anew."""
-    tokens = stored_pairs().encode(LINE)
+    tokens = stored_pairs().encode(TEXT)
     rng, states = random.Random(0), []
     for _ in range(40):
         start = tokens[: rng.randrange(len(tokens) + 1)]
-        more = [rng.randrange(2048) for _ in range(rng.choice((0, 0, 1, 3)))]
+        added = [rng.randrange(2048) for _ in range(rng.choice((0, 0, 1, 3)))]
         hidden = rng.sample(range(1, 8), rng.choice((0, 0, 1, 2)))
         off = rng.choice(([], [], [2], [2, 7]))
         decade = rng.choice((0, 1860, 2010))
-        states.append({"decade": decade, "tokens": [*start, *more], "hidden": hidden, "off": off})
-    anew = 'session(held, ["x"], model, pieces)'
+        states.append({"decade": decade, "tokens": [*start, *added], "hidden": hidden, "off": off})
+    new_session = 'session(held, ["x"], model, pieces)'
     script = f"""const top = (found) => [...found.chances(found.runOf(of))];
       let of;
       return {json.dumps(states)}.map((state) => {{
@@ -241,34 +246,36 @@ def test_what_is_kept_changes_nothing():
         return Math.max(...kept.map((p, i) => Math.abs(p - fresh[i])));
       }});"""
     # the weights are unpacked once
-    script = script.replace("EVERY()", anew.replace("model", "() => net"))
-    assert max(with_session(f"const net = model(held); {script}")) < 1e-5
+    script = script.replace("EVERY()", new_session.replace("model", "() => net"))
+    assert max(run_in_session(f"const net = model(held); {script}")) < 1e-5
 
 
 def test_no_draw_ends_in_a_word_of_the_list_and_the_next_candidate_is_taken():
     pairs = stored_pairs()
-    assert len(UNSAID) == len({*UNSAID}) <= 60 and UNSAID == sorted(UNSAID)
-    assert all(word == word.lower() for word in UNSAID)
-    spelt = [pairs.encode(f"The {word}") for word in UNSAID]
-    assert {len(word) for word in spelt} > {3}
-    script = f"return {spelt}.map((one) => own.refused(one.slice(0, -1), one.at(-1)));"
-    assert with_session(script) == [True] * len(spelt)
+    assert len(REFUSED_WORDS) == len({*REFUSED_WORDS}) <= 60 and REFUSED_WORDS == sorted(
+        REFUSED_WORDS
+    )
+    assert all(word == word.lower() for word in REFUSED_WORDS)
+    encoded = [pairs.encode(f"The {word}") for word in REFUSED_WORDS]
+    assert {len(word) for word in encoded} > {3}
+    script = f"return {encoded}.map((one) => own.refused(one.slice(0, -1), one.at(-1)));"
+    assert run_in_session(script) == [True] * len(encoded)
     # not within a word, and not where the reader wrote it
-    fine = ["The whorl", "Massachusetts", "a niggard", "Japs then", "slut is"]
+    allowed = ["The whorl", "Massachusetts", "a niggard", "Japs then", "slut is"]
     script = f"""const last = (one) => own.refused(one.slice(0, -1), one.at(-1));
-      return {json.dumps(fine)}.map((text) => last(own.tokensOf(text)));"""
-    assert with_session(script) == [False] * len(fine)
+      return {json.dumps(allowed)}.map((text) => last(own.tokensOf(text)));"""
+    assert run_in_session(script) == [False] * len(allowed)
 
 
 @pytest.mark.slow
 def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
-    model, _ = shipped()
-    pairs, windowed = stored_pairs(), Windower(stored_pairs())
-    words = re.compile(rf"(?<![^\W\d_])({'|'.join(UNSAID)})(?![^\W\d_])")
+    model, _ = load_shipped()
+    pairs, windower = stored_pairs(), Windower(stored_pairs())
+    words = re.compile(rf"(?<![^\W\d_])({'|'.join(REFUSED_WORDS)})(?![^\W\d_])")
     rows, expected = [], []
     for decade in DECADES:
         g = torch.Generator().manual_seed(decade)
-        start = torch.tensor([windowed.prefix(decade)]).expand(300, 2)
+        start = torch.tensor([windower.prefix(decade)]).expand(300, 2)
         choose = partial(sample, generator=g)
         with torch.no_grad():
             samples = generate(model.decode(), start, 60, choose=choose)[:, -60:]
@@ -284,7 +291,7 @@ def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
     assert any(expected)
     script = f"""return {json.dumps(rows)}.map((row) => row.map((token, i) => i)
       .filter((i) => own.refused(row.slice(0, i), row[i])));"""
-    assert with_session(script) == expected
+    assert run_in_session(script) == expected
 
 
 def test_what_is_refused_is_neither_shown_nor_drawn():
@@ -299,10 +306,10 @@ def test_what_is_refused_is_neither_shown_nor_drawn():
       const aimed = () => (sum(p.slice(0, word)) + p[word] / 2) / sum(p);
       const drawn = [own, strict].map((some) => some.draw(some.runOf(of), aimed));
       return [word, best(own), best(strict), drawn];"""
-    word, best, suggested, (free, other) = with_session(script)
+    word, best, suggested, (draw_without_list, draw_with_list) = run_in_session(script)
     assert word in best and suggested[:5] == [token for token in best if token != word]
-    assert free == {"token": word, "passed": 0}
-    assert other["token"] != word and other["passed"] == 1
+    assert draw_without_list == {"token": word, "passed": 0}
+    assert draw_with_list["token"] != word and draw_with_list["passed"] == 1
 
 
 def test_draws_follow_the_probabilities():
@@ -312,7 +319,7 @@ def test_draws_follow_the_probabilities():
       const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
       for (let i = 0; i < 4000; i++) counts[own.draw(run, random).token]++;
       return [counts, [...own.chances(run)].slice(0, 2048)];"""
-    counts, chances = with_session(script)
+    counts, chances = run_in_session(script)
     top = sorted(range(2048), key=lambda token: -chances[token])[:5]
     for token in top:
         p = chances[token] / sum(chances)
@@ -332,17 +339,16 @@ def test_bits_of_a_guess_are_those_of_its_points_or_of_what_was_left():
 
 @torch.no_grad()
 def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
-    model, stored = shipped()
-    recorded_anew = recorded(WEIGHTS)
+    model, stored = load_shipped()
+    new_record = record(WEIGHTS)
     assert (
-        recorded_anew["opening"] == stored["opening"]
-        and recorded_anew["examples"] == stored["examples"]
+        new_record["opening"] == stored["opening"] and new_record["examples"] == stored["examples"]
     )
-    steps = [record["step"] for record in stored["training"]]
-    assert steps == sorted({*steps}) and stored["training"][-1]["next"] == recorded_anew["next"]
-    pairs, windowed, opening = stored_pairs(), Windower(stored_pairs()), stored["opening"]
+    steps = [example["step"] for example in stored["training"]]
+    assert steps == sorted({*steps}) and stored["training"][-1]["next"] == new_record["next"]
+    pairs, windower, opening = stored_pairs(), Windower(stored_pairs()), stored["opening"]
     for decade, side in zip(opening["decades"], opening["sides"], strict=True):
-        tokens = [*windowed.prefix(decade), *pairs.encode(opening["text"])]
+        tokens = [*windower.prefix(decade), *pairs.encode(opening["text"])]
         p = model(torch.tensor([tokens]))[0, -1].softmax(-1)
         assert [guess["tokens"][0] for guess in side["next"]] == p.topk(6).indices.tolist()
         assert [guess["p"] for guess in side["next"]] == pytest.approx(
@@ -354,7 +360,7 @@ def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
 
 
 def test_what_the_file_of_the_weights_says_beside_them():
-    stored = shipped()[1]
+    stored = load_shipped()[1]
     assert len(stored["unigram"]) == len(stored_pairs()) and min(stored["unigram"]) >= 0
     heads = [tuple(role["head"]) for role in stored["roles"]]
     assert len({*heads}) == len(heads) and {*heads} <= {divmod(i, 4) for i in range(16)}
@@ -362,7 +368,7 @@ def test_what_the_file_of_the_weights_says_beside_them():
     for excerpt in stored["excerpts"]:
         words = re.findall(r"\w+", excerpt["text"])
         assert excerpt["year"] // 10 * 10 in DECADES and len(words) >= 16
-        assert len(stored_pairs().encode(excerpt["text"])) <= OF_TEXT
+        assert len(stored_pairs().encode(excerpt["text"])) <= MAX_TEXT_TOKENS
     assert len(stored["excerpts"]) >= 3 and len(stored["training"]) == 5
 
 
@@ -377,22 +383,22 @@ def field(page):
     return page.get_by_label("Begin a sentence")
 
 
-def opened_at(tab, figure=FIGURE):
+def open_figure(tab, figure=FIGURE):
     tab.set_content(bare_page(figure))
     return tab
 
 
-def loaded(tab):
+def open_and_load(tab):
     """The figure after its first touch, when the model runs and each word is measured."""
-    opened_at(tab)
+    open_figure(tab)
     field(tab).focus()
     tab.wait_for_function("window.attncourseEnglish")
     return tab
 
 
-def with_text(tab, text: str):
+def open_with_text(tab, text: str):
     """The figure with this text, read by the model."""
-    loaded(tab)
+    open_and_load(tab)
     field(tab).fill(text)
     return tab
 
@@ -400,7 +406,7 @@ def with_text(tab, text: str):
 def torch_next(decade: int, tokens: list[int]) -> torch.Tensor:
     prefix = Windower(stored_pairs()).prefix(decade)
     with torch.no_grad():
-        return shipped()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
+        return load_shipped()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
 
 
 def shares(tab) -> list[list[str]]:
@@ -408,12 +414,12 @@ def shares(tab) -> list[list[str]]:
     return [texts[:6], texts[6:]]
 
 
-def best(decade: int, text: str) -> list[str]:
+def best_shares(decade: int, text: str) -> list[str]:
     p = torch_next(decade, stored_pairs().encode(text))[:2048]
     return [format_number(value) for value in p.topk(6).values.tolist()]
 
 
-def about(got: list[str], want: list[str]) -> None:
+def assert_texts_close(got: list[str], want: list[str]) -> None:
     """Numbers in two digits are the same but for rounding."""
     assert list(map(float, got)) == pytest.approx(list(map(float, want)), abs=0.0101)
 
@@ -427,35 +433,35 @@ def slots(page) -> list[list]:
       return [one.dataset.show, text, one.className, one.getAttribute("aria-label"), sizes];
     })"""
     # what a reader without scripts need not be told
-    own = ("said",)
+    skipped = ("said",)
     return [
         element
         for element in page.locator("[data-show]").evaluate_all(look)
-        if element[0] not in own
+        if element[0] not in skipped
     ]
 
 
 def test_a_script_changes_nothing_at_first(new_tab):
-    without, live = new_tab(java_script_enabled=False), new_tab()
-    for page in (without, live):
-        opened_at(page)
-    before, after = slots(without), slots(live)
-    for old, new in zip(before, after, strict=True):
+    tab_without_scripts, tab_with_scripts = new_tab(java_script_enabled=False), new_tab()
+    for page in (tab_without_scripts, tab_with_scripts):
+        open_figure(page)
+    slots_before, slots_after = slots(tab_without_scripts), slots(tab_with_scripts)
+    for old, new in zip(slots_before, slots_after, strict=True):
         assert old[:4] == new[:4] and old[4] == pytest.approx(new[4], abs=1e-3)
-    assert live.evaluate("window.attncourseEnglish") is None
-    assert sentence(live).inner_text() == f"{FIGURE!r}"
+    assert tab_with_scripts.evaluate("window.attncourseEnglish") is None
+    assert sentence(tab_with_scripts).inner_text() == f"{FIGURE!r}"
     # and the model, when it comes, finds what was recorded
-    field(live).focus()
-    live.wait_for_function("window.attncourseEnglish")
-    expect(live.locator(".legend b")).to_have_count(0)
-    about(
-        [text for side in shares(live) for text in side],
-        [old[1] for old in before if old[0] == "share"],
+    field(tab_with_scripts).focus()
+    tab_with_scripts.wait_for_function("window.attncourseEnglish")
+    expect(tab_with_scripts.locator(".legend b")).to_have_count(0)
+    assert_texts_close(
+        [text for side in shares(tab_with_scripts) for text in side],
+        [old[1] for old in slots_before if old[0] == "share"],
     )
 
 
 def test_without_scripts_the_figure_shows_three_recorded_texts(new_tab):
-    tab = opened_at(new_tab(java_script_enabled=False))
+    tab = open_figure(new_tab(java_script_enabled=False))
     text = tab.locator("main").inner_text()
     assert f"{FIGURE!r}\n\nWith scripts" in text and "nobody said it" in text
     assert tab.locator("table tr").count() == 4
@@ -465,13 +471,13 @@ def test_without_scripts_the_figure_shows_three_recorded_texts(new_tab):
 
 
 def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
-    with_text(tab, "We must not")
-    about(shares(tab)[0], best(1860, "We must not"))
-    about(shares(tab)[1], best(2010, "We must not"))
+    open_with_text(tab, "We must not")
+    assert_texts_close(shares(tab)[0], best_shares(1860, "We must not"))
+    assert_texts_close(shares(tab)[1], best_shares(2010, "We must not"))
     tab.locator("select[name=beside]").select_option("1940")
-    about(shares(tab)[1], best(1940, "We must not"))
+    assert_texts_close(shares(tab)[1], best_shares(1940, "We must not"))
     tab.locator("select[name=decade]").select_option("1790")
-    about(shares(tab)[0], best(1790, "We must not"))
+    assert_texts_close(shares(tab)[0], best_shares(1790, "We must not"))
     expect(sentence(tab)).to_contain_text("After “We must not”, most likely: “")
     # a blank at the end is left to the next word, and quotes are those of the training
     for typed, normalised in (
@@ -480,60 +486,64 @@ def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
         ("", ""),
     ):
         field(tab).fill(typed)
-        about(shares(tab)[1], best(1940, normalised))
+        assert_texts_close(shares(tab)[1], best_shares(1940, normalised))
     expect(sentence(tab)).to_contain_text("At the beginning")
 
 
 def test_a_bar_is_taken_with_the_end_of_its_word(tab):
-    with_text(tab, "We must not")
+    open_with_text(tab, "We must not")
     row = tab.locator(".side").nth(1).locator(".next").first
-    word, rest = (row.locator(f"[data-show={name}]").inner_text() for name in ("word", "rest"))
+    word, ending = (row.locator(f"[data-show={name}]").inner_text() for name in ("word", "rest"))
     row.locator("button").click()
-    assert field(tab).input_value().endswith(f"{word.removeprefix('…')}{rest}")
+    assert field(tab).input_value().endswith(f"{word.removeprefix('…')}{ending}")
     assert field(tab).input_value().startswith("We must not")
     assert len(tab.locator(".item").all()) >= 4
 
 
 def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
-    with_text(tab, LINE)
-    places = places_of(LINE)
+    open_with_text(tab, TEXT)
+    indices = token_indices(TEXT)
     tab.get_by_label("cover fellow").check()
-    tokens = stored_pairs().encode(LINE)
-    apart = []
+    tokens = stored_pairs().encode(TEXT)
+    divergences = []
     for side, decade in enumerate((1860, 2010)):
-        whole = [*Windower(stored_pairs()).prefix(decade), *tokens]
+        prompt = [*Windower(stored_pairs()).prefix(decade), *tokens]
         with torch.no_grad():
-            open_, hidden = (
-                of_torch(shipped()[0], whole, keys, [])[-1] for keys in ([], places[2])
+            logits, covered_logits = (
+                torch_logits(load_shipped()[0], prompt, keys, [])[-1] for keys in ([], indices[2])
             )
-        about(
+        assert_texts_close(
             shares(tab)[side],
-            [format_number(p) for p in hidden.softmax(-1)[:2048].topk(6).values.tolist()],
+            [format_number(p) for p in covered_logits.softmax(-1)[:2048].topk(6).values.tolist()],
         )
-        apart.append(bits_apart(open_.double(), hidden.double()))
+        divergences.append(divergence(logits.double(), covered_logits.double()))
     match = re.search(
         r"Covering “fellow” changes what comes next by ([\d.]+) bits in the 1860s and ([\d.]+)",
         sentence(tab).inner_text(),
     )
-    assert match and [float(group) for group in match.groups()] == pytest.approx(apart, abs=0.0101)
+    assert match and [float(group) for group in match.groups()] == pytest.approx(
+        divergences, abs=0.0101
+    )
     legend = tab.locator("[data-show=legend]")
     expect(legend).to_contain_text("“fellow”: uncovering it changes what comes next by")
     # words that stay as they were stay covered, and others do not
-    field(tab).fill(f"{LINE} that")
+    field(tab).fill(f"{TEXT} that")
     expect(tab.locator(".item.covered")).to_have_text("fellow")
     field(tab).fill("My friends")
     expect(tab.locator(".item.covered")).to_have_count(0)
 
 
 def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
-    with_text(tab, LINE)
+    open_with_text(tab, TEXT)
     legend = tab.locator("[data-show=legend]")
     bits = "(all) => all.map((one) => Number(one.style.getPropertyValue('--bits')))"
     expect(legend).to_contain_text("What matters most is “")
     marks = tab.locator("[data-show=mark]").evaluate_all(bits)
     words = tab.locator("[data-show=seen]").all_inner_texts()
-    most = "the decade" if not marks.index(max(marks)) else f"“{words[marks.index(max(marks))]}”"
-    expect(legend).to_contain_text(f"What matters most is {most}: covering it changes")
+    expected = (
+        "the decade" if not marks.index(max(marks)) else f"“{words[marks.index(max(marks))]}”"
+    )
+    expect(legend).to_contain_text(f"What matters most is {expected}: covering it changes")
     tab.locator(".item").nth(3).hover()
     expect(legend).to_have_text(re.compile(r"“citizens”: covering it changes .* by [\d.]+ bits\."))
     tab.locator(".item").last.hover()
@@ -542,33 +552,33 @@ def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
 
 
 def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
-    with_text(tab, LINE)
+    open_with_text(tab, TEXT)
     tab.get_by_text("Look into its heads").click()
     tab.get_by_text("no one target").click()
-    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
-    weights, places = (
-        head_weights(shipped()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
-        places_of(LINE),
+    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(TEXT)]
+    weights, indices = (
+        head_weights(load_shipped()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
+        token_indices(TEXT),
     )
     tab.locator(".item").nth(6).hover()
     for head in (-1, 0, 5, 15):
         tab.locator(f"input[name=head][value='{head}']").check()
         tab.locator(".item").nth(6).hover()
         expect(tab.locator(".item.on")).to_have_text("must")
-        row = (weights.mean(0) if head < 0 else weights[head])[places[6][-1]]
-        want = [float(row[keys].sum()) for keys in places[:7]]
+        row = (weights.mean(0) if head < 0 else weights[head])[indices[6][-1]]
+        want = [float(row[keys].sum()) for keys in indices[:7]]
         want = [share for share in want if share > 0.03]
         tab.wait_for_timeout(60)
         look = "(all) => all.map((one) => Number(one.style.getPropertyValue('--share')))"
         got = tab.locator(".arc").evaluate_all(look)
         assert sorted(got) == pytest.approx(sorted(want), abs=2e-3), head
         assert tab.locator(".stub").count() == int(row[0] > 0.03)
-        most = max(float(row[0]), *(float(row[keys].sum()) for keys in places[:7]))
-        who = "the heads together look" if head < 0 else f"head {head // 4}.{head % 4} looks"
-        looked = tab.locator("[data-show=looked]").inner_text()
-        assert looked.startswith(f"From “must”, {who} most at ")
-        (weight,) = re.findall(r": (\d\.\d\d) of the weight\.$", looked)
-        assert float(weight) == pytest.approx(most, abs=7e-3)
+        max_share = max(float(row[0]), *(float(row[keys].sum()) for keys in indices[:7]))
+        subject = "the heads together look" if head < 0 else f"head {head // 4}.{head % 4} looks"
+        head_sentence = tab.locator("[data-show=looked]").inner_text()
+        assert head_sentence.startswith(f"From “must”, {subject} most at ")
+        (weight,) = re.findall(r": (\d\.\d\d) of the weight\.$", head_sentence)
+        assert float(weight) == pytest.approx(max_share, abs=7e-3)
         strokes = "(all) => all.map((one) => getComputedStyle(one).stroke)"
         assert "none" not in tab.locator("path").evaluate_all(strokes)
 
@@ -576,15 +586,19 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
 @torch.no_grad()
 def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
     # one head looks at the piece before, which is in the same word, and one at the piece itself
-    loaded(tab)
+    open_and_load(tab)
     tab.get_by_text("Look into its heads").click()
     tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
-    weights = head_weights(shipped()[0], torch.tensor([tokens]))[:, 0]
+    weights = head_weights(load_shipped()[0], torch.tensor([tokens]))[:, 0]
     for block, head in ((1, 0), (0, 3)):
         tab.locator(f"input[name=head][value='{4 * block + head}']").check()
-        looked = tab.locator("[data-show=looked]")
-        expect(looked).to_contain_text(f"From “fellow”, head {block}.{head} looks most at itself: ")
-        match = re.search(r"\. Its pieces: “fe” ([\d.]+), “llow” ([\d.]+)\.$", looked.inner_text())
+        head_sentence = tab.locator("[data-show=looked]")
+        expect(head_sentence).to_contain_text(
+            f"From “fellow”, head {block}.{head} looks most at itself: "
+        )
+        match = re.search(
+            r"\. Its pieces: “fe” ([\d.]+), “llow” ([\d.]+)\.$", head_sentence.inner_text()
+        )
         want = weights[block, head, -1, -2:].tolist()
         assert match and [float(group) for group in match.groups()] == pytest.approx(
             want, abs=0.0101
@@ -594,19 +608,21 @@ def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
 
 
 def test_a_head_that_is_off_adds_nothing(tab):
-    with_text(tab, "We must not")
+    open_with_text(tab, "We must not")
     tab.get_by_text("Look into its heads").click()
-    first = shipped()[1]["roles"][0]["head"]
+    first = load_shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
-    whole = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
+    prompt = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
     with torch.no_grad():
-        p = of_torch(shipped()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
-    about(shares(tab)[0], [format_number(value) for value in p[:2048].topk(6).values.tolist()])
+        p = torch_logits(load_shipped()[0], prompt, [], [4 * first[0] + first[1]])[-1].softmax(-1)
+    assert_texts_close(
+        shares(tab)[0], [format_number(value) for value in p[:2048].topk(6).values.tolist()]
+    )
     expect(sentence(tab)).to_contain_text("Switching off 1 head changes what comes next by")
 
 
 def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
-    tab = with_text(new_tab(), LINE)
+    tab = open_with_text(new_tab(), TEXT)
     write = tab.locator("[data-do=write]").first
     write.click()
     expect(tab.locator("form")).to_have_attribute("aria-busy", "true")
@@ -614,54 +630,56 @@ def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
     write.click()
     expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
     first_text = field(tab).input_value()
-    assert first_text.startswith(LINE) and write.inner_text() == "write on"
-    onward = tab.get_by_role("button", name="go on from the last 64 pieces")
-    expect(onward).to_be_hidden()
+    assert first_text.startswith(TEXT) and write.inner_text() == "write on"
+    continue_button = tab.get_by_role("button", name="go on from the last 64 pieces")
+    expect(continue_button).to_be_hidden()
     write.click()
     expect(sentence(tab)).to_contain_text("reads at most 126 pieces of words: here the text ends.")
     assert field(tab).input_value().startswith(first_text)
     assert tab.locator(".strip svg *").count() <= 250
-    whole = field(tab).input_value()
-    onward.click()
-    assert whole.endswith(field(tab).input_value()) and len(field(tab).input_value()) < len(whole)
-    expect(onward).to_be_hidden()
+    full_text = field(tab).input_value()
+    continue_button.click()
+    assert full_text.endswith(field(tab).input_value()) and len(field(tab).input_value()) < len(
+        full_text
+    )
+    expect(continue_button).to_be_hidden()
     tab.locator("[data-do=draw]").nth(1).click()
     expect(sentence(tab)).to_contain_text("most likely")
     # a text that is too long is refused in words
     field(tab).fill("We must not fear. " * 60)
     expect(sentence(tab)).to_contain_text("and the model reads at most 126.")
-    onward.click()
+    continue_button.click()
     expect(sentence(tab)).to_contain_text("most likely")
 
 
 def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
     # a list of its own, of words that would else be drawn
-    listed = ["the", "of", "and", "to", "in"]
+    refused = ["the", "of", "and", "to", "in"]
     html = FIGURE._repr_html_()
-    mine = re.sub(r'"unsaid":\[[^]]*\]', f'"unsaid":{json.dumps(listed)}', html)
-    assert mine != html
-    tab.set_content(bare_page(mine))
+    changed_html = re.sub(r'"unsaid":\[[^]]*\]', f'"unsaid":{json.dumps(refused)}', html)
+    assert changed_html != html
+    tab.set_content(bare_page(changed_html))
     field(tab).focus()
     tab.wait_for_function("window.attncourseEnglish")
-    field(tab).fill(LINE)
+    field(tab).fill(TEXT)
     tab.locator("[data-do=write]").first.click()
     expect(sentence(tab)).to_contain_text("here the text ends.")
     expect(sentence(tab)).to_contain_text(
         re.compile(r"\d+ draws? would have ended in a word that this page does not print")
     )
-    added = field(tab).input_value().removeprefix(LINE).lower()
-    assert not {*listed} & {*re.findall(r"[a-z]+", added)}
+    continuation = field(tab).input_value().removeprefix(TEXT).lower()
+    assert not {*refused} & {*re.findall(r"[a-z]+", continuation)}
 
 
 def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
-    tab = with_text(new_tab(reduced_motion="reduce"), LINE)
+    tab = open_with_text(new_tab(reduced_motion="reduce"), TEXT)
     tab.locator("[data-do=write]").first.click()
     expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
-    added = field(tab).input_value().removeprefix(LINE)
-    assert re.search(r"[.?!]$", added) or "here the text ends" in sentence(tab).inner_text()
+    continuation = field(tab).input_value().removeprefix(TEXT)
+    assert re.search(r"[.?!]$", continuation) or "here the text ends" in sentence(tab).inner_text()
 
 
-def in_a_folder(folder):
+def write_page(folder):
     """A page with the figure, and beside it the weights, as on the site."""
     html, page = bare_page(FIGURE), folder / "page.html"
     late = LATE_SCRIPT.search(html)
@@ -671,55 +689,55 @@ def in_a_folder(folder):
     return page
 
 
-@pytest.mark.parametrize("drawn", [False, True])
-def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_path):
-    page = in_a_folder(tmp_path)
-    tab, other = new_tab(), new_tab()
+@pytest.mark.parametrize("with_draws", [False, True])
+def test_what_is_set_stands_in_the_address_and_comes_back(with_draws, new_tab, tmp_path):
+    page = write_page(tmp_path)
+    tab, other_tab = new_tab(), new_tab()
     tab.goto(page.as_uri())
     assert "#" not in tab.url
     field(tab).focus()
     tab.wait_for_function("window.attncourseEnglish")
     field(tab).fill("Our enemies & friends, 100% ¶")
-    for _ in range(4 * drawn):
+    for _ in range(4 * with_draws):
         tab.locator("[data-do=draw]").first.click()
     tab.locator("select[name=beside]").select_option("1940")
     tab.get_by_label("cover enemies").check()
     tab.get_by_text("Look into its heads").click()
-    first = shipped()[1]["roles"][0]["head"]
+    first = load_shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
     expect(sentence(tab)).to_contain_text("Covering “enemies” and switching off 1 head change what")
     tab.wait_for_url("**#write=*off=*")
-    other.goto(tab.url)
-    expect(sentence(other)).to_have_text(sentence(tab).inner_text())
-    assert field(other).input_value() == field(tab).input_value()
-    assert shares(other) == shares(tab)
+    other_tab.goto(tab.url)
+    expect(sentence(other_tab)).to_have_text(sentence(tab).inner_text())
+    assert field(other_tab).input_value() == field(tab).input_value()
+    assert shares(other_tab) == shares(tab)
 
 
 def test_ten_words_are_guessed_and_both_have_their_bits(tab):
-    loaded(tab)
+    open_and_load(tab)
     tab.get_by_text("Guess first").click()
-    stored = shipped()[1]
+    stored = load_shipped()[1]
     year, text = stored["excerpts"][0]["year"], stored["excerpts"][0]["text"]
     passage, verdict = tab.locator("[data-show=passage]"), tab.locator("[data-show=verdict]")
     words = [element for element in PIECE.findall(text) if re.search(r"\w", element)]
     button = tab.locator("[data-do=open]")
     expect(passage).to_contain_text(f"{year}: “")
-    first, points = tab.locator("[name='guess 1']"), tab.locator("[name='points 1']")
-    first.fill(words[6])
-    points.fill("100")
+    guess_field, points_field = tab.locator("[name='guess 1']"), tab.locator("[name='points 1']")
+    guess_field.fill(words[6])
+    points_field.fill("100")
     expect(tab.locator("[data-show=left]")).to_have_text("0")
     button.click()
     expect(verdict).to_contain_text("keep at least 1 of the 100")
-    points.fill("50")
+    points_field.fill("50")
     expect(tab.locator("[data-show=left]")).to_have_text("50")
     button.click()
     expect(verdict).to_contain_text(f"The word is “{words[6].strip()}”: 1.00 bits for you, ")
     pairs = stored_pairs()
     pieces = PIECE.findall(text)
-    at = [i for i, piece in enumerate(pieces) if re.search(r"\w", piece)][6]
-    before, tokens = pairs.encode("".join(pieces[:at])), pairs.encode(pieces[at])
+    index = [i for i, piece in enumerate(pieces) if re.search(r"\w", piece)][6]
+    earlier_tokens, tokens = pairs.encode("".join(pieces[:index])), pairs.encode(pieces[index])
     cost = sum(
-        -log2(torch_next(year // 10 * 10, [*before, *tokens[:i]])[token])
+        -log2(torch_next(year // 10 * 10, [*earlier_tokens, *tokens[:i]])[token])
         for i, token in enumerate(tokens)
     )
     match = re.search(r"for you, ([\d.]+) for the model", verdict.inner_text())
@@ -735,61 +753,61 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
     )
 
 
-MOVE = """(one, i) => {
+MOVE_SLIDER_JS = """(one, i) => {
   one.value = i;
   one.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
 
 
 def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
-    loaded(tab)
+    open_and_load(tab)
     tab.get_by_text("How it learned this").click()
-    training = shipped()[1]["training"]
+    training = load_shipped()[1]["training"]
     slider = tab.locator("input[name=step]")
-    for i, record in enumerate(training):
-        slider.evaluate(MOVE, i)
-        assert slider.get_attribute("aria-valuetext") == f"{record['step']}"
-        want = [format_number(guess["p"]) for side in record["next"] for guess in side]
+    for i, checkpoint in enumerate(training):
+        slider.evaluate(MOVE_SLIDER_JS, i)
+        assert slider.get_attribute("aria-valuetext") == f"{checkpoint['step']}"
+        want = [format_number(guess["p"]) for side in checkpoint["next"] for guess in side]
         assert tab.locator("[data-show=chance]").all_inner_texts() == want
 
 
 def test_the_figure_is_used_by_keyboard_alone(new_tab):
-    tab = opened_at(new_tab(reduced_motion="reduce"))
+    tab = open_figure(new_tab(reduced_motion="reduce"))
 
-    def pressed(*keys: str) -> str:
+    def press(*keys: str) -> str:
         for key in keys:
             tab.keyboard.press(key)
         return tab.evaluate("(({ name, dataset }) => name || dataset.do)(document.activeElement)")
 
-    assert pressed("Tab") == "text"
+    assert press("Tab") == "text"
     tab.wait_for_function("window.attncourseEnglish")
     tab.keyboard.press("Control+A")
     tab.keyboard.type("We must")
     expect(sentence(tab)).to_contain_text("After “We must”")
-    assert pressed("Tab") == "try"
-    assert pressed("Tab", "Tab", "Tab", "Tab") == "cover 0"
-    assert pressed("Tab", "Space") == "cover 1"
+    assert press("Tab") == "try"
+    assert press("Tab", "Tab", "Tab", "Tab") == "cover 0"
+    assert press("Tab", "Space") == "cover 1"
     expect(sentence(tab)).to_contain_text("Covering “We” changes what comes next by")
-    assert pressed("Space", "Tab") == "cover 2"
-    pressed("Tab", "Enter")
-    assert pressed("Tab", "ArrowDown") == "head"
-    looked = tab.locator("[data-show=looked]")
-    expect(looked).to_contain_text(re.compile(r"“must”, head \d\.\d looks"))
+    assert press("Space", "Tab") == "cover 2"
+    press("Tab", "Enter")
+    assert press("Tab", "ArrowDown") == "head"
+    head_sentence = tab.locator("[data-show=looked]")
+    expect(head_sentence).to_contain_text(re.compile(r"“must”, head \d\.\d looks"))
     # past the switches of the heads that have a role, and the fold of the others
-    heads = len(shipped()[1]["roles"])
-    assert pressed(*["Tab"] * (heads + 2), "ArrowRight") == "side"
-    assert pressed("Tab", "ArrowUp") == "decade"
+    heads = len(load_shipped()[1]["roles"])
+    assert press(*["Tab"] * (heads + 2), "ArrowRight") == "side"
+    assert press("Tab", "ArrowUp") == "decade"
     expect(sentence(tab)).to_contain_text("in the 1850s")
-    assert pressed("Tab") == "take"
-    pressed("Enter")
+    assert press("Tab") == "take"
+    press("Enter")
     expect(sentence(tab)).not_to_contain_text("After “We must”,")
 
 
 @pytest.mark.parametrize("state", ["first", "covered", "open", "full"])
 def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
-    tab = opened_at(new_tab(viewport=PHONE, reduced_motion="reduce"))
+    tab = open_figure(new_tab(viewport=PHONE, reduced_motion="reduce"))
     if state != "first":
-        with_text(tab, "Incomprehensibilities " * (1 if state != "full" else 12))
+        open_with_text(tab, "Incomprehensibilities " * (1 if state != "full" else 12))
         tab.get_by_label("cover Incomprehensibilities").first.check()
     if state == "open":
         for fold in tab.locator("summary").all():
@@ -808,29 +826,31 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
 
 
 def test_from_a_folder_the_first_touch_loads_the_weights_and_nothing_else(new_tab, tmp_path):
-    page, tab, asked = in_a_folder(tmp_path), new_tab(), []
-    tab.on("request", lambda request: asked.append(request.url))
+    page, tab, requests = write_page(tmp_path), new_tab(), []
+    tab.on("request", lambda request: requests.append(request.url))
     tab.goto(page.as_uri())
-    assert len(asked) == 1
+    assert len(requests) == 1
     field(tab).fill("We must")
     expect(sentence(tab)).to_contain_text("After “We must”, most likely")
-    assert asked[1:] == [(tmp_path / "english.js").as_uri()]
+    assert requests[1:] == [(tmp_path / "english.js").as_uri()]
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
 def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
-    tab, asked = new_tab(), []
-    tab.on("request", lambda request: asked.append(request.url))
+    tab, requests = new_tab(), []
+    tab.on("request", lambda request: requests.append(request.url))
     pages = [page for page in names if "/english.js" in (site / page).read_text("utf-8")]
     assert pages == ["chapters/language_model.html", "index.html"]
     for page in pages:
-        asked.clear()
+        requests.clear()
         tab.goto((f"{site.as_uri()}/" if folder else address) + page)
         figure = figure_in(tab).filter(has_text="Begin a sentence")
-        assert not [url for url in asked if "english.js" in url]
+        assert not [url for url in requests if "english.js" in url]
         field(figure).fill("We must")
         expect(sentence(figure)).to_contain_text("After “We must”, most likely")
-        assert len([url for url in asked if re.search(r"_static/english\.js\?v=\w{8}$", url)]) == 1
+        assert (
+            len([url for url in requests if re.search(r"_static/english\.js\?v=\w{8}$", url)]) == 1
+        )
 
 
 def test_where_the_weights_are_missing_the_figure_says_so(browser):
@@ -847,15 +867,15 @@ def test_where_the_weights_are_missing_the_figure_says_so(browser):
 def test_its_style_reaches_no_other_figure(new_tab):
     from .in_page import HEADS
 
-    alone, beside = new_tab(), new_tab()
-    alone.set_content(bare_page(HEADS))
-    beside.set_content(bare_page(HEADS, FIGURE))
+    tab_alone, tab_beside_another = new_tab(), new_tab()
+    tab_alone.set_content(bare_page(HEADS))
+    tab_beside_another.set_content(bare_page(HEADS, FIGURE))
     look = """(all) => all.map((one) => {
       const { display, color, fontSize, padding, textAlign, width } = getComputedStyle(one);
       return [display, color, fontSize, padding, textAlign, width];
     })"""
     styles = [
         page.locator(".attncourse-figure").first.locator("*").evaluate_all(look)
-        for page in (alone, beside)
+        for page in (tab_alone, tab_beside_another)
     ]
     assert styles[0] == styles[1]

@@ -14,7 +14,7 @@ FIREFOXES = ("firefox-esr", "firefox", "/Applications/Firefox.app/Contents/MacOS
 SCHEME = "layout.css.prefers-color-scheme.content-override"
 # Playwright tells a browser the preferred colours by a command that Firefox 153 does not know, and
 # would then give up: Firefox knows them from its preferences
-DEAF = """const { parse } = JSON;
+IGNORE_COMMAND_JS = """const { parse } = JSON;
 JSON.parse = (...given) => {
   const one = parse(...given);
   const deaf = one?.message === "emulation.setMediaFeaturesOverride";
@@ -25,19 +25,19 @@ JSON.parse = (...given) => {
 @pytest.fixture(scope="package", params=[1, 0], ids=["light", "dark"])
 def browser(request, tmp_path_factory) -> Iterator[Browser]:
     """A Firefox that prefers the light, and one that prefers the dark."""
-    named = os.environ.get("ATTNCOURSE_FIREFOX")
-    path = next(filter(None, map(shutil.which, [named] if named else FIREFOXES)), None)
+    configured = os.environ.get("ATTNCOURSE_FIREFOX")
+    path = next(filter(None, map(shutil.which, [configured] if configured else FIREFOXES)), None)
     if path is None:
         pytest.skip(lacks("Firefox"))
-    deaf = tmp_path_factory.mktemp("node") / "deaf.cjs"
-    deaf.write_text(DEAF, "utf-8")
+    script_path = tmp_path_factory.mktemp("node") / "deaf.cjs"
+    script_path.write_text(IGNORE_COMMAND_JS, "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NODE_OPTIONS", f"--require={deaf}")
+        patch.setenv("NODE_OPTIONS", f"--require={script_path}")
         with sync_playwright() as playwright:
-            opened = playwright.firefox.launch(
+            firefox = playwright.firefox.launch(
                 executable_path=path,
                 channel="moz-firefox",
                 firefox_user_prefs={SCHEME: request.param},
             )
-            yield opened
-            opened.close()
+            yield firefox
+            firefox.close()

@@ -32,7 +32,9 @@ CUT = """[...document.querySelectorAll("svg.drawing")].flatMap((one) => {
   const inside = ({ left: a, right: b }) => a > left - 1 && b < right + 1;
   return [...one.querySelectorAll("text")].filter((text) => !inside(text.getBoundingClientRect()));
 }).map((text) => text.textContent)"""
-NOT_YET = "label:has([type=radio]:not(:checked)), form:not(:has([type=radio])) [type=range]"
+CONTROLS_TO_CHANGE = (
+    "label:has([type=radio]:not(:checked)), form:not(:has([type=radio])) [type=range]"
+)
 
 
 def test_every_page_fits_and_draws_its_formulas_in_the_preferred_colours(tab, names, address):
@@ -54,17 +56,17 @@ def test_every_figure_answers_a_click_and_a_key(size, new_tab, names, address):
     for page in [name for name in names if name.startswith(("index", "chapters"))]:
         tab.goto(address + page)
         for figure in tab.locator(CONTROL_FIGURES).all():
-            others = figure.locator(NOT_YET).locator("visible=true")
-            clicked = [figure.evaluate(VIEW_SCRIPT)]
+            controls = figure.locator(CONTROLS_TO_CHANGE).locator("visible=true")
+            states = [figure.evaluate(VIEW_SCRIPT)]
             # a slider stands at one of its ends at most
-            for handle, end in ((others.first, 0.05), (others.last, 0.95)):
-                box = handle.bounding_box()
+            for control, end in ((controls.first, 0.05), (controls.last, 0.95)):
+                box = control.bounding_box()
                 assert box
-                slides = handle.get_attribute("type") == "range"
-                at = {"x": end * box["width"], "y": box["height"] / 2} if slides else None
-                handle.click(position=at)
-                clicked.append(figure.evaluate(VIEW_SCRIPT))
-            assert len({*clicked}) > 1 and responds_to_key(figure), page
+                is_slider = control.get_attribute("type") == "range"
+                position = {"x": end * box["width"], "y": box["height"] / 2} if is_slider else None
+                control.click(position=position)
+                states.append(figure.evaluate(VIEW_SCRIPT))
+            assert len({*states}) > 1 and responds_to_key(figure), page
         assert all(map(responds_to_text, tab.locator(TEXT_FIGURES).all())), page
 
 

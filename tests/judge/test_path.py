@@ -14,7 +14,7 @@ from tests import ROOT
 from tests.judge.test_author import toy
 from tests.test_layout import slugs
 from tools.blocks import parse
-from tools.notebooks import about_group, parts
+from tools.notebooks import group_sentence, with_group_headings
 
 EXERCISES = [exercise for chapter in chapters() for exercise in exercises(chapter).values()]
 
@@ -53,16 +53,16 @@ def test_what_the_carrying_exercises_leave_out_is_said():
     first_exercise = replace(
         toy(), aims=("compute-attention", "query-and-key", "scale"), minutes=15
     )
-    text = about_group(
+    text = group_sentence(
         CARRY, [first_exercise, replace(first_exercise, aims=("count-cost",), minutes=30)]
     )
     assert text.startswith("If you have an hour for exercises, do these. They take about 45 min")
     assert text.endswith(f" They leave out one of the chapter's aims: to {aims_by_id['mask']}.")
     listed_aims = f"- {aims_by_id['mask']};\n- {aims_by_id['count-cost']}."
-    assert about_group(CARRY, [first_exercise]).endswith(
+    assert group_sentence(CARRY, [first_exercise]).endswith(
         f" some of the chapter's aims:\n\n{listed_aims}"
     )
-    text = about_group(CARRY, [replace(first_exercise, aims=(*aims_by_id,))])
+    text = group_sentence(CARRY, [replace(first_exercise, aims=(*aims_by_id,))])
     assert text.endswith(" They leave out none of the chapter's aims.")
 
 
@@ -70,7 +70,7 @@ def test_a_group_is_opened_where_its_first_exercise_is_and_a_capstone_by_its_tit
     answer = "```{{code-cell}} python3\n:tags: [answer]\n# exercise: {}\n```\n\n"
     text = f"# All\n\n## One\n\n## Two\n\n{answer.format('a')}## Three\n\n{answer.format('b')}"
     groups = {MORE: [replace(toy(), name="a", minutes=15)], "Capstone": [replace(toy(), name="b")]}
-    kinds = [(block.kind, block.text) for block in parts(parse(text), groups)]
+    kinds = [(block.kind, block.text) for block in with_group_headings(parse(text), groups)]
     headings = [text for kind, text in kinds if kind == "heading"]
     assert headings == ["All", "One", "More", "Two", "Three"]
     group_text = "These take about 15 minutes together, and the easier ones come first."

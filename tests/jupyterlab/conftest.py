@@ -22,15 +22,22 @@ from tests.needs import lacks
 PYTHON = ROOT / ".cache/jupyterlab/bin/python"
 # by its path, since what calls it by its name during a test is taken for a grader
 BUBBLEWRAP = shutil.which("bwrap") or "bwrap"
-ALONE = [BUBBLEWRAP, "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent"]
+WITHOUT_NETWORK = [BUBBLEWRAP, "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent"]
 # the packages of the course, in a namespace without a network
 KERNEL = {
-    "argv": [*ALONE, sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+    "argv": [
+        *WITHOUT_NETWORK,
+        sys.executable,
+        "-m",
+        "ipykernel_launcher",
+        "-f",
+        "{connection_file}",
+    ],
     "display_name": "Python 3",
     "language": "python",
 }
 # no question whether it may look for news
-NEWS = {"fetchNews": "false", "checkForUpdates": False}
+NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 OPTIONS = [
     "--no-browser",
     "--allow-root",
@@ -83,7 +90,7 @@ def shared_lab(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
     if not PYTHON.exists():
         pytest.skip(lacks("JupyterLab"))
     try:
-        subprocess.run([*ALONE, "true"], capture_output=True, check=True)
+        subprocess.run([*WITHOUT_NETWORK, "true"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip(lacks("bubblewrap"))
     home, folder = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("folder")
@@ -98,7 +105,7 @@ def shared_lab(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
     }
     write_json(home / "share/kernels/python3/kernel.json", KERNEL)
     settings = home / "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
-    write_json(settings, NEWS)
+    write_json(settings, NO_NEWS)
     with (home / "log").open("w") as log:
         server = subprocess.Popen(
             [PYTHON, "-m", "jupyterlab", *OPTIONS, f"--ServerApp.root_dir={folder}"],

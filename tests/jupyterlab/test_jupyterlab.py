@@ -45,11 +45,11 @@ def outputs(notebook) -> list:
 
 def run_notebook(lab, notebook):
     """Run a notebook, assert no errors and visible pictures, and return it."""
-    ran = lab.run(notebook)
-    assert [output for output in outputs(ran) if output.output_type == "error"] == []
+    result = lab.run(notebook)
+    assert [output for output in outputs(result) if output.output_type == "error"] == []
     drawings = sum(cell.source.startswith("<img ") for cell in notebook.cells)
     assert lab.page.evaluate(PICTURES) == [True] * drawings
-    return ran
+    return result
 
 
 def check_messages(notebook) -> dict[str, str]:
@@ -68,16 +68,17 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
     for host in ("127.0.0.1", "localhost"):
         with urllib.request.urlopen(f"http://{host}:{port}/api") as answer:
             assert answer.status == 200
-    ask = f"import socket\nsocket.create_connection(('127.0.0.1', {port}))"
+    connect = f"import socket\nsocket.create_connection(('127.0.0.1', {port}))"
     interfaces = "import socket\nsocket.if_nameindex()"
     cells = [
-        nbformat.v4.new_code_cell(source, id=f"c{i}") for i, source in enumerate((interfaces, ask))
+        nbformat.v4.new_code_cell(source, id=f"c{i}")
+        for i, source in enumerate((interfaces, connect))
     ]
     # a kernel is named, or else JupyterLab asks which
     metadata = read_notebook("chapters", SLUGS[0]).metadata
-    ran = lab.run(nbformat.v4.new_notebook(cells=cells, metadata=metadata))
-    assert cell_text(ran.cells[0]) == "[(1, 'lo')]"
-    assert ran.cells[1].outputs[0].ename == "ConnectionRefusedError"
+    result = lab.run(nbformat.v4.new_notebook(cells=cells, metadata=metadata))
+    assert cell_text(result.cells[0]) == "[(1, 'lo')]"
+    assert result.cells[1].outputs[0].ename == "ConnectionRefusedError"
     page = browser.new_page()
     page.goto(f"{lab.address}api")
     with pytest.raises(Error, match="NAME_NOT_RESOLVED"):
@@ -96,12 +97,12 @@ def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(sl
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_exercises_that_nobody_has_touched_are_told_so(slug, lab):
-    ran = run_notebook(lab, read_notebook("exercises", slug))
-    messages = check_messages(ran)
+    result = run_notebook(lab, read_notebook("exercises", slug))
+    messages = check_messages(result)
     assert messages and all(
         text.startswith(f"{name}: not attempted: ") for name, text in messages.items()
     )
-    assert not any("Traceback" in cell_text(cell) for cell in ran.cells if "outputs" in cell)
+    assert not any("Traceback" in cell_text(cell) for cell in result.cells if "outputs" in cell)
 
 
 @pytest.mark.parametrize("slug", SLUGS)

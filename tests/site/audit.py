@@ -68,11 +68,11 @@ PRUNE = """() => {
 
 def with_first_of_kind(names: list[str]) -> Iterator[tuple[str, bool]]:
     """Yield each page with whether it is the first of its kind."""
-    known = set()
+    folders = set()
     for page in names:
         folder = page.partition("/")[0]
-        yield page, folder not in SHARED_FRAME or folder not in known
-        known.add(folder)
+        yield page, folder not in SHARED_FRAME or folder not in folders
+        folders.add(folder)
 
 
 class Fault(NamedTuple):
@@ -115,24 +115,24 @@ def set_scheme(page: Page, scheme: str) -> None:
     page.wait_for_function(SCHEME_IS_SET, arg=scheme)
 
 
-def scheme_faults(page: Page, known: set[str]) -> list[Fault]:
-    """Violations in light and dark; colours only of looks not in `seen`.
+def scheme_faults(page: Page, seen_looks: set[str]) -> list[Fault]:
+    """Violations in light and dark; colours only of looks not in `seen_looks`.
 
-    New looks are added to `seen`. Most of the page is removed.
+    New looks are added to `seen_looks`. Most of the page is removed.
     """
     schemes = ("light", "dark")
     for scheme in schemes:
         set_scheme(page, scheme)
         page.evaluate(LOOK)
-    new = page.evaluate(CHOOSE, list(known))
-    known |= {*new}
+    new = page.evaluate(CHOOSE, list(seen_looks))
+    seen_looks |= {*new}
     faults = axe_faults(page, ALL_BUT_COLOURS)
     if new:
         page.evaluate(PRUNE)
         for scheme in schemes:
             set_scheme(page, scheme)
-            faults_found = axe_faults(page, ONLY_COLOURS)
-            faults += [fault._replace(where=f"{fault.where}, {scheme}") for fault in faults_found]
+            colour_faults = axe_faults(page, ONLY_COLOURS)
+            faults += [fault._replace(where=f"{fault.where}, {scheme}") for fault in colour_faults]
     return faults
 
 
@@ -147,6 +147,6 @@ def summary_lines(faults: list[Fault]) -> Iterator[str]:
     for rule, group in groupby(
         sorted(faults, key=lambda fault: fault.rule), lambda fault: fault.rule
     ):
-        first, *others = group
-        times = f" ({len(others) + 1} times)" if others else ""
+        first, *following = group
+        times = f" ({len(following) + 1} times)" if following else ""
         yield f"{rule}{times} at {first.where}: {first.advice}"

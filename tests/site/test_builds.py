@@ -17,7 +17,7 @@ from tools.execute import BuildError
 from tools.newest import write_config
 from tools.site import require_all_pages
 
-ONE = r"""# One
+CHAPTER = r"""# One
 
 In a sentence ($n$, $d_k$), and $m$ words.
 
@@ -37,7 +37,7 @@ print(open("runs", "a").write("x"))
 ```
 """
 # each block of the page, with what the build says of it; nothing is said of the others
-PAGE = {
+CHAPTER_BLOCKS = {
     "# One": "",
     "{cite:t}`nobody`": 'could not find bibtex key "nobody"',
     "{ref}`no-section`": "undefined label: 'no-section'",
@@ -56,19 +56,24 @@ PAGE = {
 }
 # the settings, the title, and what else Task wants
 TASK = "---\nkind: debug\n---\n\n# Attend with a cache\n\n{}\n\n## Hints\n"
-EXERCISE = {
+EXERCISE_BLOCKS = {
     "Source: {cite:t}`nobody-else`.": 'could not find bibtex key "nobody-else"',
     "```{code-cell} python3\n:tags: [answer]\ndef cached_attention(): ...\n```": "is to be fixed: "
     "a cell tagged stub, with its code, is missing",
 }
 EXERCISES = "attncourse/course/dot_product/exercises"
-FAULTY = {"chapters/one.md": PAGE, f"{EXERCISES}/cached_attention.md": EXERCISE}
+MESSAGE_BY_BLOCK = {
+    "chapters/one.md": CHAPTER_BLOCKS,
+    f"{EXERCISES}/cached_attention.md": EXERCISE_BLOCKS,
+}
 TEXTS = {
-    "chapters/one.md": NOTEBOOK + "\n\n".join(PAGE) + "\n",
-    f"{EXERCISES}/cached_attention.md": TASK.format("\n\n".join(EXERCISE)),
+    "chapters/one.md": NOTEBOOK + "\n\n".join(CHAPTER_BLOCKS) + "\n",
+    f"{EXERCISES}/cached_attention.md": TASK.format("\n\n".join(EXERCISE_BLOCKS)),
     f"{EXERCISES}/index.md": "# Exercises: what is wrong\n\n- cached_attention\n",
 }
-FAULTS = [(name, block) for name, blocks in FAULTY.items() for block in blocks if blocks[block]]
+FAULTS = [
+    (name, block) for name, blocks in MESSAGE_BY_BLOCK.items() for block in blocks if blocks[block]
+]
 INDEX = '# Book\n\nA book, as <a href="attncourse.zip">one file</a>.\n'
 HOME = "https://someone.github.io/fork/"
 CI = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
@@ -77,7 +82,7 @@ CI = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Path:
     """A small book, built with the environment of a fork's CI."""
-    texts = {"chapters/one.md": NOTEBOOK + ONE, "index.md": INDEX}
+    texts = {"chapters/one.md": NOTEBOOK + CHAPTER, "index.md": INDEX}
     book = write(tmp_path_factory.mktemp("fork"), texts)
     result = build(book, **CI)
     assert result.returncode == 0, result.stderr
@@ -98,11 +103,11 @@ def fork_pages(book) -> dict[str, BeautifulSoup]:
 def build_errors(tmp_path_factory) -> str:
     """The error output of the build of a faulty book."""
     toc = FILES["_toc.yml"].replace("one}", "one}, {file: exercises/dot_product}")
-    others = {
+    other_files = {
         "_toc.yml": toc,
         "attncourse/one.py": "def shown(): ...\n",
     }
-    result = build(write(tmp_path_factory.mktemp("bad"), others | TEXTS))
+    result = build(write(tmp_path_factory.mktemp("bad"), other_files | TEXTS))
     assert result.returncode == 1, result.stdout
     return result.stderr
 
@@ -117,8 +122,8 @@ def test_nothing_is_done_twice(book):
     assert "up to date" in build(book, **CI).stdout
     # of which no page is made
     (book / "notes.txt").touch()
-    done = build(book, **CI)
-    assert "the site is in" in done.stdout and "running" not in done.stdout, done.stderr
+    result = build(book, **CI)
+    assert "the site is in" in result.stdout and "running" not in result.stdout, result.stderr
 
 
 def test_the_zip_has_the_whole_site_and_its_link_to_itself_leads_to_the_host(book):
@@ -171,7 +176,7 @@ def test_brackets_and_commas_stay_with_their_formula(fork_pages):
 @pytest.mark.parametrize(("name", "block"), FAULTS)
 def test_a_fault_stops_the_build_at_its_line(name, block, build_errors):
     line = TEXTS[name][: TEXTS[name].index(block)].count("\n") + 1
-    messages = [line for line in build_errors.splitlines() if FAULTY[name][block] in line]
+    messages = [line for line in build_errors.splitlines() if MESSAGE_BY_BLOCK[name][block] in line]
     assert any(re.search(rf"{name}:{line}: (WARNING|ERROR)", message) for message in messages), (
         messages or build_errors
     )
@@ -190,8 +195,8 @@ def test_sphinx_makes_other_things_than_a_site_of_it(builder, tmp_path):
     write_config(book, tmp_path)
     command = [sys.executable, "-m", "sphinx", "-q", "-b", builder, "-c", tmp_path, book, out]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
     if builder == "text":
         text = (out / "chapters" / "one.txt").read_text("utf-8")
         assert "The width is n." in text and "It is folded." in text

@@ -36,14 +36,14 @@ VAGUE_LABEL = re.compile(
 GENERATED = {"404.html", "search.html"}
 # spaces that do not break, joiners, marks of direction
 INVISIBLE = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
-TAUGHT = {
+SECTION_BY_TERM = {
     # linked where it is compared
     "term-dot-product-score": "additive-and-dot-product-scores-side-by-side",
     # emphasised where it is defined, which is not where its word comes first
     "term-mask": "masks",
 }
 # what is numbered on a page, and how the notebook writes it
-NUMBERED = {
+NUMBER_PATTERNS = {
     "h1 .section-number, h2 .section-number, h3 .section-number": r"^#+ ([\d.]+) ",
     ".eqno": r"\\tag\{([\d.]+)\}",
     ".caption-number": r"^\*\*((?:Fig\.|Table) [\d.]+)\.\*\*",
@@ -97,16 +97,25 @@ def test_a_dead_link_is_named_with_what_is_missing(tmp_path):
     for path in ("folder/index.html", "empty/page.html", "file.txt"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).touch()
-    right = [f"{BASE_PATH}b.html", "?q=word", "#there", "folder/", "file.txt", "https://no.org/"]
-    wrong = {
+    good_links = [
+        f"{BASE_PATH}b.html",
+        "?q=word",
+        "#there",
+        "folder/",
+        "file.txt",
+        "https://no.org/",
+    ]
+    message_by_link = {
         "c.html": "the site has no file c.html",
         "b.html#nowhere": "b.html has no #nowhere",
         "empty/": "the site has no file empty/index.html",
     }
-    links = "".join(f"<a href='{link}'></a>" for link in (*right, *wrong))
+    links = "".join(f"<a href='{link}'></a>" for link in (*good_links, *message_by_link))
     (tmp_path / "b.html").write_text(f"<p id='there'></p>{links}")
     faults = dead_links(parse_pages(tmp_path, ["b.html"]), tmp_path)
-    assert [line.split(": ", 2)[2] for line in faults] == [wrong[link] for link in sorted(wrong)]
+    assert [line.split(": ", 2)[2] for line in faults] == [
+        message_by_link[link] for link in sorted(message_by_link)
+    ]
 
 
 def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_they_hide(pages):
@@ -162,8 +171,8 @@ def test_every_page_has_one_link_that_reports_an_error_with_its_address_and_the_
 
 
 def test_the_site_map_has_every_page_with_a_text(site, names):
-    places = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
-    mapped = {place.text.removeprefix(HOME) or "index.html" for place in places}
+    locations = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
+    mapped = {location.text.removeprefix(HOME) or "index.html" for location in locations}
     assert mapped == {*names} - GENERATED
 
 
@@ -174,12 +183,12 @@ def test_a_function_and_its_section_lead_to_each_other(pages):
             count += 1
             section = link.find_parent("section")["id"]
             entry = reference.find(id=urlsplit(link["href"]).fragment).parent
-            back = entry.find("a", href=f"{posixpath.relpath(name, 'reference')}#{section}")
+            back_link = entry.find("a", href=f"{posixpath.relpath(name, 'reference')}#{section}")
             # the pages of the reference have no numbers
             beginning = (
                 "See" if name.startswith("reference/") else r"Taught in section \d+(\.\d+)*,"
             )
-            assert re.match(rf"{beginning} \w", back.parent.text), link
+            assert re.match(rf"{beginning} \w", back_link.parent.text), link
     assert count >= 6
 
 
@@ -198,8 +207,8 @@ def test_a_claim_holds_its_box_has_no_code_its_entry_leads_to_its_section_and_ba
             assert not box.find_previous("div", class_="cell").select(".cell_input")
             assert box.find("a", href=f"../reference/claims.html#{name}")
             # measured once for both
-            measured = [row.select("td")[1].text for row in box.select("tbody tr")]
-            assert measured and all(f": {quantity} (" in entry.text for quantity in measured), (
+            quantities = [row.select("td")[1].text for row in box.select("tbody tr")]
+            assert quantities and all(f": {quantity} (" in entry.text for quantity in quantities), (
                 entry.text
             )
 
@@ -208,7 +217,7 @@ def test_a_term_says_where_it_is_defined_or_else_first_linked(pages):
     page = pages["reference/glossary.html"]
     links = [entry.select("p")[-1].a for entry in page.select("dl.glossary > dd")]
     assert len(links) > 20 and all("#" in link["href"] for link in links)
-    for term, section in TAUGHT.items():
+    for term, section in SECTION_BY_TERM.items():
         entry = page.find(id=term).find_next("dd")
         assert entry.select("p")[-1].a["href"] == f"../{CHAPTER}#{section}", term
 
@@ -238,19 +247,19 @@ def test_what_can_be_copied_as_code_holds_no_character_that_is_not_seen(pages, s
     for path in (site / "_static" / "questions").glob("*.js"):
         bodies = re.findall(r"<code.*?</code>|<pre>.*?</pre>", path.read_text("utf-8"), re.DOTALL)
         codes[path.name] = [BeautifulSoup("".join(bodies), "html.parser")]
-    unseen = [
+    pages_with_invisible = [
         name for name, elements in codes.items() if any(INVISIBLE.search(x.text) for x in elements)
     ]
-    assert unseen == []
+    assert pages_with_invisible == []
 
 
 def test_a_chapter_and_its_exercises_have_one_name(pages):
     for slug in CHAPTERS:
         name = pages[f"chapters/{slug}.html"].h1.get_text().strip("#").lstrip("0123456789. ")
-        inside = name[0].lower() + name[1:]
-        assert pages[f"exercises/{slug}.html"].h1.text == f"Exercises: {inside}#"
+        lower_name = name[0].lower() + name[1:]
+        assert pages[f"exercises/{slug}.html"].h1.text == f"Exercises: {lower_name}#"
         link = pages["index.html"].select_one(f".course-chapters a[href='exercises/{slug}.html']")
-        assert link.text.endswith(f"exercises on {inside}")
+        assert link.text.endswith(f"exercises on {lower_name}")
 
 
 def test_apostrophes_in_the_text_are_curly(pages):
@@ -288,31 +297,37 @@ def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_ta
 
     points = sum(card.points for card in exercises("dot_product").values())
     hours, minutes = divmod(sum(card.minutes for card in exercises("dot_product").values()), 60)
-    rest = f"9 exercises, about {hours} h {minutes} min"
+    exercises_text = f"9 exercises, about {hours} h {minutes} min"
     time, path = r"(\d+ minutes|\d+ h( \d+ min)?)", "One word waits for another"
-    times = rf"About {time} to read; {rest}\. The path, {time}, ends with {path}\."
+    times = rf"About {time} to read; {exercises_text}\. The path, {time}, ends with {path}\."
     assert re.fullmatch(times, description(CHAPTER))
     assert f"{points} points" in description(EXERCISES)
-    for name, way, other in (
+    for name, selector, target in (
         (CHAPTER, "a.right-next", EXERCISES),
         (EXERCISES, "a.left-prev", CHAPTER),
     ):
-        assert pages[name].select_one(way)["href"] == f"../{other}"
-        assert pages[name].select_one(".page-time a")["href"] == f"../{other}"
+        assert pages[name].select_one(selector)["href"] == f"../{target}"
+        assert pages[name].select_one(".page-time a")["href"] == f"../{target}"
 
 
 def test_a_schedule_takes_its_times_from_the_chapters_and_from_the_cards(pages):
     cards = {name: card for slug in CHAPTERS for name, card in exercises(slug).items()}
     lines = pages["reference/schedules.html"].select("article ol ul > li")
     for line in lines:
-        links, (about,) = line.select("a"), re.findall(r": about (.+)\.$", line.text)
+        links, (duration_text,) = line.select("a"), re.findall(r": about (.+)\.$", line.text)
         if line.text.startswith("Solve"):
-            assert about == duration(sum(cards[link.text].minutes for link in links)), line.text
+            assert duration_text == duration(sum(cards[link.text].minutes for link in links)), (
+                line.text
+            )
             continue
-        chapter, *end = links
+        chapter, *last_link = links
         name = posixpath.normpath(f"reference/{chapter['href']}")
         page_time = " ".join(pages[name].select_one(".page-time").text.split())
-        times = f"The path, {about}, ends with {end[0].text}." if end else f"About {about} to read"
+        times = (
+            f"The path, {duration_text}, ends with {last_link[0].text}."
+            if last_link
+            else f"About {duration_text} to read"
+        )
         assert times in page_time, line.text
     assert len(lines) > 30
 
@@ -334,21 +349,21 @@ def test_a_week_s_commands_are_of_what_it_sets_and_reads(pages):
     weeks = pages["reference/schedules.html"].select("article ol > li")
     for week in weeks:
         grade, *quiz = (element.text for element in week.select("details pre"))
-        solve, *_ = (
+        exercise_line, *_ = (
             element for element in week.select("ul > li") if element.text.startswith("Solve")
         )
-        names_counted = re.findall(r"--exercise (\S+)", grade)
-        assert names_counted == [link.text for link in solve.select("a")]
-        parse_pages = [
+        graded_names = re.findall(r"--exercise (\S+)", grade)
+        assert graded_names == [link.text for link in exercise_line.select("a")]
+        chapter_pages = [
             link["href"].split("/")[-1] for link in week.select("ul > li a:not(:has(code))")
         ]
         for command in quiz:
             names = re.findall(r"--questions (\S+)", command)
             assert {f"{name.split('.')[0]}.html" for name in names} == {
-                page for page in parse_pages if "#" not in page
+                page for page in chapter_pages if "#" not in page
             }
             assert {question.id for question in chosen_questions([], names)} == {*names}
-        assert bool(quiz) == bool(parse_pages)
+        assert bool(quiz) == bool(chapter_pages)
     # in a chapter that is read as far as its path, what comes later is not asked
     (path,) = (week for week in weeks if "A language model of English to the end" in week.text)
     assert "language_model.perplexity_of_a_text" in path.text and len(weeks) == 16
@@ -362,8 +377,8 @@ def test_every_sign_of_a_formula_is_in_the_font(site, names):
         for formula in re.findall(r"<math.*?</math>", (site / name).read_text("utf-8"), re.DOTALL):
             signs |= {*unescape(re.sub("<.*?>", "", formula))}
     # not drawn: spaces, and what tells programs that a function is applied
-    unseen = {chr(code) for code in range(0x2061, 0x2065)} | {"\n", "\u2009"}
-    assert {sign for sign in signs - unseen if ord(sign) not in font.getBestCmap()} == set()
+    undrawn = {chr(code) for code in range(0x2061, 0x2065)} | {"\n", "\u2009"}
+    assert {sign for sign in signs - undrawn if ord(sign) not in font.getBestCmap()} == set()
 
 
 @pytest.mark.parametrize("slug", CHAPTERS)
@@ -372,11 +387,11 @@ def test_a_notebook_has_the_numbers_and_the_links_of_its_page(pages, slug):
     notebook = nbformat.read(ROOT / f"chapters/{slug}.ipynb", as_version=4)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     text = "\n".join(cells)
-    for printed, source in NUMBERED.items():
-        on_page = [element.get_text().strip(" ()#") for element in page.select(printed)]
-        assert sorted(on_page) == sorted(re.findall(source, text, re.MULTILINE)), printed
+    for selector, source in NUMBER_PATTERNS.items():
+        page_numbers = [element.get_text().strip(" ()#") for element in page.select(selector)]
+        assert sorted(page_numbers) == sorted(re.findall(source, text, re.MULTILINE)), selector
     for reference in page.select(".std-numref, a[href*='#equation-']:not(.headerlink)"):
         assert reference.get_text() in text
-    home = site_url(notebook.metadata["attncourse"]["repository"])
-    for name, anchor in re.findall(rf"\({home}/([\w/]+\.html)(?:#([\w.-]+))?\)", text):
+    home_url = site_url(notebook.metadata["attncourse"]["repository"])
+    for name, anchor in re.findall(rf"\({home_url}/([\w/]+\.html)(?:#([\w.-]+))?\)", text):
         assert pages[name].find(id=anchor) or not anchor

@@ -12,7 +12,7 @@ DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 # of the reference, the first entry of each section shows all that the others have
 FIRST_ENTRIES = "document.querySelectorAll('dl.py ~ dl.py').forEach((one) => one.remove())"
 # Whether the element in focus has an outline that it has not without the focus.
-FOCUS = """() => {
+FOCUS_SHOWN_JS = """() => {
   const one = document.activeElement;
   if (one === document.body) return null;
   const focused = getComputedStyle(one).outline;
@@ -22,17 +22,17 @@ FOCUS = """() => {
   one.dataset.reached = "";
   return shown ? "" : one.outerHTML.slice(0, 200);
 }"""
-NOT_REACHED = """() => [...document.querySelectorAll(
+UNREACHED_JS = """() => [...document.querySelectorAll(
   "a[href], button, input, select, textarea, summary, [tabindex='0']"
 )].filter((one) =>
   !("reached" in one.dataset) && !one.disabled && one.tabIndex >= 0 && one.type !== "radio" &&
   one.checkVisibility({ visibilityProperty: true }) && one.getClientRects().length
 ).map((one) => one.outerHTML.slice(0, 200))"""
-NAME = """() => {
+FOCUSED_NAME_JS = """() => {
   const one = document.activeElement;
   return one.getAttribute("aria-label") || one.innerText || one.title || one.placeholder || "";
 }"""
-MOTION = """() => [...document.querySelectorAll("*")].flatMap((one) =>
+MOVING_ELEMENTS_JS = """() => [...document.querySelectorAll("*")].flatMap((one) =>
   [null, "::before", "::after"].filter((part) => {
     const { transitionDuration, animationDuration, animationName, scrollBehavior } =
       getComputedStyle(one, part);
@@ -46,7 +46,7 @@ def tab_to(page: Page, name: str) -> None:
     """Press Tab until the name of the focused element matches."""
     for _ in range(300):
         page.keyboard.press("Tab")
-        if re.search(name, page.evaluate(NAME), re.IGNORECASE):
+        if re.search(name, page.evaluate(FOCUSED_NAME_JS), re.IGNORECASE):
             return
     raise AssertionError(f"Tab never reaches {name!r} on {page.url}")
 
@@ -56,23 +56,23 @@ def focus_faults(page: Page) -> list[str]:
     faults = []
     for _ in range(1000):
         page.keyboard.press("Tab")
-        element = page.evaluate(FOCUS)
+        element = page.evaluate(FOCUS_SHOWN_JS)
         if element is None:
             break
         faults += [f"shows no focus: {element}"] if element else []
-    return faults + [f"is not reached: {element}" for element in page.evaluate(NOT_REACHED)]
+    return faults + [f"is not reached: {element}" for element in page.evaluate(UNREACHED_JS)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_tab_reaches_everything_with_a_sign_and_without_motion(kind, new_tab, address):
+@pytest.mark.parametrize("page", KINDS)
+def test_tab_reaches_everything_with_a_sign_and_without_motion(page, new_tab, address):
     tab = new_tab(viewport=DESKTOP, reduced_motion="reduce")
-    tab.goto(address + kind)
+    tab.goto(address + page)
     tab.evaluate(FIRST_ENTRIES)
-    wrong = focus_faults(tab)
-    assert not wrong, "\n".join(["", *wrong])
+    faults = focus_faults(tab)
+    assert not faults, "\n".join(["", *faults])
     for size in (DESKTOP, PHONE):
         tab.set_viewport_size(size)
-        assert not set(tab.evaluate(MOTION)), size
+        assert not set(tab.evaluate(MOVING_ELEMENTS_JS)), size
 
 
 def test_what_shows_no_focus_or_moves_is_named(tab):
@@ -81,10 +81,10 @@ def test_what_shows_no_focus_or_moves_is_named(tab):
         "<div><p><a href='#1'>One</a></p></div>"
         "<div><p><a class='bare' href='#2'>Two</a><button inert>Three</button></p></div><b><i>"
     )
-    wrong = focus_faults(tab)
-    assert [line.partition(":")[0] for line in wrong] == ["shows no focus", "is not reached"]
-    assert "Two" in wrong[0] and "Three" in wrong[1]
-    assert tab.evaluate(MOTION) == ["b::after"]
+    faults = focus_faults(tab)
+    assert [line.partition(":")[0] for line in faults] == ["shows no focus", "is not reached"]
+    assert "Two" in faults[0] and "Three" in faults[1]
+    assert tab.evaluate(MOVING_ELEMENTS_JS) == ["b::after"]
 
 
 def test_a_page_is_chosen_from_the_navigation_on_a_phone(new_tab, address):

@@ -15,7 +15,7 @@ WIDTHS = (360, 820, 1280, 1600)
 STYLE = "(one, name) => parseFloat(getComputedStyle(one)[name])"
 GROUND = "one => getComputedStyle(one).backgroundColor"
 # how far a box in the text is from what is above and from what is below it
-GAPS = """() => [...document.querySelectorAll(
+GAPS_JS = """() => [...document.querySelectorAll(
   "article p + :is(.cell, .folded, .claim, .admonition, div.math):has(+ p:not(.d-none))"
 )].filter((one) => !one.closest(".claim *, .folded *")).map((one) => {
   const { top, bottom } = one.getBoundingClientRect();
@@ -24,7 +24,7 @@ GAPS = """() => [...document.querySelectorAll(
   return [Math.round(above), Math.round(below), one.className];
 })"""
 # where each line of a long line of code begins, how wide it may be, and what it says
-HUNG = """() => [...document.querySelectorAll("article .hung")].map((one) => {
+CODE_LINES_JS = """() => [...document.querySelectorAll("article .hung")].map((one) => {
   const range = document.createRange();
   range.selectNodeContents(one);
   const shown = [...range.getClientRects()].filter(({ width }) => width);
@@ -34,33 +34,33 @@ HUNG = """() => [...document.querySelectorAll("article .hung")].map((one) => {
   return [lefts, right - left, one.textContent];
 }).filter(([, width]) => width)"""
 # the characters of each long paragraph for each of its lines
-LINES = """() => [...document.querySelectorAll("article section > p")]
+CHARACTERS_A_LINE_JS = """() => [...document.querySelectorAll("article section > p")]
   .filter((one) => one.textContent.length > 300 && !one.querySelector("math"))
   .map((one) => one.textContent.length / Math.round(
     one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)))"""
 
 # where boxes begin, and how wide they are
-BOXES = """all => all.filter((one) => one.checkVisibility()).map((one) => {
+BOXES_JS = """all => all.filter((one) => one.checkVisibility()).map((one) => {
   const { left, width } = one.getBoundingClientRect();
   return [Math.round(left), Math.round(width)];
 })"""
 # where the words of captions begin, and how large they are
-CAPTIONS = """all => all.map((one) => {
+CAPTIONS_JS = """all => all.map((one) => {
   const words = document.createRange();
   words.selectNodeContents(one);
   const lefts = [...words.getClientRects()].map(({ left }) => left);
   return [Math.round(Math.min(...lefts)), parseFloat(getComputedStyle(one).fontSize)];
 })"""
 # whether formulas scroll, take the focus, and have a shade that goes where nothing more follows
-SCROLLS = """all => all.map((one) => [
+SCROLLING_JS = """all => all.map((one) => [
   one.scrollWidth > one.clientWidth,
   one.tabIndex,
   getComputedStyle(one).backgroundAttachment.includes("local"),
 ])"""
 # how much of each formula lies beyond its box
-BEYOND = "all => all.map((one) => one.scrollWidth - one.clientWidth)"
+OVERFLOW_JS = "all => all.map((one) => one.scrollWidth - one.clientWidth)"
 # at the start or at the end: what the fade is, if it ends in the colour below, and links under it
-FADE = """(box, end) => {
+FADE_JS = """(box, end) => {
   box.scrollTop = end * box.scrollHeight;
   const { position, height, backgroundImage } = getComputedStyle(box, "::after");
   const { bottom } = box.getBoundingClientRect();
@@ -89,26 +89,26 @@ def test_headings_and_names_of_claims_step_down_and_no_icon_is_larger_than_anoth
 def test_above_a_box_is_as_much_room_as_below(tab, address):
     for page in ("chapters/multi_head.html", EXERCISES):
         tab.goto(address + page)
-        gaps = tab.evaluate(GAPS)
-        (room,) = {gap for above, below, _ in gaps for gap in (above, below)}
-        assert room > css_number(tab, "article p") / 2, gaps
+        gaps = tab.evaluate(GAPS_JS)
+        (gap,) = {height for above, below, _ in gaps for height in (above, below)}
+        assert gap > css_number(tab, "article p") / 2, gaps
 
 
 def test_a_cell_and_what_it_prints_stand_in_one_box_at_every_width(tab, address):
     tab.goto(address + CHAPTER)
     cell = tab.locator(".cell:has(> .cell_input):has(> .cell_output pre)").first
-    code, printed = cell.locator(".cell_input"), cell.locator(".cell_output")
-    grounds = [block.locator("pre").evaluate(GROUND) for block in (code, printed)]
+    code, output = cell.locator(".cell_input"), cell.locator(".cell_output")
+    grounds = [block.locator("pre").evaluate(GROUND) for block in (code, output)]
     assert len({*grounds, tab.locator("body").evaluate(GROUND)}) == 2
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 900})
         for side in ("borderTopWidth", "borderLeftWidth"):
             assert cell.evaluate(STYLE, side) == 1
-        above, below = code.bounding_box(), printed.bounding_box()
-        assert above["y"] + above["height"] == pytest.approx(below["y"], abs=1)
+        code_box, output_box = code.bounding_box(), output.bounding_box()
+        assert code_box["y"] + code_box["height"] == pytest.approx(output_box["y"], abs=1)
         if width >= 1280:
             # of prose, a line has about 70 characters
-            lines = tab.evaluate(LINES)
+            lines = tab.evaluate(CHARACTERS_A_LINE_JS)
             assert len(lines) > 5 and 60 < sum(lines) / len(lines) < 78, lines
 
 
@@ -122,8 +122,8 @@ def test_at_a_desk_text_and_figures_have_one_width_and_code_has_another(new_tab,
     for page in (CHAPTER, "chapters/efficient.html"):
         tab.goto(address + page)
         boxes = {
-            kind: tab.locator(f"article section > :is({parts})").evaluate_all(BOXES)
-            for kind, parts in kinds.items()
+            kind: tab.locator(f"article section > :is({selector})").evaluate_all(BOXES_JS)
+            for kind, selector in kinds.items()
         }
         assert len({left for lines in boxes.values() for left, _ in lines}) == 1
         (line,), (code,) = ({width for _, width in boxes[kind]} for kind in ("line", "code"))
@@ -137,7 +137,7 @@ def test_every_caption_begins_where_the_text_does_in_one_size(tab, address):
         outer = captions.filter(visible=True).and_(
             tab.locator(":not(.attncourse-figure *, details *)")
         )
-        (caption_box,) = {tuple(box) for box in outer.evaluate_all(CAPTIONS)}
+        (caption_box,) = {tuple(box) for box in outer.evaluate_all(CAPTIONS_JS)}
         text = tab.locator("article section > p").first.bounding_box()
         assert text and caption_box[0] == round(text["x"])
         assert 0.9 * css_number(tab, "article p") < caption_box[1] <= css_number(tab, "article p")
@@ -145,15 +145,16 @@ def test_every_caption_begins_where_the_text_does_in_one_size(tab, address):
 
 def test_on_a_phone_a_formula_fits_or_shows_that_keys_scroll_it(new_tab, address):
     tab = new_tab(viewport={"width": 390, "height": 844})
-    colours_by = {}
+    states_by_page = {}
     for page in (CHAPTER, "chapters/efficient.html"):
         tab.goto(address + page)
         tab.evaluate(FRAMES)
-        colours_by[page] = tab.locator(".formula").evaluate_all(SCROLLS)
+        states_by_page[page] = tab.locator(".formula").evaluate_all(SCROLLING_JS)
         assert all(
-            shade and focus == (0 if scrolls else -1) for scrolls, focus, shade in colours_by[page]
+            shade and focus == (0 if scrolls else -1)
+            for scrolls, focus, shade in states_by_page[page]
         )
-    assert not any(scrolls for scrolls, _, _ in colours_by[CHAPTER])
+    assert not any(scrolls for scrolls, _, _ in states_by_page[CHAPTER])
     wide = tab.locator(".formula[tabindex='0']").first
     wide.press("ArrowRight")
     tab.wait_for_function("one => one.scrollLeft > 0", arg=wide.element_handle())
@@ -167,9 +168,11 @@ def test_on_a_phone_a_formula_of_an_exercise_fits_or_its_shade_is_seen(
     tab = new_tab(viewport={"width": width, "height": 740})
     tab.goto(f"{address}exercises/{slug}.html")
     tab.evaluate(FRAMES)
-    beyond = tab.locator(".exercise .formula").evaluate_all(BEYOND)
+    overflows = tab.locator(".exercise .formula").evaluate_all(OVERFLOW_JS)
     # as wide as what covers the shade where nothing follows
-    assert beyond and all(more <= 0 or more > 1.2 * 16 for more in beyond), beyond
+    assert overflows and all(overflow <= 0 or overflow > 1.2 * 16 for overflow in overflows), (
+        overflows
+    )
 
 
 def test_on_the_narrowest_phone_the_cards_of_chapters_are_as_wide_as_the_text(new_tab, address):
@@ -187,7 +190,7 @@ def test_the_contents_fade_out_where_they_go_on_and_not_at_their_end(scheme, new
     tab = new_tab(viewport={"width": 1280, "height": 600}, color_scheme=scheme)
     tab.goto(address + "chapters/efficient.html")
     contents = tab.locator("#pst-secondary-sidebar")
-    (*at_top, covered), at_end = (contents.evaluate(FADE, end) for end in (0, 1))
+    (*at_top, covered), at_end = (contents.evaluate(FADE_JS, end) for end in (0, 1))
     assert at_top == ["sticky", True] and covered
     assert at_end == ["sticky", True, 0]
 
@@ -204,13 +207,23 @@ def test_a_long_line_of_code_goes_on_further_in_than_it_began(folder, new_tab, a
     assert 14 <= letters <= css_number(tab, "article p") and 1.3 < line / letters < 1.7
     for width in WIDTHS[1:]:
         tab.set_viewport_size({"width": width, "height": 900})
-        hanging = tab.evaluate(HUNG)
-        broken = [lefts for lefts, _, _ in hanging if len(lefts) > 1]
-        assert broken or width > 820
-        assert all(left > lefts[0] + 30 for lefts in broken for left in lefts[1:])
+        code_lines = tab.evaluate(CODE_LINES_JS)
+        wrapped = [line_starts for line_starts, _, _ in code_lines if len(line_starts) > 1]
+        assert wrapped or width > 820
+        assert all(
+            line_start > line_starts[0] + 30
+            for line_starts in wrapped
+            for line_start in line_starts[1:]
+        )
         # 90 characters fit beside both side bars
-        short = [lefts for lefts, room, text in hanging if room > 830 and len(text.rstrip()) <= 90]
-        assert (short or width < 1280) and all(len(lefts) == 1 for lefts in short)
+        lines_that_fit = [
+            line_starts
+            for line_starts, code_width, text in code_lines
+            if code_width > 830 and len(text.rstrip()) <= 90
+        ]
+        assert (lines_that_fit or width < 1280) and all(
+            len(line_starts) == 1 for line_starts in lines_that_fit
+        )
         wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
         assert tab.locator("article pre").evaluate_all(wide) == 0
 
@@ -219,8 +232,10 @@ def test_a_chapter_begins_with_its_question_and_its_imports_are_folded(tab, addr
     tab.goto(address + CHAPTER)
     expect(tab.locator("article section > *").nth(1)).to_contain_text("?")
     box = ".admonition-in-this-chapter"
-    parts = ("article h1", box, f"{box} p:not([class])")
-    heading, frame, words = (tab.locator(part).first.bounding_box()["x"] for part in parts)
+    selectors = ("article h1", box, f"{box} p:not([class])")
+    heading, frame, words = (
+        tab.locator(selector).first.bounding_box()["x"] for selector in selectors
+    )
     assert heading == frame and words - frame < 50
     expect(tab.get_by_text("Show the imports", exact=True)).to_be_visible()
     first = tab.locator("article section section h2").first

@@ -27,11 +27,11 @@ MAX_BYTES, MAX_REQUESTS, MAX_ELEMENTS, MAX_SHIFT = 250 * 1024, 8, 9_000, 0.02
 # every sentence of the course
 MAX_SEARCH_BYTES = 300 * 1024
 # the reference of the whole package is one page
-LARGE = "reference/api.html"
-LOADED = """document.fonts.ready.then(
+LARGE_PAGE = "reference/api.html"
+RESOURCE_NAMES_JS = """document.fonts.ready.then(
   () => performance.getEntriesByType("resource").map((one) => one.name)
 )"""
-SHIFT = """document.fonts.ready.then(() => new Promise((done) => {
+LAYOUT_SHIFT_JS = """document.fonts.ready.then(() => new Promise((done) => {
   let total = 0;
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) total += entry.hadRecentInput ? 0 : entry.value;
@@ -39,13 +39,13 @@ SHIFT = """document.fonts.ready.then(() => new Promise((done) => {
   setTimeout(() => done(total), 100);
 }))"""
 # how small their letters are, figures.js says
-SCROLLING = """() => [...document.querySelectorAll(".drawn")]
+SCROLLING_DRAWINGS_JS = """() => [...document.querySelectorAll(".drawn")]
   .filter((one) => one.scrollWidth > one.clientWidth)
   .map((one) => one.getAttribute("aria-label"))"""
-ELEMENTS = "document.querySelectorAll('*').length"
-WORDS = "document.querySelector('article').innerText"
+ELEMENT_COUNT_JS = "document.querySelectorAll('*').length"
+ARTICLE_TEXT_JS = "document.querySelector('article').innerText"
 # what does nothing without scripts, so that a figure keeps it back: controls, and how to use them
-CONTROLS = """[...document.querySelectorAll(".attncourse-figure [hidden]")]
+CONTROL_TEXTS_JS = """[...document.querySelectorAll(".attncourse-figure [hidden]")]
   .map((one) => one.textContent).join(" ")"""
 
 
@@ -56,36 +56,40 @@ def bytes_sent(path: Path) -> int:
     return len(content if path.suffix in (".woff2", ".png") else gzip.compress(content))
 
 
-def weight_faults(tab, page: str, site: Path, home: str) -> Iterator[Fault]:
+def weight_faults(tab, page: str, site: Path, base_url: str) -> Iterator[Fault]:
     """Faults of a page with too many bytes, requests or elements."""
-    urls = [url.removeprefix(home).partition("?")[0] for url in tab.evaluate(LOADED)]
+    urls = [url.removeprefix(base_url).partition("?")[0] for url in tab.evaluate(RESOURCE_NAMES_JS)]
     # a request of another host is a fault of its own
     files = {site / path for path in (page, *urls) if (site / path).is_file()}
-    sent, elements = sum(map(bytes_sent, files)), tab.evaluate(ELEMENTS)
-    if sent > (MAX_SEARCH_BYTES if page == SEARCH else MAX_BYTES):
-        yield Fault("page-heavy", page, f"it weighs {sent / 1024:.0f} KiB")
+    total_bytes, elements = sum(map(bytes_sent, files)), tab.evaluate(ELEMENT_COUNT_JS)
+    if total_bytes > (MAX_SEARCH_BYTES if page == SEARCH else MAX_BYTES):
+        yield Fault("page-heavy", page, f"it weighs {total_bytes / 1024:.0f} KiB")
     if len(files) > MAX_REQUESTS:
         yield Fault("page-heavy", page, f"it asks for {len(files)} files")
-    if elements > MAX_ELEMENTS and page != LARGE:
+    if elements > MAX_ELEMENTS and page != LARGE_PAGE:
         yield Fault("page-heavy", page, f"it has {elements} elements")
 
 
 def layout_faults(tab, page: str) -> Iterator[Fault]:
     """Faults of layout shift on a phone, and of drawings that do not fit."""
-    if (shift := tab.evaluate(SHIFT)) >= MAX_SHIFT:
+    if (shift := tab.evaluate(LAYOUT_SHIFT_JS)) >= MAX_SHIFT:
         yield Fault("page-moves", page, f"while it loads, by {shift:.3f}")
-    for where in tab.evaluate(SCROLLING):
-        yield Fault("drawing-wide", where, "let it fit")
+    for drawing in tab.evaluate(SCROLLING_DRAWINGS_JS):
+        yield Fault("drawing-wide", drawing, "let it fit")
 
 
-def script_faults(still, tab, url: str) -> Iterator[Fault]:
+def script_faults(tab_without_scripts, tab, url: str) -> Iterator[Fault]:
     """Faults of a page without scripts: widths, and words that are missing then."""
-    still.goto(url)
-    yield from width_faults(still, scripts=False)
-    words_left, controls = (set(still.evaluate(words).split()) for words in (WORDS, CONTROLS))
-    words_shown = set(tab.evaluate(WORDS).split()) - controls
-    if len(words_shown - words_left) > 0.1 * len(words_shown):
-        advice = f"show it without scripts: {' '.join(sorted(words_shown - words_left)[:20])}"
+    tab_without_scripts.goto(url)
+    yield from width_faults(tab_without_scripts, scripts=False)
+    words_without_scripts, controls = (
+        set(tab_without_scripts.evaluate(words).split())
+        for words in (ARTICLE_TEXT_JS, CONTROL_TEXTS_JS)
+    )
+    words_with_scripts = set(tab.evaluate(ARTICLE_TEXT_JS).split()) - controls
+    if len(words_with_scripts - words_without_scripts) > 0.1 * len(words_with_scripts):
+        missing = sorted(words_with_scripts - words_without_scripts)
+        advice = f"show it without scripts: {' '.join(missing[:20])}"
         yield Fault("text-needs-scripts", "article", advice)
 
 
@@ -99,19 +103,21 @@ def fail_with(faults: dict[str, list[Fault]]) -> None:
 def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
     new_tab, names, site, address
 ):
-    tab, still = new_tab(reduced_motion="reduce"), new_tab(java_script_enabled=False)
-    faults, looks = {}, set()
+    tab, tab_without_scripts = new_tab(reduced_motion="reduce"), new_tab(java_script_enabled=False)
+    faults, seen_looks = {}, set()
     # the search first: a font of a page before would be counted
-    for page, first in with_first_of_kind(sorted(names, key=lambda name: name != SEARCH)):
+    for page, is_first_of_kind in with_first_of_kind(
+        sorted(names, key=lambda name: name != SEARCH)
+    ):
         # the page for a wrong address names its parts by the site's
-        home = address if page == "404.html" else f"{site.as_uri()}/"
+        base_url = address if page == "404.html" else f"{site.as_uri()}/"
         tab.set_viewport_size(PHONE)
-        tab.goto(home + page)
+        tab.goto(base_url + page)
         faults[page] = [*layout_faults(tab, page), *width_faults(tab), *figure_faults(tab)]
-        if first:
+        if is_first_of_kind:
             # a phone shows parts that a desk does not, the same ones on all pages of a kind
-            faults[page] += scheme_faults(tab, looks)
-            tab.goto(f"{home}{page}?q=softmax")
+            faults[page] += scheme_faults(tab, seen_looks)
+            tab.goto(f"{base_url}{page}?q=softmax")
         for size in OTHER_PHONES:
             tab.set_viewport_size(size)
             # the theme lets keys reach what scrolls now, but not at once
@@ -120,41 +126,41 @@ def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
             ]
         tab.set_viewport_size(DESK)
         faults[page] += [
-            *weight_faults(tab, page, site, home),
+            *weight_faults(tab, page, site, base_url),
             *width_faults(tab),
             *figure_faults(tab),
         ]
         if page != SEARCH:
-            faults[page] += script_faults(still, tab, address + page)
-        faults[page] += scheme_faults(tab, looks)
+            faults[page] += script_faults(tab_without_scripts, tab, address + page)
+        faults[page] += scheme_faults(tab, seen_looks)
     fail_with(faults)
 
 
-FIGURE = """<div class="attncourse-figure" id="fig-one"><style>{style}</style>
+FIGURE_HTML = """<div class="attncourse-figure" id="fig-one"><style>{style}</style>
 <div class="scroll">{drawing}</div></div>"""
 # drawn at three quarters of its size
-LETTERS = """<svg width=75 height=75 viewBox="0 0 100 100">
+LETTERS_HTML = """<svg width=75 height=75 viewBox="0 0 100 100">
 <text y=30 font-size={}>12<tspan class=small font-size=9>2</tspan></text></svg>"""
-CAPTION = "<figure><figcaption>A caption.</figcaption></figure>"
-BROKEN = '<p style="width: {}em; overflow-wrap: anywhere">hundred and twenty-seven</p>'
+CAPTION_HTML = "<figure><figcaption>A caption.</figcaption></figure>"
+NARROW_WORDS_HTML = '<p style="width: {}em; overflow-wrap: anywhere">hundred and twenty-seven</p>'
 
 
 @pytest.mark.parametrize(
     ("drawing", "rule"),
     [
         ("<svg width=40 height=0><path d='M0 0h9'/></svg>", "drawing-flat"),
-        (BROKEN.format(2), "word-broken"),
+        (NARROW_WORDS_HTML.format(2), "word-broken"),
         ("<b>one</b> <b style='margin-left: -1.5em'>two</b>", "words-overlap"),
         ("<b style='font-size: 15px'>12</b>", "letters-small"),
-        (LETTERS.format(18), "letters-small"),
-        (LETTERS.format(22), None),
+        (LETTERS_HTML.format(18), "letters-small"),
+        (LETTERS_HTML.format(22), None),
         ("<i>its colour is another figure's</i>", "style-of-another-figure"),
-        ("<svg width=40 height=40></svg>" + BROKEN.format(6) + "<sup>1</sup>", None),
+        ("<svg width=40 height=40></svg>" + NARROW_WORDS_HTML.format(6) + "<sup>1</sup>", None),
     ],
 )
 def test_a_fault_of_a_figure_is_found(drawing, rule, tab):
-    other = FIGURE.format(style=".attncourse-figure i { color: red }", drawing="")
-    tab.set_content(FIGURE.format(style="", drawing=drawing) + other + CAPTION)
+    other_figure = FIGURE_HTML.format(style=".attncourse-figure i { color: red }", drawing="")
+    tab.set_content(FIGURE_HTML.format(style="", drawing=drawing) + other_figure + CAPTION_HTML)
     assert {fault.rule for fault in figure_faults(tab)} == ({rule} if rule else set())
 
 

@@ -12,12 +12,12 @@ CUT = """() => [...document.querySelectorAll("article *")].filter((one) => {
   const outside = one.getBoundingClientRect().right > innerWidth + 1;
   return !inside && one.checkVisibility() && (hides || outside);
 }).map((one) => `${one.tagName}.${one.className}: ${one.textContent.trim().slice(0, 60)}`)"""
-TO_PRESS = ".learner button, .copybtn, .to-run, .exercise ~ details > summary"
+BUTTONS = ".learner button, .copybtn, .to-run, .exercise ~ details > summary"
 FRAME = ".bd-sidebar-primary, .bd-header-article, .prev-next-footer"
 GROUND = "getComputedStyle(document.body).backgroundColor"
-BREAKS = "all => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]"
-WHOLE = "article :is(h1, h2, h3, tr, .claim, figure)"
-BROKEN = ".cell, article :is(div.highlight, pre, table)"
+BREAK_INSIDE_JS = "all => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]"
+UNDIVIDED = "article :is(h1, h2, h3, tr, .claim, figure)"
+DIVISIBLE = ".cell, article :is(div.highlight, pre, table)"
 
 
 def visible_count(page, selector: str) -> int:
@@ -33,16 +33,16 @@ def test_a_page_on_paper_is_light_whole_and_without_what_is_pressed(name, new_ta
     paper.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert paper.evaluate(GROUND) != dark
     assert paper.evaluate(CUT) == []
-    assert visible_count(paper, TO_PRESS) == visible_count(paper, FRAME) == 0
+    assert visible_count(paper, BUTTONS) == visible_count(paper, FRAME) == 0
     assert paper.locator("article h1").is_visible()
     if name == EXERCISES:
         # a hint is printed where it is open
         paper.evaluate("document.querySelector('.exercise ~ details.folded').open = true")
         assert visible_count(paper, ".exercise ~ details > summary") == 1
         # as are the boxes above the first exercise
-        above = paper.locator("article details.folded:not(.exercise ~ *, .to-run)")
-        assert above.count() == visible_count(paper, "article details > summary") - 1
-        assert above.count() and all(element.is_visible() for element in above.all())
+        boxes = paper.locator("article details.folded:not(.exercise ~ *, .to-run)")
+        assert boxes.count() == visible_count(paper, "article details > summary") - 1
+        assert boxes.count() and all(element.is_visible() for element in boxes.all())
         assert paper.get_by_text("hints and worked solutions that were open").is_visible()
     if name == CHAPTER:
         answers = paper.locator("section details.folded:not(.taught, .to-run)")
@@ -50,7 +50,7 @@ def test_a_page_on_paper_is_light_whole_and_without_what_is_pressed(name, new_ta
         assert paper.locator(".claim details").count() > 2
         assert visible_count(paper, ".claim details") == 0
         # only what is short stays in one piece
-        assert paper.locator(WHOLE).evaluate_all(BREAKS) == ["avoid"]
-        assert paper.locator(BROKEN).evaluate_all(BREAKS) == ["auto"]
+        assert paper.locator(UNDIVIDED).evaluate_all(BREAK_INSIDE_JS) == ["avoid"]
+        assert paper.locator(DIVISIBLE).evaluate_all(BREAK_INSIDE_JS) == ["auto"]
     paper.evaluate("dispatchEvent(new Event('afterprint'))")
     assert paper.evaluate("document.documentElement.dataset.theme") == "dark"

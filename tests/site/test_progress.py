@@ -20,7 +20,7 @@ def await_pressed(page, name: str) -> None:
     page.wait_for_selector(f'[data-solved="{name}"][aria-pressed="true"]')
 
 
-def solve(page, name: str) -> None:
+def mark_solved(page, name: str) -> None:
     page.get_by_role("button", name=f"I have solved {name}").click()
 
 
@@ -35,16 +35,16 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
     tab.goto(address + EXERCISES)
-    other = tab.context.new_page()
-    other.goto(tab.url)
-    solve(tab, NAMES[0])
-    await_pressed(other, NAMES[0])
+    second_tab = tab.context.new_page()
+    second_tab.goto(tab.url)
+    mark_solved(tab, NAMES[0])
+    await_pressed(second_tab, NAMES[0])
     # by keyboard: marked and taken back
     tab.locator(f'[data-solved="{NAMES[1]}"]').focus()
     for key, state in (("Space", "true"), ("Enter", "false"), ("Space", "true")):
         tab.keyboard.press(key)
         assert pressed_state(tab, NAMES[1]) == state
-    solve(tab, NAMES[0])
+    mark_solved(tab, NAMES[0])
     tab.reload()
     await_pressed(tab, NAMES[1])
     assert [pressed_state(tab, name) for name in NAMES[:3]] == ["false", "true", "false"]
@@ -53,20 +53,25 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
     assert " ".join(tick.text_content().split()) == "✓ read"
     assert tab.evaluate(STORED) == {"read": ["dot_product"], "solved": NAMES[1:2]}
     tab.goto(address)
-    first, *others = tab.locator("[data-exercises]").all_inner_texts()
-    assert first == f"1 of {len(NAMES)} exercises solved"
-    rest = {*chapters()} - {"dot_product"}
-    assert sorted(others) == sorted(f"0 of {len(exercises(x))} exercises solved" for x in rest)
-    for sure, left in ((False, 1), (True, 0)):
-        tab.once("dialog", lambda asked, sure=sure: asked.accept() if sure else asked.dismiss())
+    first_count, *other_counts = tab.locator("[data-exercises]").all_inner_texts()
+    assert first_count == f"1 of {len(NAMES)} exercises solved"
+    other_chapters = {*chapters()} - {"dot_product"}
+    assert sorted(other_counts) == sorted(
+        f"0 of {len(exercises(x))} exercises solved" for x in other_chapters
+    )
+    for confirm, solved_count in ((False, 1), (True, 0)):
+        tab.once(
+            "dialog",
+            lambda dialog, confirm=confirm: dialog.accept() if confirm else dialog.dismiss(),
+        )
         tab.get_by_role("button", name="Forget my progress").click()
-        assert solved_text(tab) == f"{left} of {len(NAMES)} exercises solved"
+        assert solved_text(tab) == f"{solved_count} of {len(NAMES)} exercises solved"
     assert tab.evaluate(STORED) == {"read": [], "solved": []}
 
 
 def test_a_mark_is_kept_in_a_folder_of_files(tab, site):
     tab.goto((site / EXERCISES).as_uri())
-    solve(tab, NAMES[0])
+    mark_solved(tab, NAMES[0])
     tab.reload()
     await_pressed(tab, NAMES[0])
 
@@ -74,7 +79,7 @@ def test_a_mark_is_kept_in_a_folder_of_files(tab, site):
 def test_where_storage_is_forbidden_marks_last_as_long_as_the_page(tab, address):
     tab.add_init_script(FORBIDDEN)
     tab.goto(address + EXERCISES)
-    solve(tab, NAMES[0])
+    mark_solved(tab, NAMES[0])
     assert pressed_state(tab, NAMES[0]) == "true"
     tab.reload()
     assert pressed_state(tab, NAMES[0]) == "false"
@@ -82,9 +87,9 @@ def test_where_storage_is_forbidden_marks_last_as_long_as_the_page(tab, address)
 
 def test_what_is_kept_and_makes_no_sense_is_passed_over(tab, address):
     tab.goto(address + EXERCISES)
-    for nonsense in ("{", "null", "3", '{"read": 5, "solved": {}}'):
-        tab.evaluate("kept => localStorage.setItem('attncourse-progress', kept)", nonsense)
+    for stored in ("{", "null", "3", '{"read": 5, "solved": {}}'):
+        tab.evaluate("kept => localStorage.setItem('attncourse-progress', kept)", stored)
         tab.reload()
         assert solved_text(tab) == f"0 of {len(NAMES)} exercises solved"
-        solve(tab, NAMES[0])
+        mark_solved(tab, NAMES[0])
         assert pressed_state(tab, NAMES[0]) == "true"

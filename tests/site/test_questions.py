@@ -4,9 +4,9 @@ import json
 
 CHAPTER = "chapters/dot_product.html"
 AGAIN, BEGIN = "reference/once_more.html", "reference/where_to_begin.html"
-NUMBER = '[data-question="dot_product.weight_of_a_key"]'
-CHOICE = '[data-question="dot_product.different_directions"]'
-ORDER = '[data-question="dot_product.masked_attention"]'
+NUMBER_QUESTION = '[data-question="dot_product.weight_of_a_key"]'
+CHOICE_QUESTION = '[data-question="dot_product.different_directions"]'
+ORDER_QUESTION = '[data-question="dot_product.masked_attention"]'
 
 
 def data(site):
@@ -29,9 +29,9 @@ def answer(box, text):
 
 def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, address, site):
     question = data(site)["weight_of_a_key"]
-    right, mistakes = (question["variants"][0][key] for key in ("right", "mistakes"))
+    answers, mistakes = (question["variants"][0][key] for key in ("right", "mistakes"))
     tab.goto(address + CHAPTER)
-    box = tab.locator(NUMBER)
+    box = tab.locator(NUMBER_QUESTION)
     output, steps = box.locator("output"), box.locator("details li")
     assert answer(box, "a third") == "unread" and "1/4" in output.inner_text()
     assert answer(box, str(mistakes[0][0])) == "mistake"
@@ -43,13 +43,13 @@ def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, addr
     # what helped stays while another answer is typed, and "Right." does not
     box.get_by_role("textbox").fill("8")
     assert output.inner_html() == question["check"]
-    assert answer(box, str(right[0]).replace(".", ",")) == "right"
+    assert answer(box, str(answers[0]).replace(".", ",")) == "right"
     box.get_by_role("textbox").fill("8")
     assert output.inner_html() == ""
-    before = box.inner_text()
+    text_before = box.inner_text()
     box.get_by_role("button", name="Another one").click()
     tab.wait_for_function(
-        "([box, text]) => box.innerText !== text", arg=[box.element_handle(), before]
+        "([box, text]) => box.innerText !== text", arg=[box.element_handle(), text_before]
     )
     assert answer(box, str(question["variants"][1]["right"][0])) == "right"
     assert not box.locator("details").get_attribute("open")
@@ -57,14 +57,14 @@ def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, addr
 
 def test_keys_alone_choose_an_answer_and_put_lines_in_order(tab, address, site):
     tab.goto(address + CHAPTER)
-    box, variant = tab.locator(CHOICE), data(site)["different_directions"]["variants"][0]
+    box, variant = tab.locator(CHOICE_QUESTION), data(site)["different_directions"]["variants"][0]
     box.get_by_role("radio").first.focus()
     tab.keyboard.press("Space")
     for _ in range(variant["right"]):
         tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
     assert status(box) == "right"
-    box = tab.locator(ORDER)
+    box = tab.locator(ORDER_QUESTION)
     check = box.get_by_role("button", name="Check")
     check.press("Enter")
     assert status(box) == "asked" and "5 of the 6 lines" in box.locator("output").inner_text()
@@ -78,36 +78,36 @@ def test_keys_alone_choose_an_answer_and_put_lines_in_order(tab, address, site):
 
 
 def test_without_scripts_a_question_has_its_answer_and_no_field(new_tab, address):
-    still = new_tab(java_script_enabled=False)
-    still.goto(address + CHAPTER)
-    box = still.locator(NUMBER)
+    tab_without_scripts = new_tab(java_script_enabled=False)
+    tab_without_scripts.goto(address + CHAPTER)
+    box = tab_without_scripts.locator(NUMBER_QUESTION)
     assert not box.get_by_role("textbox").count() and box.locator("summary").is_visible()
     assert "So the answer is" in box.locator("details").text_content()
 
 
 def test_nothing_of_a_question_is_loaded_before_it_is_touched(tab, address):
-    asked = []
-    tab.on("request", lambda request: asked.append(request.url))
+    requests = []
+    tab.on("request", lambda request: requests.append(request.url))
     tab.goto(address + CHAPTER)
     tab.wait_for_load_state("networkidle")
-    assert not [url for url in asked if "/questions/" in url]
+    assert not [url for url in requests if "/questions/" in url]
     with tab.expect_request("**/questions/dot_product.js*"):
-        tab.locator(NUMBER).get_by_role("textbox").focus()
+        tab.locator(NUMBER_QUESTION).get_by_role("textbox").focus()
 
 
 def test_a_question_is_judged_in_a_folder_of_files(tab, site):
     tab.goto((site / CHAPTER).as_uri())
-    assert answer(tab.locator(NUMBER), "77") == "unknown"
+    assert answer(tab.locator(NUMBER_QUESTION), "77") == "unknown"
 
 
 def test_what_was_wrong_is_asked_once_more_until_it_is_right_at_once(tab, address, site):
     tab.goto(address + CHAPTER)
-    assert answer(tab.locator(NUMBER), "77") == "unknown"
+    assert answer(tab.locator(NUMBER_QUESTION), "77") == "unknown"
     tab.goto(address + AGAIN)
-    box = tab.locator(NUMBER)
+    box = tab.locator(NUMBER_QUESTION)
     box.wait_for()
-    chosen = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
-    assert answer(box, str(chosen["right"][0])) == "right"
+    variant = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
+    assert answer(box, str(variant["right"][0])) == "right"
     tab.reload()
     tab.get_by_text("Nothing is left").wait_for()
 
@@ -115,18 +115,18 @@ def test_what_was_wrong_is_asked_once_more_until_it_is_right_at_once(tab, addres
 def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
     tab.goto(address + CHAPTER)
     tab.get_by_role("button", name="I have read this chapter").click()
-    answer(tab.locator(NUMBER), "77")
+    answer(tab.locator(NUMBER_QUESTION), "77")
     tab.goto(address + AGAIN)
-    with tab.expect_download() as saved:
+    with tab.expect_download() as download:
         tab.get_by_role("button", name="Save my marks").click()
-    other = new_tab()
-    other.goto(address + AGAIN)
-    other.get_by_text("Nothing is left").wait_for()
-    field, message = other.locator("input[type=file]"), other.locator("[data-said]")
+    other_tab = new_tab()
+    other_tab.goto(address + AGAIN)
+    other_tab.get_by_text("Nothing is left").wait_for()
+    field, message = other_tab.locator("input[type=file]"), other_tab.locator("[data-said]")
     field.set_input_files({"name": "<b>.json", "mimeType": "", "buffer": b"{"})
-    other.get_by_text("<b>.json holds no marks of this course").wait_for()
-    field.set_input_files(saved.value.path())
-    other.locator(NUMBER).wait_for()
+    other_tab.get_by_text("<b>.json holds no marks of this course").wait_for()
+    field.set_input_files(download.value.path())
+    other_tab.locator(NUMBER_QUESTION).wait_for()
     assert (
         message.inner_text()
         == "You have now read 1 chapter and solved 0 exercises; 1 question to ask again."
@@ -136,12 +136,12 @@ def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
 def test_the_first_wrong_answer_places_a_reader(tab, address, site):
     tab.goto(address + BEGIN)
     tab.get_by_role("button", name="Begin").click()
-    box = tab.locator(NUMBER)
+    box = tab.locator(NUMBER_QUESTION)
     box.wait_for()
-    chosen = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
-    answer(box, str(chosen["right"][0]))
+    variant = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
+    answer(box, str(variant["right"][0]))
     tab.locator(".question").nth(1).get_by_role("button", name="I do not know").click()
-    placed = tab.locator("[data-placed]")
-    assert placed.get_by_role("link").first.inner_text() == "Dot-product attention"
-    placed.get_by_role("button").click()
+    result = tab.locator("[data-placed]")
+    assert result.get_by_role("link").first.inner_text() == "Dot-product attention"
+    result.get_by_role("button").click()
     assert tab.locator(".question").count() <= 1

@@ -10,7 +10,7 @@ from attncourse.course import exercises
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 PHONE = {"width": 360, "height": 740}
 # where what people type is found, among the first three places
-FOUND = {
+TARGET_BY_QUERY = {
     "KV cache": "glossary.html#term-",
     "GQA": "glossary.html#term-",
     "MQA": "glossary.html#term-",
@@ -53,18 +53,18 @@ def test_without_scripts_no_button_stands_there_and_hints_open(new_tab, address)
     assert hint.is_visible()
     # a phone has the contents of the side bar below the text
     contents = tab.locator(".bd-sidebar-primary a[href]").filter(has_text="Glossary")
-    below = tab.locator("article").bounding_box()
-    assert contents.bounding_box()["y"] > below["y"] + below["height"]
+    article_box = tab.locator("article").bounding_box()
+    assert contents.bounding_box()["y"] > article_box["y"] + article_box["height"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_without_scripts_a_page_has_the_colours_of_the_preferred_scheme(new_tab, address, scheme):
-    looks = []
+    colours = []
     for scripts in (True, False):
         tab = new_tab(color_scheme=scheme, java_script_enabled=scripts, reduced_motion="reduce")
         tab.goto(address + CHAPTER)
-        looks.append(tab.evaluate(COLOURS))
-    assert looks[0] == looks[1]
+        colours.append(tab.evaluate(COLOURS))
+    assert colours[0] == colours[1]
 
 
 def test_the_lines_to_type_can_be_copied(new_tab, address):
@@ -95,16 +95,18 @@ def test_on_a_phone_what_scrolls_shows_it_and_words_are_not_squeezed(new_tab, ad
 
 
 def test_what_is_searched_for_is_found_first_quoted_in_prose_and_marked_nowhere_else(tab, site):
-    for words, place in FOUND.items():
+    for query, target in TARGET_BY_QUERY.items():
         # a page from a folder may read no other
-        tab.goto(f"{site.as_uri()}/search.html?q={words}")
+        tab.goto(f"{site.as_uri()}/search.html?q={query}")
         results = tab.locator("#search-results li")
-        first = results.locator("a").evaluate_all("all => all.slice(0, 3).map((one) => one.href)")
-        assert any(place in result for result in first), (words, first)
+        first_links = results.locator("a").evaluate_all(
+            "all => all.slice(0, 3).map((one) => one.href)"
+        )
+        assert any(target in result for result in first_links), (query, first_links)
         for excerpt in results.locator(".context").all_inner_texts():
             # a formula is in it as it is drawn, and not as TeX
             assert excerpt and not re.search(r"Colab|Repository|import torch|\\[a-z]", excerpt)
-    assert tab.locator("mark").first.inner_text() == words
+    assert tab.locator("mark").first.inner_text() == query
     results.locator("a", has_text="Dot-product attention").first.click()
     expect(tab).to_have_url(re.compile(f"^file:.*{CHAPTER}"))
     assert tab.locator("mark, .highlighted").count() == 0

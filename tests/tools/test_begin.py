@@ -29,9 +29,9 @@ def extended_course(tmp_path_factory) -> Path:
 
 def run_python(course: Path, *words: str) -> str:
     command = [sys.executable, *words]
-    done = subprocess.run(command, cwd=course, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    result = subprocess.run(command, cwd=course, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -44,8 +44,8 @@ def test_their_code_is_laid_out_and_their_tests_pass(extended_course):
     code = [tests[0], "attncourse/toy.py", "attncourse/course/toy"]
     run_python(extended_course, "-m", "ruff", "check", *code)
     run_python(extended_course, "-m", "ruff", "format", "--check", *code)
-    done = run_python(extended_course, "-m", "pytest", "-v", *tests, "-k", "toy or centred")
-    assert "[also_centred-True-passed] PASSED" in done
+    result = run_python(extended_course, "-m", "pytest", "-v", *tests, "-k", "toy or centred")
+    assert "[also_centred-True-passed] PASSED" in result
 
 
 @pytest.mark.parametrize(

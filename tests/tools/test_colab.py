@@ -34,20 +34,25 @@ def with_dependencies(names: list[str]) -> list[str]:
     """Packages and their installed dependencies, recursively."""
     packages = [str(canonicalize_name(name)) for name in names]
     for name in packages:
-        needs = [Requirement(text) for text in metadata.requires(name) or []]
-        needed_here = [n.name for n in needs if not n.marker or n.marker.evaluate({"extra": ""})]
-        packages += {*map(canonicalize_name, needed_here)} - {*packages}
+        requirements = [Requirement(text) for text in metadata.requires(name) or []]
+        names_here = [
+            n.name for n in requirements if not n.marker or n.marker.evaluate({"extra": ""})
+        ]
+        packages += {*map(canonicalize_name, names_here)} - {*packages}
     return packages
 
 
 def test_the_set_up_cell_installs_all_that_the_course_needs_and_nothing_heavy():
-    needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    names = {need: Requirement(need).name for need in needs}
-    assert {need for need in needs if names[need] not in HEAVY} <= {*LIGHT_REQUIREMENTS.values()}
+    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {requirement: Requirement(requirement).name for requirement in requirements}
+    assert {requirement for requirement in requirements if names[requirement] not in HEAVY} <= {
+        *LIGHT_REQUIREMENTS.values()
+    }
     # what it needs beyond itself is for its use in a terminal
     light = {*with_dependencies([*names.values()])} - {*with_dependencies(HEAVY)} | {"num2words"}
     assert {
-        canonicalize_name(Requirement(need).name) for need in LIGHT_REQUIREMENTS.values()
+        canonicalize_name(Requirement(requirement).name)
+        for requirement in LIGHT_REQUIREMENTS.values()
     } == light
 
 
@@ -59,13 +64,13 @@ def package_files(name: str) -> list:
 
 def rebuild_wheel(name: str, folder: Path) -> None:
     """Build a wheel from an installed pure-Python package."""
-    called = f"{name.replace('-', '_')}-{metadata.version(name)}-py3-none-any.whl"
-    with ZipFile(folder / called, "w") as wheel:
+    file_name = f"{name.replace('-', '_')}-{metadata.version(name)}-py3-none-any.whl"
+    with ZipFile(folder / file_name, "w") as wheel:
         for file in package_files(name):
             wheel.write(file.locate(), file.as_posix())
 
 
-def make_environment(folder: Path, old: bool) -> Path:
+def make_environment(folder: Path, with_colab_ipython: bool) -> Path:
     """Make a folder of packages: torch, numpy, matplotlib, ipykernel, pip and what they need.
 
     They are links, no copies; if `old`, IPython and ipykernel are those of Colab.
@@ -73,12 +78,12 @@ def make_environment(folder: Path, old: bool) -> Path:
     venv.create(folder, with_pip=False)
     (packages,) = folder.glob("lib/python*/site-packages")
     names = {*with_dependencies([*HEAVY, "ipykernel", "pip"])}
-    for name in names - ({"ipython", "ipykernel"} if old else set()):
+    for name in names - ({"ipython", "ipykernel"} if with_colab_ipython else set()):
         for top in {file.parts[0] for file in package_files(name)}:
-            here = Path(str(metadata.distribution(name).locate_file(top)))
+            source = Path(str(metadata.distribution(name).locate_file(top)))
             if not (packages / top).exists():
-                (packages / top).symlink_to(here)
-    if old:
+                (packages / top).symlink_to(source)
+    if with_colab_ipython:
         pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--find-links", OLD_WHEELS]
         if subprocess.run([*pip, *COLAB]).returncode:
             pytest.skip(lacks("the IPython of Colab"))
@@ -86,8 +91,8 @@ def make_environment(folder: Path, old: bool) -> Path:
 
 
 def run_git(clone: Path, *words: str) -> None:
-    author = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", "-C", clone, *author, *words], check=True)
+    options = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", clone, *options, *words], check=True)
 
 
 @pytest.fixture
@@ -160,8 +165,8 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
         run_git(tmp_path / "course", "tag", f"v{attncourse.__version__}")
         run_git(tmp_path / "course", "rm", "-q", "attncourse/dot_product.py")
         run_git(tmp_path / "course", "commit", "-q", "-m", "later")
-    fresh = make_environment(tmp_path / "fresh", old)
-    before = {path.name for path in fresh.glob("*.dist-info")}
+    packages = make_environment(tmp_path / "fresh", old)
+    packages_before = {path.name for path in packages.glob("*.dist-info")}
     install = ["ipykernel", "install", "--name", "fresh", "--prefix", tmp_path]
     subprocess.run([tmp_path / "fresh/bin/python", "-m", *install], check=True)
     # one kernel for all, which imports torch once, and which each finds as new
@@ -175,13 +180,13 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
         ]
         whole_notebook.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells[path]]
     (tmp_path / "empty").mkdir()
-    place = {"metadata": {"path": str(tmp_path / "empty")}}
-    NotebookClient(whole_notebook, kernel_name="fresh", timeout=600, resources=place).execute()
-    assert before < {path.name for path in fresh.glob("*.dist-info")}
+    resources = {"metadata": {"path": str(tmp_path / "empty")}}
+    NotebookClient(whole_notebook, kernel_name="fresh", timeout=600, resources=resources).execute()
+    assert packages_before < {path.name for path in packages.glob("*.dist-info")}
     for path in paths[: len(CHAPTERS)]:
         page = page_cells(path.stem)
-        own = [cell for cell in page if ".measure()" not in cell.source]
+        page_cells_compared = [cell for cell in page if ".measure()" not in cell.source]
         # the functions that the page includes are cells, too
-        assert len(cells[path]) > len(own) and cell_texts(cells[path]) == cell_texts(page), (
-            path.stem
-        )
+        assert len(cells[path]) > len(page_cells_compared) and cell_texts(
+            cells[path]
+        ) == cell_texts(page), path.stem

@@ -9,7 +9,7 @@ from tools import execute
 
 # a page that also tells us that it has run
 COUNTS = "print(open('runs', 'a').write('x'))"
-MEETS = """\
+WAIT_FOR_OTHER = """\
 import time
 from pathlib import Path
 Path("{0}").touch()
@@ -28,18 +28,18 @@ def book(tmp_path, monkeypatch):
     monkeypatch.setattr(execute, "PACKAGE", tmp_path / "attncourse")
     (tmp_path / "_toc.yml").write_text("root: one\nchapters:\n- file: two\nformat: jb-book\n")
 
-    def write(one: str, two: str):
+    def write_book(one: str, two: str):
         for name, cell in (("one", one), ("two", two)):
             text = f"{NOTEBOOK}# Title\n\n```{{code-cell}} python3\n{cell}\n```\n"
             (tmp_path / f"{name}.md").write_text(text)
         return tmp_path
 
-    return write
+    return write_book
 
 
 def test_two_pages_run_at_the_same_time(book, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    assert execute.execute(book(MEETS.format("a", "b"), MEETS.format("b", "a")))
+    assert execute.execute(book(WAIT_FOR_OTHER.format("a", "b"), WAIT_FOR_OTHER.format("b", "a")))
 
 
 def test_each_cell_that_fails_is_named_and_the_other_pages_are_kept(book):

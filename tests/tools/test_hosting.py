@@ -35,8 +35,8 @@ KEYS = {
 
 def make_targets(shell_commands: str) -> set[str]:
     """The make targets in shell commands."""
-    found = re.findall(r"\bmake((?: [a-z][\w-]*(?![\w=-]))+)", shell_commands)
-    return {target for targets in found for target in targets.split()}
+    targets_of_commands = re.findall(r"\bmake((?: [a-z][\w-]*(?![\w=-]))+)", shell_commands)
+    return {target for targets in targets_of_commands for target in targets.split()}
 
 
 def shell_commands(workflow: dict) -> str:
@@ -78,11 +78,11 @@ def test_a_tag_that_is_not_the_version_ends_the_release_and_both_are_named(tag):
     command = ["bash", "-e", "-c", step["run"]]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = os.environ | {"GITHUB_REF_NAME": tag, "PATH": path}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
-    right = tag == f"v{attncourse.__version__}"
-    assert done.returncode == (0 if right else 1), done.stderr
+    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    is_right = tag == f"v{attncourse.__version__}"
+    assert result.returncode == (0 if is_right else 1), result.stderr
     message = f"::error::the tag is {tag}, but the version is {attncourse.__version__}"
-    assert right or done.stdout.startswith(message)
+    assert is_right or result.stdout.startswith(message)
 
 
 def test_the_container_is_of_the_format_and_ready_for_make_book():

@@ -46,10 +46,10 @@ def test_a_python_that_will_not_do_is_said_plainly(tmp_path, python, message):
         (tmp_path / tool).symlink_to(shutil.which(tool))
     (tmp_path / "python").write_text(f"#!/bin/sh\n{python}\n")
     (tmp_path / "python").chmod(0o755)
-    done = run_make(
+    result = run_make(
         tmp_path, "site", "PYTHON=./python" if python else "PYTHON=", PATH=str(tmp_path)
     )
-    assert done.returncode and message in done.stderr
+    assert result.returncode and message in result.stderr
     assert not (tmp_path / ".venv").exists()
 
 
@@ -85,9 +85,9 @@ def test_all_that_the_project_needs_has_an_exact_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras, all_pins = project["optional-dependencies"], installable_pins("requirements.txt")
     own_extras = [extras[name] for name in ("book", "cluster", "grade", "dev")]
-    asked = map(Requirement, chain(project["dependencies"], *own_extras))
+    requirements = map(Requirement, chain(project["dependencies"], *own_extras))
     for requirement in (
-        requirement for requirement in asked if requirement.name != project["name"]
+        requirement for requirement in requirements if requirement.name != project["name"]
     ):
         (exact,) = all_pins[canonicalize_name(requirement.name)].specifier
         assert requirement.specifier.contains(Version(exact.version)), str(requirement)
@@ -95,24 +95,24 @@ def test_all_that_the_project_needs_has_an_exact_version():
 
 def test_every_requirement_takes_the_oldest_python_that_is_promised():
     pins = [*installable_pins("requirements.txt")]
-    asked = {name: metadata(name).get("Requires-Python") or "" for name in pins}
+    specifier_by_name = {name: metadata(name).get("Requires-Python") or "" for name in pins}
     assert {
         name: specifier
-        for name, specifier in asked.items()
+        for name, specifier in specifier_by_name.items()
         if "3.11.0" not in SpecifierSet(specifier)
     } == {}
 
 
 def test_a_bare_machine_has_every_program_but_the_sandbox_and_the_browsers(tmp_path):
     folders = [tmp_path / name for name in ("first", "second")]
-    lacking = ("bwrap", "chromium-headless-shell", "google-chrome-stable", "firefox-esr")
+    missing = ("bwrap", "chromium-headless-shell", "google-chrome-stable", "firefox-esr")
     for folder in folders:
         folder.mkdir()
-        for name in ("git", folder.name, *lacking):
+        for name in ("git", folder.name, *missing):
             (folder / name).touch()
     path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
     assert run_make(tmp_path, "bare", PATH=path).returncode == 0
-    bare = tmp_path / ".venv/bare"
-    assert {"git", "first", "second", "sh"} <= {path.name for path in bare.iterdir()}
-    assert (bare / "git").readlink() == folders[0] / "git"
-    assert not any((bare / name).is_symlink() for name in lacking)
+    bare_folder = tmp_path / ".venv/bare"
+    assert {"git", "first", "second", "sh"} <= {path.name for path in bare_folder.iterdir()}
+    assert (bare_folder / "git").readlink() == folders[0] / "git"
+    assert not any((bare_folder / name).is_symlink() for name in missing)

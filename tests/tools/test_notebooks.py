@@ -15,7 +15,7 @@ from tests import ROOT
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 
-HERE = "https://github.com/someone/course"
+REPOSITORY = "https://github.com/someone/course"
 FIRST = "https://someone.github.io/course/chapters/first.html"
 OUTER = "```{literalinclude} ../package/code.py\n:pyobject: outer\n```"
 
@@ -23,7 +23,7 @@ OUTER = "```{literalinclude} ../package/code.py\n:pyobject: outer\n```"
 def convert(course: Path, text: str) -> str:
     """The notebook text of the second chapter when this is its source."""
     (course / "chapters/second.md").write_text(f"# Second\n\n{text}")
-    copy = chapter_notebook("second", Book(HERE, course)).cells[2:]
+    copy = chapter_notebook("second", Book(REPOSITORY, course)).cells[2:]
     return "\n\n".join(cell.source for cell in copy).removeprefix("# 2. Second\n\n")
 
 
@@ -37,7 +37,7 @@ def convert(course: Path, text: str) -> str:
         ),
         ("$$\nQ % why\n\\keys$$ (eq-two)\n{eq}`eq-two`", "$$Q \\keys \\tag{2.1}$$\n\n(2.1)"),
         ("[{eq}`eq-one`](first.md#one)", f"[[(1.1)]({FIRST}#equation-eq-one)]({FIRST}#one)"),
-        ("[c](../package/code.py)", f"[c]({HERE}/blob/main/package/code.py)"),
+        ("[c](../package/code.py)", f"[c]({REPOSITORY}/blob/main/package/code.py)"),
         ("$a_{i}`b`$ \\$1 {term}`a <b>` $5\n\n{term}`a\n<b>` $x$", "$a_{i}`b`$ \\$1 a $5\n\na $x$"),
         (
             OUTER,
@@ -55,7 +55,7 @@ def test_a_drawing_is_a_picture_within_a_cell_of_its_own_with_its_words_and_capt
     shutil.copy(ROOT / "drawings/png/masks.png", course / "drawings/png")
     source = "```{drawing} masks\n:name: fig-masks\nFour *masks*.\n```"
     (course / "chapters/second.md").write_text(f"# Second\n\nBefore.\n\n{source}\n\nAfter.\n")
-    _, picture, after = chapter_notebook("second", Book(HERE, course)).cells[2:]
+    _, picture, after = chapter_notebook("second", Book(REPOSITORY, course)).cells[2:]
     image, caption = picture.source.split("\n\n")
     assert caption == "**Fig. 2.1.** Four *masks*." and after.source == "After."
     match = re.fullmatch(r'<img width="352" alt="(.*)" src="data:image/png;base64,(.*)">', image)
@@ -107,9 +107,9 @@ def test_a_slip_in_a_text_is_named_with_its_file(course, change, words):
     path = course / "attncourse/course/first/exercises/twice.md"
     path.write_text(path.read_text().replace(*change, 1))
     with pytest.raises(ValueError, match=re.escape(words)):
-        exercise_notebook("first", Book(HERE, course))
+        exercise_notebook("first", Book(REPOSITORY, course))
 
 
 def test_what_several_texts_share_is_included(course):
-    cells = exercise_notebook("first", Book(HERE, course)).cells
+    cells = exercise_notebook("first", Book(REPOSITORY, course)).cells
     assert "said once" in "".join(cell.source for cell in cells)

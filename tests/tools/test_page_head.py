@@ -18,7 +18,7 @@ def test_a_time_is_said_to_five_minutes(minutes, words):
 def test_reading_takes_time_for_prose_code_and_what_is_displayed():
     page, ids = new_document("page"), []
     box = nodes.raw("", '<div class="claim" id="a.b">'), nodes.paragraph("", "word " * 90)
-    for part in (
+    for node in (
         nodes.paragraph("", "word " * 90),
         nodes.literal_block("", "\n".join("abcd")),
         nodes.math_block("", "x"),
@@ -26,7 +26,7 @@ def test_reading_takes_time_for_prose_code_and_what_is_displayed():
         # of an output, no more than that there is one
         nodes.container("", *box, nodes.raw("", "</div>"), classes=["cell_output"]),
     ):
-        page += part
+        page += node
         ids.append(reading_minutes(page))
     assert ids == [1, 1.5, 2.5, 3.5, 4.5]
 

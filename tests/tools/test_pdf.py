@@ -111,12 +111,12 @@ def book(tmp_path) -> Path:
 
 
 @pytest.fixture
-def bound(book) -> BeautifulSoup:
+def bound_page(book) -> BeautifulSoup:
     """The book as one parsed page."""
     return BeautifulSoup(book_html(book, bind(book, HOME)), "html.parser")
 
 
-def require_links_and_ids(page: BeautifulSoup) -> None:
+def assert_links_and_ids(page: BeautifulSoup) -> None:
     """Assert that ids are unique and that all references resolve."""
     ids = [element["id"] for element in page.select("[id]")]
     assert len(ids) == len({*ids})
@@ -133,52 +133,56 @@ def require_links_and_ids(page: BeautifulSoup) -> None:
     assert links and all(href.startswith("https://") for href in links)
 
 
-def test_ids_are_unique_and_links_lead_on_in_the_book_or_to_the_site(bound):
-    require_links_and_ids(bound)
-    leads = {link.get_text(" ", strip=True): link["href"] for link in bound.article.select("a")}
-    assert leads["the figure"] == "#chapters/one/fig-moves"
-    assert leads["an exercise"] == "#exercises/one/twice"
-    assert leads["the function"] == f"{HOME}/reference/api.html#attncourse.check"
-    assert leads["the\nfront page"] == f"{HOME}/index.html"
-    assert leads["PyTorch"] == "https://pytorch.org/"
+def test_ids_are_unique_and_links_lead_on_in_the_book_or_to_the_site(bound_page):
+    assert_links_and_ids(bound_page)
+    href_by_text = {
+        link.get_text(" ", strip=True): link["href"] for link in bound_page.article.select("a")
+    }
+    assert href_by_text["the figure"] == "#chapters/one/fig-moves"
+    assert href_by_text["an exercise"] == "#exercises/one/twice"
+    assert href_by_text["the function"] == f"{HOME}/reference/api.html#attncourse.check"
+    assert href_by_text["the\nfront page"] == f"{HOME}/index.html"
+    assert href_by_text["PyTorch"] == "https://pytorch.org/"
 
 
-def test_a_figure_that_moves_says_which_state_it_is_in(bound):
-    state = bound.select_one("#chapters\\/one\\/fig-moves .state")
+def test_a_figure_that_moves_says_which_state_it_is_in(bound_page):
+    state = bound_page.select_one("#chapters\\/one\\/fig-moves .state")
     words = "Shown here: query bank & co; d 4; mask off; number 754. On the site you can change it."
     assert state.get_text() == words
     assert state.a["href"] == f"{HOME}/chapters/one.html#fig-moves"
     # what stands for it where no script runs is shown, too
-    assert state.find_next_sibling("table").get_text() == "still" and not bound.select("noscript")
+    assert state.find_next_sibling("table").get_text() == "still" and not bound_page.select(
+        "noscript"
+    )
 
 
-def test_what_is_only_for_the_screen_is_left_out(bound):
-    assert not bound.select(".headerlink, .learner, details.hide, .d-none, script, button")
-    assert [page["id"] for page in bound.select("article")] == [
+def test_what_is_only_for_the_screen_is_left_out(bound_page):
+    assert not bound_page.select(".headerlink, .learner, details.hide, .d-none, script, button")
+    assert [page["id"] for page in bound_page.select("article")] == [
         "chapters/one", "exercises/one", "answers", "hints", "solutions",
     ]  # fmt: skip
 
 
-def test_a_box_that_opens_stands_open_and_once(bound):
-    (box,) = bound.select("details.dropdown")
+def test_a_box_that_opens_stands_open_and_once(bound_page):
+    (box,) = bound_page.select("details.dropdown")
     assert box.has_attr("open") and box.find_parent("article")["id"] == "chapters/one"
 
 
-def test_an_exercise_has_space_and_its_help_stands_at_the_end(bound):
-    page, hints, solutions = bound.select("#exercises\\/one, #hints, #solutions")
+def test_an_exercise_has_space_and_its_help_stands_at_the_end(bound_page):
+    page, hints, solutions = bound_page.select("#exercises\\/one, #hints, #solutions")
     assert "Add it" not in page.text and "x + y" not in page.text
     assert hints.li.text == "Add it." and "x + y" in solutions.pre.text
     # as many lines as the solution has more than what is given
     assert page.select_one(".space").text == " \n" * 7
-    leads = [link["href"] for link in page.select_one(".space").parent.select("a")]
-    assert leads == ["#hints/exercises/one/twice", "#solutions/exercises/one/twice"]
+    hrefs = [link["href"] for link in page.select_one(".space").parent.select("a")]
+    assert hrefs == ["#hints/exercises/one/twice", "#solutions/exercises/one/twice"]
     assert hints.h2.text == solutions.h2.text == "First things"
     assert hints.h3.a["href"] == "#exercises/one/twice"
 
 
-def test_a_question_shows_what_is_chosen_from_and_its_answer_stands_at_the_end(bound):
-    add, order, choice = bound.select(".question")
-    answers = bound.select_one("#answers")
+def test_a_question_shows_what_is_chosen_from_and_its_answer_stands_at_the_end(bound_page):
+    add, order, choice = bound_page.select(".question")
+    answers = bound_page.select_one("#answers")
     labels = [box.b.text for box in (add, order, choice)]
     assert labels == ["Question 1.1", "Question 1.2", "Question 1.3"]
     assert [element.text for element in answers.select("h3")] == labels
@@ -210,11 +214,11 @@ def text_of_size(page, smallest: float) -> str:
     """The text of a printed page in letters of at least this size, in points."""
     texts = []
 
-    def visit(text, outer, inner, font, size):
+    def collect(text, outer, inner, font, size):
         if size * inner[0] * outer[0] >= smallest:
             texts.append(text)
 
-    page.extract_text(visitor_text=visit)
+    page.extract_text(visitor_text=collect)
     return without_spaces("".join(texts))
 
 
@@ -225,32 +229,35 @@ def heading_regex(heading) -> str:
     return ".*?".join(map(re.escape, without_spaces(heading.get_text()).split("\0")))
 
 
-def require_numbers(pdf: PdfReader, page: BeautifulSoup, count: int) -> None:
+def assert_page_numbers(pdf: PdfReader, page: BeautifulSoup, count: int) -> None:
     """Assert that random entries of the contents name the page of their heading.
 
     The number is read off the printed contents, and the heading found by its large letters.
     """
     entries = [heading_regex(entry.span) for entry in page.select(".book-contents a")]
-    begin = next(
+    first_page = next(
         n for n, page in enumerate(pdf.pages) if re.search(entries[0], text_of_size(page, 11))
     )
-    listed = "".join(text_of_size(page, 9) for page in pdf.pages[1:begin])
-    position, places = 0, []
+    contents_text = "".join(text_of_size(page, 9) for page in pdf.pages[1:first_page])
+    position, spans = 0, []
     for entry in entries:
-        match = re.compile(entry).search(listed, position)
-        assert match, f"{entry} is not in the contents after {listed[position - 40 : position]}"
-        places.append(match.span())
+        match = re.compile(entry).search(contents_text, position)
+        assert match, (
+            f"{entry} is not in the contents after {contents_text[position - 40 : position]}"
+        )
+        spans.append(match.span())
         position = match.end()
-    ends = [start for start, _ in places[1:]] + [len(listed)]
+    ends = [start for start, _ in spans[1:]] + [len(contents_text)]
     numbers = [
-        re.match(r"\d+", listed[end:stop]) for (_, end), stop in zip(places, ends, strict=True)
+        re.match(r"\d+", contents_text[end:stop])
+        for (_, end), stop in zip(spans, ends, strict=True)
     ]
     for n in sorted(random.Random(0).sample(range(len(entries)), min(count, len(entries)))):
         number = int(numbers[n][0])
         assert re.search(entries[n], text_of_size(pdf.pages[number - 1], 11)), (entries[n], number)
 
 
-def require_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
+def assert_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
     """Assert that every link of the bound page is in the PDF and leads to a page or the web."""
     hrefs = {link["href"] for link in page.select("a")}
     destinations = {name[1:] for name in pdf.named_destinations}
@@ -270,12 +277,12 @@ def browser():
 
 
 @pytest.mark.usefixtures("browser")
-def test_a_small_book_has_its_numbers_links_and_outline(book, bound):
+def test_a_small_book_has_its_numbers_links_and_outline(book, bound_page):
     index = book / "_build" / "html" / "index.html"
     for _ in range(2):
         pdf = PdfReader(io.BytesIO(print_book(book).read_bytes()))
-    require_numbers(pdf, bound, count=50)
-    require_destinations(pdf, bound)
+    assert_page_numbers(pdf, bound_page, count=50)
+    assert_destinations(pdf, bound_page)
     titles = [entry.title for entry in pdf.outline if not isinstance(entry, list)]
     assert titles[2:] == ["1. First", "Exercises: first things", *HELP_TITLES.values()]
     # the front page links to it once, below the zip
@@ -293,7 +300,7 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(site, tmp_path / "_build" / "html")
     page = BeautifulSoup(book_html(tmp_path, bind(tmp_path, HOME)), "html.parser")
-    require_links_and_ids(page)
+    assert_links_and_ids(page)
     files = {*re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())}
     assert {element["id"] for element in page.select("article")} == files - {*EXCLUDED_PAGES} | {
         *HELP_TITLES
@@ -308,5 +315,5 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     assert len(page.select("#answers h3")) == len(questions) > 70
     assert not page.select("form[hidden], details:not([open])")
     pdf = PdfReader(io.BytesIO(print_book(tmp_path).read_bytes()))
-    require_numbers(pdf, page, count=50)
-    require_destinations(pdf, page)
+    assert_page_numbers(pdf, page, count=50)
+    assert_destinations(pdf, page)

@@ -10,7 +10,7 @@ from tools.book import Book
 from tools.notebooks import chapter_notebook
 from tools.setup_cell import setup_cell
 
-HERE = "https://github.com/someone/course"
+REPOSITORY = "https://github.com/someone/course"
 
 
 def test_the_notebooks_in_the_tree_are_up_to_date():
@@ -24,7 +24,7 @@ def test_a_stale_notebook_is_named_and_released_also_in_a_fork(course, monkeypat
     assert release.stale(course) == []
     assert len(release.write(course)) == 3
     text = (course / "chapters/first.ipynb").read_text()
-    assert '\\"https://github.com/fork/attention\\"' in text and HERE not in text
+    assert '\\"https://github.com/fork/attention\\"' in text and REPOSITORY not in text
     assert release.stale(course) == release.write(course) == []
     path = course / "chapters/second.md"
     path.write_text(path.read_text() + "\nOne more word.\n")
@@ -34,16 +34,16 @@ def test_a_stale_notebook_is_named_and_released_also_in_a_fork(course, monkeypat
 def test_ids_are_unique_and_an_edit_leaves_those_of_other_sections_alone(course):
     path = course / "chapters/first.md"
     path.write_text(path.read_text() + "\nA sentence.\n\n## Setup\n\n## Setup\n")
-    before = [cell.id for cell in chapter_notebook("first", Book(HERE, course)).cells]
+    before = [cell.id for cell in chapter_notebook("first", Book(REPOSITORY, course)).cells]
     assert len(set(before)) == len(before)
     path.write_text(path.read_text().replace("A sentence", "## New\n\nAnother. A sentence"))
-    after = [cell.id for cell in chapter_notebook("first", Book(HERE, course)).cells]
+    after = [cell.id for cell in chapter_notebook("first", Book(REPOSITORY, course)).cells]
     assert [name for name in after if name != "new"] == before
 
 
 def test_the_set_up_cell_says_only_that_the_course_is_of_another_version(monkeypatch, capfd):
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it started a program"))
-    cell = setup_cell(HERE)
+    cell = setup_cell(REPOSITORY)
     exec(cell, {})
     assert capfd.readouterr() == ("", "")
     made_with = attncourse.__version__

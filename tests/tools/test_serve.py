@@ -30,7 +30,7 @@ def test_a_taken_port_is_said():
             parse_free_port(port)
 
 
-ONE = (
+CHAPTER = (
     NOTEBOOK + "# One\n\n```{code-cell}\nfine = 1\n```\n\n(here)=\n## Here\n\nBy {cite:t}`known`.\n"
 )
 INDEX = "# Book\n\nSee {ref}`here`.\n\n```{bibliography}\n:filter: True\n```\n"
@@ -38,10 +38,10 @@ PAPER = "@misc{{known, title={{T}}, author={{A. Author}}, year={{{}}}}}"
 
 
 @pytest.fixture
-def served(tmp_path):
+def served_book(tmp_path):
     """A book, the process that serves it, and its address."""
     papers = {"reference/references.bib": PAPER.format(2001)}
-    book = write(tmp_path, {"chapters/one.md": ONE, "index.md": INDEX, **papers})
+    book = write(tmp_path, {"chapters/one.md": CHAPTER, "index.md": INDEX, **papers})
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tools.serve", str(port), str(book)]
@@ -58,7 +58,7 @@ def served(tmp_path):
         server.kill()
 
 
-def get(address: str) -> str:
+def read_page(address: str) -> str:
     with urllib.request.urlopen(f"http://{address}", timeout=60) as answer:
         return answer.read().decode()
 
@@ -82,36 +82,36 @@ def output_until(server: subprocess.Popen, end: str) -> str:
     raise AssertionError(f"{end!r} is not in {lines}")
 
 
-def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site(served):
-    book, server, address = served
-    one, good, unchanged = (
+def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site(served_book):
+    book, server, address = served_book
+    chapter_path, success, failure = (
         book / "chapters" / "one.md",
         "the site is in",
         "the site stays as it was",
     )
-    output_until(server, good)
-    assert "2001" in get(f"{address}chapters/one.html") and "livereload" in get(address)
+    output_until(server, success)
+    assert "2001" in read_page(f"{address}chapters/one.html") and "livereload" in read_page(address)
     assert "livereload" not in (book / "_build" / "html" / "index.html").read_text()
 
-    edited = ONE.replace("## Here", "## There")
-    one.write_text(edited)
+    edited = CHAPTER.replace("## Here", "## There")
+    chapter_path.write_text(edited)
     (book / "reference" / "references.bib").write_text(PAPER.format(2002))
     assert '"reload"' in asyncio.run(livereload_message(address))
-    assert "running the cells" not in output_until(server, good)
-    page = get(f"{address}chapters/one.html")
-    assert "2002" in page and "There" in page and "There" in get(address)
+    assert "running the cells" not in output_until(server, success)
+    page = read_page(f"{address}chapters/one.html")
+    assert "2002" in page and "There" in page and "There" in read_page(address)
 
-    loud = edited.replace("fine = 1", "import sys; print('oh', file=sys.stderr)")
-    one.write_text(loud.replace("(here)=\n", ""))
-    words = output_until(server, unchanged)
+    noisy = edited.replace("fine = 1", "import sys; print('oh', file=sys.stderr)")
+    chapter_path.write_text(noisy.replace("(here)=\n", ""))
+    words = output_until(server, failure)
     assert "==> changed: chapters/one.md" in words
     assert "index.md:3: WARNING: undefined label: 'here'" in words and "stderr was found" in words
     assert "the site was not built: Sphinx warned" in words
-    assert "There" in get(address)
+    assert "There" in read_page(address)
 
-    one.write_text(edited + "\nFixed.\n")
-    output_until(server, good)
-    assert "Fixed." in get(f"{address}chapters/one.html")
+    chapter_path.write_text(edited + "\nFixed.\n")
+    output_until(server, success)
+    assert "Fixed." in read_page(f"{address}chapters/one.html")
     server.send_signal(signal.SIGINT)
     assert server.stdout.read().strip() == ""
     assert server.wait(timeout=60) == 0

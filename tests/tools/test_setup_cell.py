@@ -15,9 +15,9 @@ def test_without_git_the_message_says_what_to_look_for_and_what_to_run(monkeypat
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(pip))
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
-    with pytest.raises(RuntimeError) as raised:
+    with pytest.raises(RuntimeError) as error:
         exec(setup_cell("https://github.com/someone/course"), {})
-    message = str(raised.value)
+    message = str(error.value)
     assert "Cannot find command 'git'" in message
     assert "Check that there is a network, git and pip" in message
     assert (

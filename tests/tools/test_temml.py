@@ -32,20 +32,20 @@ def test_a_line_ends_after_a_sum_or_a_relation_and_not_within_a_product():
 
 
 def test_a_full_stop_is_glued_to_a_formula_that_may_go_on_in_the_next_line():
-    whole, parted = (
+    indivisible, divisible = (
         f'<span class="math notranslate">{mathml(tex, display=False)["html"]}</span>'
         for tex in ("x", "x = 1")
     )
     assert (
-        WITH_PUNCTUATION.sub(wrap_with_punctuation, f"{whole} and {parted}")
-        == f"{whole} and {parted}"
+        WITH_PUNCTUATION.sub(wrap_with_punctuation, f"{indivisible} and {divisible}")
+        == f"{indivisible} and {divisible}"
     )
     assert (
-        WITH_PUNCTUATION.sub(wrap_with_punctuation, f"{whole}.")
-        == f'<span class="joined">{whole}.</span>'
+        WITH_PUNCTUATION.sub(wrap_with_punctuation, f"{indivisible}.")
+        == f'<span class="joined">{indivisible}.</span>'
     )
-    for text in (f"({parted}", f"{parted}.", f"({parted}),"):
-        glued = text.replace(parted, WORD_JOINER + parted + WORD_JOINER).strip(WORD_JOINER)
+    for text in (f"({divisible}", f"{divisible}.", f"({divisible}),"):
+        glued = text.replace(divisible, WORD_JOINER + divisible + WORD_JOINER).strip(WORD_JOINER)
         assert (
             WITH_PUNCTUATION.sub(wrap_with_punctuation, text)
             == f'<span class="joined">{glued}</span>'

@@ -6,7 +6,7 @@ import pytest
 
 from tools import urls
 
-HERE, OTHER = "https://github.com/someone/course", "https://github.com/other/place"
+REPOSITORY, OTHER_REPOSITORY = "https://github.com/someone/course", "https://github.com/other/place"
 
 
 def clone(folder, remote):
@@ -17,26 +17,26 @@ def clone(folder, remote):
 @pytest.mark.parametrize(
     ("remote", "repository"),
     {
-        OTHER: OTHER,
-        f"{OTHER}.git": OTHER,
-        "https://user:secret@github.com/other/place.git/": OTHER,
-        "git@github.com:other/place.git": OTHER,
-        "github.com:other/place.git": OTHER,
-        "ssh://git@github.com/other/place": OTHER,
-        "ssh://git@github.com:22/other/place.git": OTHER,
+        OTHER_REPOSITORY: OTHER_REPOSITORY,
+        f"{OTHER_REPOSITORY}.git": OTHER_REPOSITORY,
+        "https://user:secret@github.com/other/place.git/": OTHER_REPOSITORY,
+        "git@github.com:other/place.git": OTHER_REPOSITORY,
+        "github.com:other/place.git": OTHER_REPOSITORY,
+        "ssh://git@github.com/other/place": OTHER_REPOSITORY,
+        "ssh://git@github.com:22/other/place.git": OTHER_REPOSITORY,
         # elsewhere, which leaves it to the configuration
-        "https://gitlab.com/a/b.git": HERE,
-        "/srv/git/github.com": HERE,
+        "https://gitlab.com/a/b.git": REPOSITORY,
+        "/srv/git/github.com": REPOSITORY,
     }.items(),
 )
 def test_origin_is_read_in_every_spelling_and_no_repository_around_the_course(
     tmp_path, remote, repository
 ):
-    clone(tmp_path, OTHER)
+    clone(tmp_path, OTHER_REPOSITORY)
     course = tmp_path / "course"
     course.mkdir()
-    (course / "_config.yml").write_text(f"repository: {{url: {HERE}}}\n")
-    assert urls.repository_url(course, {}) == HERE
+    (course / "_config.yml").write_text(f"repository: {{url: {REPOSITORY}}}\n")
+    assert urls.repository_url(course, {}) == REPOSITORY
     clone(course, remote)
     assert urls.repository_url(course, {}) == repository
 
@@ -53,6 +53,6 @@ def test_the_site_lives_on_the_pages_of_the_repository(repository, site):
 
 
 def test_an_error_is_reported_where_there_is_a_form_for_it():
-    url = urls.issue_url(HERE, section="1.1. Keys & values")
-    assert url == f"{HERE}/issues/new?template=error.yml&section=1.1.+Keys+%26+values"
+    url = urls.issue_url(REPOSITORY, section="1.1. Keys & values")
+    assert url == f"{REPOSITORY}/issues/new?template=error.yml&section=1.1.+Keys+%26+values"
     assert urls.issue_url("https://gitlab.com/a/b", section="") == ""

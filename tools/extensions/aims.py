@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective
 from attncourse.course import COURSE
 from attncourse.course.aims import AIMS, bullets
 from judge.exercise import Exercise
-from tools.questions import box_id, sections
+from tools.questions import box_id, heading_by_question
 
 from .questions import page_of
 
@@ -19,7 +19,7 @@ def tests_by_aim() -> dict[str, dict[str, list[tuple[str, str]]]]:
     """By aim (`chapter.aim`), the `questions` and `exercises` on it: pairs of chapter and name."""
     tests: dict = {f"{slug}.{aim}": {} for slug in AIMS for aim in AIMS[slug]}
     for slug in AIMS:
-        for name, question in page_of(slug).known.items():
+        for name, question in page_of(slug).questions.items():
             tests[f"{slug}.{question['aim']}"].setdefault("questions", []).append((slug, name))
         for name, exercise in COURSE.exercises(slug).items():
             for aim in aims_of(exercise):
@@ -49,7 +49,7 @@ class AimsTable(SphinxDirective):
         for slug, aims in AIMS.items():
             names = {f"{slug}.{aim}": text for aim, text in aims.items()}
             page = Path(self.env.srcdir, "chapters", f"{slug}.md").read_text("utf-8")
-            headings = sections(page)
+            headings = heading_by_question(page)
             rows = [
                 self.row(headings, tests[name], f"{text}<br>`{name}`")
                 for name, text in names.items()

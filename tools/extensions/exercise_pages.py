@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from judge.task import with_first_line
 from tools.exercise_texts import chapters, text_files, visible_text
-from tools.notebooks import SAID, about_group, card_facts
+from tools.notebooks import GROUP_SENTENCES, card_facts, group_sentence
 from tools.urls import colab_url
 
 from .details import fold
@@ -92,10 +92,10 @@ class ExerciseCell(SphinxDirective):
         from attncourse.course import groups
 
         for name, members in groups(exercise.chapter).items():
-            if name in SAID and members[0] is exercise:
+            if name in GROUP_SENTENCES and members[0] is exercise:
                 title, label = nodes.title("", name), nodes.make_id(name)
                 opening = exercise_group("", title, ids=[label], names=[label])
-                words = StringList(about_group(name, members).splitlines())
+                words = StringList(group_sentence(name, members).splitlines())
                 self.state.nested_parse(words, self.content_offset, opening)
                 yield opening
 

@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attncourse.course.aims import AIMS
 from drawings import cards
-from tools.questions import quoted
+from tools.questions import curl_quotes
 from tools.urls import colab_url, repository_url
 
 from .claims import claim_boxes
@@ -95,10 +95,10 @@ def question_names(doctree: nodes.document) -> list[str]:
 
 def duration(minutes: float) -> str:
     """A duration in words, rounded to five minutes, such as 1 h 20 min."""
-    hours, rest = divmod(5 * max(1, round(minutes / 5)), 60)
+    hours, minutes_left = divmod(5 * max(1, round(minutes / 5)), 60)
     if not hours:
-        return f"{rest} minutes"
-    return f"{hours} h {rest} min" if rest else f"{hours} h"
+        return f"{minutes_left} minutes"
+    return f"{hours} h {minutes_left} min" if minutes_left else f"{hours} h"
 
 
 def chapter_facts(app, slug: str, page: str) -> dict:
@@ -111,7 +111,7 @@ def chapter_facts(app, slug: str, page: str) -> dict:
     return {
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
-        "about": quoted(app.env.metadata[f"chapters/{slug}"].get("description", "")),
+        "about": curl_quotes(app.env.metadata[f"chapters/{slug}"].get("description", "")),
         "drawing": cards.svg(slug) or next(drawings, ""),
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
@@ -132,12 +132,12 @@ def render_template(app, template: str, **values) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
-def add_head(app, doctree, docname):
+def insert_page_header(app, doctree, docname):
     """Insert the head, and below a chapter the button that marks it as read."""
     folder, _, slug = docname.partition("/")
     if folder not in ("chapters", "exercises"):
         return
-    head = render_template(
+    header = render_template(
         app,
         "page_head.html",
         **chapter_facts(app, slug, docname),
@@ -150,7 +150,7 @@ def add_head(app, doctree, docname):
     boxes = (
         node for node in page.children if "admonition-in-this-chapter" in node.get("classes", [])
     )
-    page.insert(page.index(next(boxes, title)) + 1, head)
+    page.insert(page.index(next(boxes, title)) + 1, header)
     if folder == "chapters":
         page.append(render_template(app, "mark_read.html", slug=slug))
 
@@ -160,9 +160,9 @@ def practice_questions(chapters: list[dict]) -> list[dict]:
     practice = []
     for chapter in chapters:
         page = page_of(chapter["slug"])
-        if page.known:
-            names = [name for name, question in page.known.items() if question["placement"]]
-            aims = {page.known[name]["aim"] for name in names}
+        if page.questions:
+            names = [name for name, question in page.questions.items() if question["placement"]]
+            aims = {page.questions[name]["aim"] for name in names}
             unasked = [
                 page.line(ROLE.sub(role_text, text))
                 for aim, text in AIMS[chapter["slug"]].items()
@@ -190,4 +190,4 @@ def setup(app):
     for name in ("course-start", "course-chapters", "once-more", "where-to-begin"):
         app.add_directive(name, ChaptersDirective)
     app.connect("doctree-resolved", show_chapters)
-    app.connect("doctree-resolved", add_head)
+    app.connect("doctree-resolved", insert_page_header)

@@ -36,8 +36,8 @@ class QuestionBox(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         chapter, name = self.env.docname.rpartition("/")[2], self.arguments[0]
         page, module = page_of(chapter), PACKAGE / "course" / chapter / "questions.py"
-        if name not in page.known:
-            known = ", ".join(page.known) or "none"
+        if name not in page.questions:
+            known = ", ".join(page.questions) or "none"
             raise self.error(f"{name} is no question of {module.name}: there are {known}")
         self.env.note_dependency(str(module))
         return [nodes.raw("", page.box(name), format="html", question=name)]

@@ -90,7 +90,7 @@ class WeekFacts:
         for chapter_read in reads:
             slug = chapter_read["chapter"]["slug"]
             page = page_of(slug)
-            questioned = {page.known[name]["aim"] for name in chapter_read["questions"]}
+            questioned = {page.questions[name]["aim"] for name in chapter_read["questions"]}
             for aim, text in AIMS[slug].items():
                 # of a path, only the aims of its questions
                 if f"{slug}.{aim}" not in tested and (aim in questioned or not chapter_read["end"]):

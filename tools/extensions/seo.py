@@ -10,7 +10,7 @@ from textwrap import shorten
 
 from docutils import nodes
 
-from tools.questions import quoted
+from tools.questions import curl_quotes
 
 from .search_index import prose
 
@@ -35,7 +35,9 @@ def add_metadata(app, pagename, templatename, context, doctree):
     tags = {'name="robots"': "noindex"} if pagename == app.config.notfound_pagename else {}
     context["pageurl"] = None if tags else page_url(app, pagename)
     if doctree is not None:
-        description = quoted(app.env.metadata[pagename].get("description") or opening_text(doctree))
+        description = curl_quotes(
+            app.env.metadata[pagename].get("description") or opening_text(doctree)
+        )
         tags = {
             'name="description"': description,
             'property="og:description"': description,

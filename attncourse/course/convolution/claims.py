@@ -49,15 +49,18 @@ ROUNDING = at_most(1e-12, "rounding")
 def a_window_of_three_misses_a_word(g):
     tokens, target = english.tokens(device=g.device), english.token_index(english.TARGET)
     model = english.model("english", g.device)
-    whole = english.surprisals(model, tokens)[0, target].item()
-    lost = {
-        width: english.surprisals_of_last(model, tokens, width)[target].item() - whole
+    full_cost = english.surprisals(model, tokens)[0, target].item()
+    extra_bits = {
+        width: english.surprisals_of_last(model, tokens, width)[target].item() - full_cost
         for width in (3, 5, 6)
     }
     return Measured(
         {
-            "bits more for “than”, last 3 and 5 words": ([lost[3], lost[5]], at_least(4)),
-            "last 6": (lost[6], below(1)),
+            "bits more for “than”, last 3 and 5 words": (
+                [extra_bits[3], extra_bits[5]],
+                at_least(4),
+            ),
+            "last 6": (extra_bits[6], below(1)),
         }
     )
 
@@ -67,10 +70,10 @@ def convolution(x: Tensor, weight: Tensor, dilation: int = 1) -> Tensor:
     return F.conv1d(x.mT, weight, padding="same", dilation=dilation).mT
 
 
-def repeated(x: Tensor, weight: Tensor) -> Tensor:
+def replicate_convolution(x: Tensor, weight: Tensor) -> Tensor:
     """torch's convolution, with the two ends repeated outside."""
-    reach = weight.shape[-1] // 2
-    return F.conv1d(F.pad(x.mT, (reach, reach), mode="replicate"), weight).mT
+    padding = weight.shape[-1] // 2
+    return F.conv1d(F.pad(x.mT, (padding, padding), mode="replicate"), weight).mT
 
 
 def gradients(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
@@ -86,15 +89,15 @@ def footprint(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
 
 def changes(layer: Callable[..., Tensor], tokens: Tensor, first: int = 0) -> list[float]:
-    """How much outputs change when their tokens move from place `first` further on, among 40.
+    """The changes of the outputs when their tokens move from position `first` further on, among 40.
 
-    The other places are empty: zeros for a kernel, and masked for attention.
+    The other positions are empty: zeros for a kernel, and masked for attention.
     """
-    n, places = len(tokens), torch.arange(40, device=tokens.device)
+    n, positions = len(tokens), torch.arange(40, device=tokens.device)
 
     def outputs(start: int) -> Tensor:
         x = F.pad(tokens, (0, 0, start, 40 - start - n))
-        return layer(x, (start <= places) & (places < start + n)[None])[start : start + n]
+        return layer(x, (start <= positions) & (positions < start + n)[None])[start : start + n]
 
     return [max_abs_diff(outputs(first + shift), outputs(first)) for shift in (1, 5, 16)]
 
@@ -109,11 +112,11 @@ def changes(layer: Callable[..., Tensor], tokens: Tensor, first: int = 0) -> lis
 )
 def a_kernel_moves_with_its_input(g):
     tokens, kernel, table = (normal(g, *size).double() for size in ((9, 6), (6, 6, 3), (7, 6)))
-    places, waves = torch.arange(40, device=g.device), sinusoids(40, 6, g.device).double()
+    positions, waves = torch.arange(40, device=g.device), sinusoids(40, 6, g.device).double()
     layers = {
         "kernel": lambda x, mask: convolution(x, kernel),
         "Shaw": lambda x, mask: relative_attention(x, x, x, table, None, mask),
-        "RoPE": lambda x, mask: attention(rope(x, places), rope(x, places), x, mask),
+        "RoPE": lambda x, mask: attention(rope(x, positions), rope(x, positions), x, mask),
         "none": lambda x, mask: attention(x, x, x, mask),
         "sinusoids": lambda x, mask: attention(x + waves, x + waves, x, mask),
         "bias": lambda x, mask: convolution(convolution(x, kernel) + 1, kernel),
@@ -141,13 +144,13 @@ def a_kernel_moves_with_its_input(g):
 def windows_cost_grows_with_n(g):
     operations, largest = [], []
     for n in (1024, 2048, 4096):
-        parts = [torch.empty(8, n, 64, device="meta") for _ in "qkv"]
-        full, near = (
-            (count(f, *parts).flops, count(with_gradients, f, parts).largest)
+        tensors = [torch.empty(8, n, 64, device="meta") for _ in "qkv"]
+        full, window = (
+            (count(f, *tensors).flops, count(with_gradients, f, tensors).largest)
             for f in (attention, lambda *x: windowed_attention(*x, width=128, causal=True))
         )
-        operations.append(n * near[0] / full[0])
-        largest.append(n * near[1] / full[1])
+        operations.append(n * window[0] / full[0])
+        largest.append(n * window[1] / full[1])
     in_window = window_mask(4096, 128, causal=True, device=g.device).sum().item()
     return Measured(
         {
@@ -166,12 +169,12 @@ def windows_cost_grows_with_n(g):
     source="counted",
 )
 def a_mask_saves_no_work(g):
-    parts = [torch.empty(1, 2048, 32, device="meta") for _ in "qkv"]
-    full, blocks = partial(attention, *parts), partial(windowed_attention, *parts, width=33)
+    tensors = [torch.empty(1, 2048, 32, device="meta") for _ in "qkv"]
+    full, blocks = partial(attention, *tensors), partial(windowed_attention, *tensors, width=33)
     masked = partial(full, mask=window_mask(2048, 33, device="meta"))
-    calls = masked, full, blocks
-    operations = [count(call).flops for call in calls]
-    numbers = [elements_by_operation(call).total() for call in calls]
+    attentions = masked, full, blocks
+    operations = [count(call).flops for call in attentions]
+    numbers = [elements_by_operation(call).total() for call in attentions]
     return Measured(
         {
             "operations, under the mask / without": (operations[0] / operations[1], exactly(1)),
@@ -182,8 +185,8 @@ def a_mask_saves_no_work(g):
     )
 
 
-def stacked(layers: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensor], Tensor]:
-    """One layer after the other."""
+def compose(layers: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensor], Tensor]:
+    """A function that applies the layers one after the other."""
     return lambda x: reduce(lambda x, layer: layer(x), layers, x)
 
 
@@ -202,7 +205,7 @@ def each_layer_widens_the_view(g):
     dilated = [partial(convolution, weight=w, dilation=2**i) for i, w in enumerate(weights)]
 
     def count_seen(*layers) -> float:
-        return footprint(lambda x: stacked(list(layers))(x)[15:16], x).count_nonzero().item()
+        return footprint(lambda x: compose(list(layers))(x)[15:16], x).count_nonzero().item()
 
     return Measured(
         {
@@ -216,8 +219,8 @@ def each_layer_widens_the_view(g):
     )
 
 
-def inexact(x: Tensor, alpha: float) -> float:
-    """How many numbers of 5 heads are not exactly those at their offset, away from the ends."""
+def count_inexact(x: Tensor, alpha: float) -> float:
+    """The count of numbers of 5 heads that are not those at their offset, away from the ends."""
     heads = tap_weights(tap_offsets((5,), x.device).to(x), x.shape[:1], alpha) @ x
     return sum((heads[t, 2:-2] != x[t : t + len(x) - 4]).sum().item() for t in range(5))
 
@@ -232,25 +235,25 @@ def inexact(x: Tensor, alpha: float) -> float:
 )
 def heads_become_a_kernel(g):
     x, weight = normal(g, 50, 6), normal(g, 4, 6, 5)
-    exact = repeated(x.double(), weight.double())
-    off = {
+    exact = replicate_convolution(x.double(), weight.double())
+    errors = {
         a: max_abs_diff(convolution_as_attention(weight.double(), a)(x.double()), exact)
         for a in (5.0, 9.0)
     }
     single = convolution_as_attention(weight, 20.0)(x)
     error = (max_abs_diff(single.double(), exact) / exact.abs().max()).item()
     zeros = x.index_fill(0, torch.tensor(10, device=g.device), 0)
-    rate = math.log(off[5.0] / off[9.0]) / 4
+    rate = math.log(errors[5.0] / errors[9.0]) / 4
     return Measured(
         {
             r"rate of decay, from $\alpha = 5$ to 9": (rate, about(1, 0.05)),
             r"relative error, float32, $\alpha = 20$": (error, at_most(1e-6, "rounding")),
-            r"numbers not met exactly, $\alpha = 46$": (inexact(x, 46.0), exactly(0)),
+            r"numbers not met exactly, $\alpha = 46$": (count_inexact(x, 46.0), exactly(0)),
             r"one token 0, $\alpha = 46$": (
-                inexact(zeros, 46.0),
+                count_inexact(zeros, 46.0),
                 exactly(30, "6 in each of 5 heads"),
             ),
-            r"one token 0, $\alpha = 104$": (inexact(zeros, 104.0), exactly(0)),
+            r"one token 0, $\alpha = 104$": (count_inexact(zeros, 104.0), exactly(0)),
         }
     )
 
@@ -264,9 +267,9 @@ def nine_heads_are_a_square_kernel(g):
     x, weight = normal(g, 2, 5, 7, 3).double(), normal(g, 4, 3, 3, 3).double()
     heads = len(tap_offsets(weight.shape[2:]))
     ours = convolution_as_attention(weight, 60.0)(x)
-    around = F.pad(x.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
-    off = max_abs_diff(ours, F.conv2d(around, weight).permute(0, 2, 3, 1))
-    return Measured({"heads": (heads, exactly(9)), "off by": (off, ROUNDING)})
+    padded = F.pad(x.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
+    error = max_abs_diff(ours, F.conv2d(padded, weight).permute(0, 2, 3, 1))
+    return Measured({"heads": (heads, exactly(9)), "off by": (error, ROUNDING)})
 
 
 @claim(
@@ -279,13 +282,13 @@ def nine_heads_are_a_square_kernel(g):
 def heads_cannot_look_outside(g):
     x, weight = normal(g, 20, 6).double(), normal(g, 4, 6, 5).double()
     layer, exact = convolution_as_attention(weight, 60.0), convolution(x, weight)
-    off = (layer(x) - exact).abs().amax(-1)
-    nearest = max_abs_diff(layer(x), repeated(x, weight))
+    errors = (layer(x) - exact).abs().amax(-1)
+    nearest = max_abs_diff(layer(x), replicate_convolution(x, weight))
     padded = max_abs_diff(layer(F.pad(x, (0, 0, 2, 2)))[2:-2], exact)
-    border = torch.cat([off[:2], off[-2:]]).min().item()
+    border = torch.cat([errors[:2], errors[-2:]]).min().item()
     return Measured(
         {
-            "off by, away from the border": (off[2:-2].max().item(), ROUNDING),
+            "off by, away from the border": (errors[2:-2].max().item(), ROUNDING),
             "off by, at the border": (border, above(0.01)),
             "off a kernel that finds the ends repeated by": (nearest, ROUNDING),
             "off by, zeros put around": (padded, ROUNDING),
@@ -305,22 +308,25 @@ def fewer_heads_leave_a_rest(g):
     x, weight = normal(g, 600, 8).double(), normal(g, 8, 8, 3).double()
     y = convolution_as_attention(weight, 60.0)(x)
     offsets = tap_offsets((3,), g.device).to(x)
-    rest = {}
+    residuals = {}
     for alpha in (60.0, 1.0, 0.3):
         by_head = tap_weights(offsets, (600,), alpha) @ x
         for heads in (1, 2, 3):
-            known = torch.cat([*by_head[:heads]], -1)
-            best = known @ torch.linalg.lstsq(known, y).solution
-            rest[alpha, heads] = ((y - best).norm() / y.norm()).item()
+            head_outputs = torch.cat([*by_head[:heads]], -1)
+            best = head_outputs @ torch.linalg.lstsq(head_outputs, y).solution
+            residuals[alpha, heads] = ((y - best).norm() / y.norm()).item()
     singular = torch.linalg.svdvals(weight.flatten(0, 1)).square()
     bound = {h: (singular[h:].sum() / singular.sum()).sqrt().item() for h in (1, 2)}
-    over = [error / bound[h] for (_, h), error in rest.items() if h in bound]
+    ratios_to_bound = [error / bound[h] for (_, h), error in residuals.items() if h in bound]
     return Measured(
         {
-            "left by 1 sharp head": (rest[60.0, 1], above(0.7)),
-            "left by 2": (rest[60.0, 2], above(0.4)),
-            "left by 3": (rest[60.0, 3], at_most(1e-9, "rounding")),
-            "left by 1 or 2, over the rank's bound": (over, at_least(0.95, "1 but for chance")),
+            "left by 1 sharp head": (residuals[60.0, 1], above(0.7)),
+            "left by 2": (residuals[60.0, 2], above(0.4)),
+            "left by 3": (residuals[60.0, 3], at_most(1e-9, "rounding")),
+            "left by 1 or 2, over the rank's bound": (
+                ratios_to_bound,
+                at_least(0.95, "1 but for chance"),
+            ),
         }
     )
 
@@ -334,20 +340,22 @@ def fewer_heads_leave_a_rest(g):
 )
 def one_head_is_no_edge_filter(g):
     x, scores = normal(g, 30, 4).double(), torch.tensor([0.25, 0.5, 0.25], dtype=torch.double).log()
-    near = window_mask(30, 3, device=g.device)
+    window = window_mask(30, 3, device=g.device)
     table = x.new_zeros(30, 30)
     for offset, score in zip((-1, 0, 1), scores, strict=True):
         table.diagonal(offset).fill_(score)
-    blur = (0.25 * x[:-2] + 0.5 * x[1:-1] + 0.25 * x[2:]) - (masked_softmax(table, near) @ x)[1:-1]
-    tried = torch.cat([8 * normal(g, 5000, 3).double(), x.new_tensor([[0, 0, 60]])])
-    means = masked_softmax(tried, x.new_ones(1, 3, dtype=torch.bool))
+    blur = (0.25 * x[:-2] + 0.5 * x[1:-1] + 0.25 * x[2:]) - (masked_softmax(table, window) @ x)[
+        1:-1
+    ]
+    scores_of_heads = torch.cat([8 * normal(g, 5000, 3).double(), x.new_tensor([[0, 0, 60]])])
+    means = masked_softmax(scores_of_heads, x.new_ones(1, 3, dtype=torch.bool))
     edge = x.new_tensor([-1, 0, 1])
     scale = means @ edge / means.square().sum(-1)
-    left = ((edge - scale[:, None] * means).norm(dim=-1) / edge.norm()).min().item()
+    remaining = ((edge - scale[:, None] * means).norm(dim=-1) / edge.norm()).min().item()
     return Measured(
         {
             "blur, off by": (blur.abs().max().item(), ROUNDING),
-            "left of the edge filter": (left, about(0.5**0.5, 1e-9, r"$\sqrt{1/2}$")),
+            "left of the edge filter": (remaining, about(0.5**0.5, 1e-9, r"$\sqrt{1/2}$")),
         }
     )
 
@@ -364,21 +372,25 @@ def a_kernel_ignores_the_input(g):
     x, weight = normal(g, 12, 4).double(), normal(g, 4, 4, 3).double()
     w, step = normal(g, 4, 2, 3).double(), normal(g, 1, 4).double()
 
-    def apart(layer: Callable[[Tensor], Tensor], changed: int) -> float:
-        other = x.index_add(0, torch.tensor([changed]).to(x.device), step)
-        return max_abs_diff(*(gradients(layer, input_)[5, :, 6] for input_ in (x, other)))
+    def gradient_change(layer: Callable[[Tensor], Tensor], position: int) -> float:
+        changed_x = x.index_add(0, torch.tensor([position]).to(x.device), step)
+        return max_abs_diff(*(gradients(layer, input_)[5, :, 6] for input_ in (x, changed_x)))
 
     kernels = partial(convolution, weight=weight), convolution_as_attention(weight, 3.0)
-    fixed = [max(apart(kernel, changed) for changed in (5, 6)) for kernel in kernels]
+    kernel_changes = [
+        max(gradient_change(kernel, position) for position in (5, 6)) for kernel in kernels
+    ]
     dynamic = partial(dynamic_convolution, w=w)
-    window = [apart(lambda x: windowed_attention(x, x, x, 3), changed) for changed in (5, 6)]
+    window_changes = [
+        gradient_change(lambda x: windowed_attention(x, x, x, 3), position) for position in (5, 6)
+    ]
     return Measured(
         {
-            "kernel, token 5 or 6": (fixed[0], ROUNDING),
-            "kernel made of heads, 5 or 6": (fixed[1], ROUNDING),
-            "dynamic convolution, token 6": (apart(dynamic, 6), ROUNDING),
-            "dynamic convolution, token 5": (apart(dynamic, 5), above(1e-4)),
-            "attention in a window, 5 or 6": (window, above(1e-4)),
+            "kernel, token 5 or 6": (kernel_changes[0], ROUNDING),
+            "kernel made of heads, 5 or 6": (kernel_changes[1], ROUNDING),
+            "dynamic convolution, token 6": (gradient_change(dynamic, 6), ROUNDING),
+            "dynamic convolution, token 5": (gradient_change(dynamic, 5), above(1e-4)),
+            "attention in a window, 5 or 6": (window_changes, above(1e-4)),
         }
     )
 
@@ -392,20 +404,25 @@ def a_kernel_ignores_the_input(g):
 def neighbouring_heads_cost_operations_alone(g):
     q, k, v = (normal(g, 4, 50, 8).double() for _ in "qkv")
     sizes = [x.to("meta") for x in (q, k, v)]
-    alone = count(windowed_attention, *sizes, 5)
-    over = {h: count(convolutional_self_attention, *sizes, 5, h) for h in (1, 3, 5)}
-    windowed = windowed_attention(q, k, v, 5)
-    apart = {h: max_abs_diff(convolutional_self_attention(q, k, v, 5, h), windowed) for h in (1, 3)}
+    single_cost = count(windowed_attention, *sizes, 5)
+    costs = {h: count(convolutional_self_attention, *sizes, 5, h) for h in (1, 3, 5)}
+    expected = windowed_attention(q, k, v, 5)
+    differences = {
+        h: max_abs_diff(convolutional_self_attention(q, k, v, 5, h), expected) for h in (1, 3)
+    }
     flops, largest = (
-        [getattr(cost, of) / getattr(alone, of) / heads for heads, cost in over.items()]
-        for of in ("flops", "largest")
+        [
+            getattr(cost, attribute) / getattr(single_cost, attribute) / heads
+            for heads, cost in costs.items()
+        ]
+        for attribute in ("flops", "largest")
     )
     return Measured(
         {
             "operations, divided by $N$": (flops, exactly(1)),
             "elements, divided by $N$": (largest, exactly(1)),
-            "outputs apart, $N = 1$": (apart[1], ROUNDING),
-            "outputs apart, $N = 3$": (apart[3], above(0.01)),
+            "outputs apart, $N = 1$": (differences[1], ROUNDING),
+            "outputs apart, $N = 3$": (differences[3], above(0.01)),
         }
     )
 
@@ -425,7 +442,7 @@ def a_window_has_no_order(g):
     def one_window(x, causal=False):
         return windowed_attention(x, x, x, 5, causal)
 
-    two, causal = stacked([one_window] * 2), stacked([partial(one_window, causal=True)] * 2)
+    two, causal = compose([one_window] * 2), compose([partial(one_window, causal=True)] * 2)
     kernel = partial(convolution, weight=weight)
     swap = [max_abs_diff(f(x)[4], f(swapped)[4]) for f in (one_window, two, kernel)]
     turn = [max_abs_diff(f(x).flip(0), f(x.flip(0))) for f in (one_window, two, causal, kernel)]

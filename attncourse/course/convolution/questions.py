@@ -14,7 +14,7 @@ from attncourse.convolution import (
     window_mask,
     windowed_attention,
 )
-from attncourse.course.convolution.claims import convolution, footprint, stacked
+from attncourse.course.convolution.claims import compose, convolution, footprint
 from attncourse.course.question import (
     NAMES_ONLY,
     Choice,
@@ -46,14 +46,14 @@ def bracketed(number) -> str:
     return f"({show(number)})" if number < 0 else show(number)
 
 
-def response(chance) -> dict:
-    left, middle, right = chance.sample([-2, -1, 1, 2, 3, 4, 5], 3)
-    first, later = chance.randrange(3, 6), chance.randrange(8, 12)
+def draw_response(rng) -> dict:
+    left, middle, right = rng.sample([-2, -1, 1, 2, 3, 4, 5], 3)
+    first, place = rng.randrange(3, 6), rng.randrange(8, 12)
     return {
         "before": first - 1, "first": first, "after": first + 1,
         "left": left, "middle": middle, "right": right,
-        "later": later, "next": later + 1,
-        "a": chance.choice([2, 3, 4]), "b": chance.choice([-3, 5, 10]),
+        "place": place, "next": place + 1,
+        "a": rng.choice([2, 3, 4]), "b": rng.choice([-3, 5, 10]),
     }  # fmt: skip
 
 
@@ -63,17 +63,17 @@ output_of_two_inputs = Number(
         "A layer is linear and translation-equivariant, and its sequence has no ends. If the input "
         "is 1 at position <first> and 0 elsewhere, the output is <left>, <middle> and <right> at "
         "positions <before>, <first> and <after>, and 0 elsewhere. Now the input is <a> at "
-        "position <later>, <b> at position <next>, and 0 elsewhere. What is the output at position "
-        "<later>?"
+        "position <place>, <b> at position <next>, and 0 elsewhere. What is the output at position "
+        "<place>?"
     ),
-    draw=response,
+    draw=draw_response,
     right=lambda a, b, left, middle, right, **_: convolution(
         column([0, a, b, 0]), kernel_of((right, middle, left))
     )[1, 0],
-    steps=lambda a, b, left, middle, later, next, **_: (
-        f"The {a} at position {later} gives {a} times what the 1 gave at its own position: "
+    steps=lambda a, b, left, middle, place, next, **_: (
+        f"The {a} at position {place} gives {a} times what the 1 gave at its own position: "
         f"{a} · {bracketed(middle)}.",
-        f"Seen from the {show(b)} at position {next}, position {later} is one place to the left, "
+        f"Seen from the {show(b)} at position {next}, position {place} is one place to the left, "
         f"where the 1 gave {show(left)}: {show(b)} · {bracketed(left)}.",
         f"The layer is linear, so the two add up to {show(a * middle + b * left)}.",
     ),
@@ -110,7 +110,7 @@ STACKS = [(3, 2), (3, 4), (3, 5), (5, 2), (5, 3), (5, 4), (3, 3), (5, 5), (7, 2)
 
 def inputs_read(width, layers):
     n, taps = layers * (width - 1) + 3, torch.ones(1, 1, width).double()
-    stack = stacked([partial(convolution, weight=taps)] * layers)
+    stack = compose([partial(convolution, weight=taps)] * layers)
     return footprint(lambda x: stack(x)[n // 2 :][:1], column([1.0] * n)).count_nonzero()
 
 
@@ -120,7 +120,7 @@ inputs_of_a_stack = Number(
         "In one layer with a kernel of <width> neighbouring taps, an output sees <width> inputs. "
         "You stack <layers> such layers. How many inputs does an output far from the ends see then?"
     ),
-    draw=lambda chance: dict(zip(("width", "layers"), chance.choice(STACKS), strict=True)),
+    draw=lambda rng: dict(zip(("width", "layers"), rng.choice(STACKS), strict=True)),
     right=inputs_read,
     steps=lambda width, layers: (
         f"A kernel of {width} taps reaches {width // 2} "
@@ -154,7 +154,7 @@ def causal(x: Tensor, width: int) -> Tensor:
 
 
 def two_windows(width: int):
-    return stacked([partial(causal, width=width)] * 2)
+    return compose([partial(causal, width=width)] * 2)
 
 
 def point(n: int) -> Tensor:
@@ -179,7 +179,7 @@ seen_through_two_windows = Maps(
         "attention in such windows, over <n> tokens. Which map shows which inputs (columns) each "
         "output (row) sees?"
     ),
-    draw=lambda chance: dict(zip(("n", "width"), chance.choice([(6, 2), (8, 3)]), strict=True)),
+    draw=lambda rng: dict(zip(("n", "width"), rng.choice([(6, 2), (8, 3)]), strict=True)),
     right=positions_seen,
     steps=lambda n, width: (
         "One layer does not look ahead, so two do not either: nothing lies to the right of the "
@@ -247,7 +247,7 @@ wrong_line_of_the_windows = Line(
 def without_the_zeros(n, size, width):
     side = width // 2
     blocks = range(0, n, size)
-    return sum(size * (min(n, at + size + side) - max(0, at - side)) for at in blocks)
+    return sum(size * (min(n, start + size + side) - max(0, start - side)) for start in blocks)
 
 
 scores_in_blocks = Number(
@@ -258,10 +258,10 @@ scores_in_blocks = Number(
         "of its queries reaches; beyond the ends, keys of zeros take their place. How many scores "
         "are computed in all?"
     ),
-    draw=lambda chance: {
-        "size": (size := chance.choice([2, 3, 4, 6])),
-        "n": size * chance.choice([4, 5, 10]),
-        "width": chance.choice([3, 5, 7]),
+    draw=lambda rng: {
+        "size": (size := rng.choice([2, 3, 4, 6])),
+        "n": size * rng.choice([4, 5, 10]),
+        "width": rng.choice([3, 5, 7]),
     },
     right=lambda n, size, width: mask_of_blocks(
         torch.empty(n // size, size, 1), n, *sides(width)
@@ -305,10 +305,10 @@ scores_in_blocks = Number(
 TAPS = -2, -1, 1, 2, 3, 4
 
 
-def blunt(chance) -> dict:
+def blunt(rng) -> dict:
     # the mean of the five is a whole number
-    tokens = chance.choice([five for five in combinations(range(8), 5) if sum(five) % 5 == 0])
-    return {"tokens": tuple(chance.sample(tokens, 5)), "taps": tuple(chance.sample(TAPS, 3))}
+    tokens = rng.choice([five for five in combinations(range(8), 5) if sum(five) % 5 == 0])
+    return {"tokens": tuple(rng.sample(tokens, 5)), "taps": tuple(rng.sample(TAPS, 3))}
 
 
 heads_at_zero = Number(
@@ -379,9 +379,9 @@ outputs_of_sharp_heads = Row(
         "each multiplied by its head's tap, are added up. What do the tokens of the sequence "
         "<tokens> get?"
     ),
-    draw=lambda chance: {
-        "taps": tuple(chance.sample(range(1, 6), 3)),
-        "tokens": tuple(chance.sample([0, 1, 2, 3, 10], 3)),
+    draw=lambda rng: {
+        "taps": tuple(rng.sample(range(1, 6), 3)),
+        "tokens": tuple(rng.sample([0, 1, 2, 3, 10], 3)),
     },
     right=lambda taps, tokens: convolution_as_attention(kernel_of(taps), SHARP)(column(tokens))[
         :, 0
@@ -391,10 +391,10 @@ outputs_of_sharp_heads = Row(
         "At an end, the head whose place lies outside finds the end token itself nearest, so this "
         "token counts twice.",
         *(
-            f"The {which} token gets "
+            f"The {ordinal} token gets "
             + " + ".join(f"{tap} · {x}" for tap, x in zip(taps, inputs, strict=True))
             + "."
-            for which, inputs in zip(("first", "second", "third"), seen_by(tokens), strict=True)
+            for ordinal, inputs in zip(("first", "second", "third"), seen_by(tokens), strict=True)
         ),
     ),
     check="The weights of each head sum to 1 at every token. Where does the first token put that "
@@ -425,37 +425,37 @@ outputs_of_sharp_heads = Row(
 )  # fmt: skip
 
 
-def whole(x, one, other, after) -> bool:
+def is_whole(x, left, right, y) -> bool:
     """Whether the first token's output is a whole number, and the two taps beside it differ."""
-    return one != other and (x + other**x * after) % (one**x + 1 + other**x) == 0
+    return left != right and (x + right**x * y) % (left**x + 1 + right**x) == 0
 
 
 # a first token of 1 would leave the factors as they are, and twice 2 is 2 squared
 FIRST_TOKENS = [
     case
     for case in product((2,), (1, 2, 3, 4), (1, 2, 3, 4), range(2, 24))
-    if whole(*case) and max(case[1:3]) > 2
+    if is_whole(*case) and max(case[1:3]) > 2
 ]
 
 
-def by_the_token(chance) -> dict:
-    x, one, other, after = chance.choice(FIRST_TOKENS)
-    factors = tuple(Ln(number) for number in (one, 1, other))
-    return {"x": x, "after": after, "factors": factors, "one": one, "other": other}
+def draw_token(rng) -> dict:
+    x, left, right, y = rng.choice(FIRST_TOKENS)
+    factors = tuple(Ln(number) for number in (left, 1, right))
+    return {"x": x, "y": y, "factors": factors, "left": left, "right": right}
 
 
-def rows_of_factors(one, other) -> Tensor:
-    return torch.tensor([[[one, 1, other]]], dtype=torch.float64).log()
+def rows_of_factors(left, right) -> Tensor:
+    return torch.tensor([[[left, 1, right]]], dtype=torch.float64).log()
 
 
-def nothing_for_a_score_of_0(x, after, one, other, factors):
-    parts = [base**x if base > 1 else 0 for base in (one, 1, other)]
-    return parts[2] * after / sum(parts)
+def nothing_for_a_score_of_0(x, y, left, right, factors):
+    exponentials = [base**x if base > 1 else 0 for base in (left, 1, right)]
+    return exponentials[2] * y / sum(exponentials)
 
 
-def times_the_number(x, after, one, other, factors):
-    parts = [x * base if base > 1 else 1 for base in (one, 1, other)]
-    return (parts[1] * x + parts[2] * after) / sum(parts)
+def times_the_number(x, y, left, right, factors):
+    exponentials = [x * base if base > 1 else 1 for base in (left, 1, right)]
+    return (exponentials[1] * x + exponentials[2] * y) / sum(exponentials)
 
 
 output_of_a_dynamic_convolution = Number(
@@ -464,33 +464,33 @@ output_of_a_dynamic_convolution = Number(
         "A dynamic convolution has one head and three taps, at the offsets −1, 0 and 1. A token of "
         "one number $x$ gives the taps the scores $x$ times <factors>, which go through a softmax. "
         "Beyond the ends are zeros. The first token of a sequence is <x>, and the second is "
-        "<after>. What does the first one get?"
+        "<y>. What does the first one get?"
     ),
-    draw=by_the_token,
-    right=lambda x, after, one, other, factors: dynamic_convolution(
-        column([x, after]), rows_of_factors(one, other)
+    draw=draw_token,
+    right=lambda x, y, left, right, factors: dynamic_convolution(
+        column([x, y]), rows_of_factors(left, right)
     )[0, 0],
-    steps=lambda x, after, one, other, factors: (
-        f"The first token makes the weights. The exponentials of its scores are {one**x}, 1 and "
-        f"{other**x}, with the sum {one**x + 1 + other**x}.",
+    steps=lambda x, y, left, right, factors: (
+        f"The first token makes the weights. The exponentials of its scores are {left**x}, 1 and "
+        f"{right**x}, with the sum {left**x + 1 + right**x}.",
         "The tap at offset −1 finds 0 outside, but its weight is still a part of the sum.",
-        f"So the token gets ({one**x} · 0 + 1 · {x} + {other**x} · {after}) / "
-        f"{one**x + 1 + other**x}.",
+        f"So the token gets ({left**x} · 0 + 1 · {x} + {right**x} · {y}) / "
+        f"{left**x + 1 + right**x}.",
     ),
     check="Write down the weights of all three taps: do they sum to 1?",
     mistakes={
         "You left the place outside out of the softmax, as attention would. Here each tap has its "
         "score, whatever it finds: does the tap at offset −1 take part?":
-            lambda x, after, one, other, factors: (x + other**x * after) / (1 + other**x),
+            lambda x, y, left, right, factors: (x + right**x * y) / (1 + right**x),
         "You used the exponentials as they are. By what do you divide, so that the weights sum to "
         "1?":
-            lambda x, after, one, other, factors: x + other**x * after,
+            lambda x, y, left, right, factors: x + right**x * y,
         "You took the factors themselves for the scores. What are they multiplied by?":
-            lambda x, after, one, other, factors: (x + other * after) / (one + 1 + other),
+            lambda x, y, left, right, factors: (x + right * y) / (left + 1 + right),
         "You gave the second token the weight of another tap. At which offset does it stand, seen "
         "from the first?":
-            lambda x, after, one, other, factors: dynamic_convolution(
-                column([x, after]), rows_of_factors(other, one)
+            lambda x, y, left, right, factors: dynamic_convolution(
+                column([x, y]), rows_of_factors(right, left)
             )[0, 0],
         "You left out what has a score of 0, as if it got no weight. What is exp(0)?":
             nothing_for_a_score_of_0,

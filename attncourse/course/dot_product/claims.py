@@ -37,9 +37,9 @@ def normal(g: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(shape, generator=g, device=g.device)
 
 
-def rounding(m: int, of: Tensor):
-    """What is expected of a difference that only rounding makes, in a sum of m numbers."""
-    return at_most(m * torch.finfo(of.dtype).eps, "rounding")
+def at_most_rounding(m: int, tensor: Tensor):
+    """The bound on a difference that only rounding makes, in a sum of m numbers."""
+    return at_most(m * torch.finfo(tensor.dtype).eps, "rounding")
 
 
 @claim(
@@ -52,11 +52,11 @@ def one_word_waits_for_another(g):
     model, tokens = english.model("english", g.device), english.tokens(device=g.device)
     costs = english.costs_of_hiding(model, tokens)[:, english.token_index(english.TARGET)]
     words = english.CUE, english.CONTROL
-    promise, control = (costs[english.token_index(word)].item() for word in words)
+    cue_cost, control_cost = (costs[english.token_index(word)].item() for word in words)
     return Measured(
         {
-            f"bits more for “{english.TARGET}”, without “{english.CUE}”": (promise, at_least(1)),
-            f"without “{english.CONTROL}”, up or down": (abs(control), below(0.1)),
+            f"bits more for “{english.TARGET}”, without “{english.CUE}”": (cue_cost, at_least(1)),
+            f"without “{english.CONTROL}”, up or down": (abs(control_cost), below(0.1)),
         }
     )
 
@@ -76,7 +76,7 @@ def rows_sum_to_one(g):
         {
             "sums over the keys, off 1 by": (
                 (weights.sum(-1) - 1).abs().max().item(),
-                rounding(m, q),
+                at_most_rounding(m, q),
             ),
             "smallest sum over the queries": (over_queries.min().item(), below(0.9)),
             "largest": (over_queries.max().item(), above(1.1)),
@@ -96,11 +96,11 @@ def output_is_a_mean(g):
     a, b = normal(g, 8, 5), 100 * normal(g, 5)
     out, mapped = attention(q, k, v), attention(q, k, v @ a + b)
     difference = ((mapped - (out @ a + b)).abs().max() / mapped.abs().max()).item()
-    beyond = torch.maximum(out - v.amax(-2), v.amin(-2) - out).max() / v.abs().max()
+    excess = torch.maximum(out - v.amax(-2), v.amin(-2) - out).max() / v.abs().max()
     return Measured(
         {
-            "mapped before or after, apart by": (difference, rounding(24, v)),
-            "beyond the values by (below 0: within)": (beyond.item(), rounding(24, v)),
+            "mapped before or after, apart by": (difference, at_most_rounding(24, v)),
+            "beyond the values by (below 0: within)": (excess.item(), at_most_rounding(24, v)),
         }
     )
 
@@ -140,13 +140,16 @@ def dot_product_makes_fewer_numbers(g):
     dot = elements_by_operation(attention_weights, q, k)
     additive = elements_by_operation(additive_weights, q, k, *network)
     pairs, tanhs = 256 * 256, additive["tanh"]
-    rest = additive.total() - tanhs
+    other_numbers = additive.total() - tanhs
     return Measured(
         {
             "numbers made for each pair, dot product": (dot.total() / pairs, exactly(3)),
             "additive": (additive.total() / pairs, exactly(130.5)),
             "tanhs among them": (tanhs / pairs, exactly(64)),
-            "additive without the tanhs / dot product": (rest / dot.total(), between(22, 22.5)),
+            "additive without the tanhs / dot product": (
+                other_numbers / dot.total(),
+                between(22, 22.5),
+            ),
         }
     )
 
@@ -184,10 +187,10 @@ def variance_is_d_k(g):
 )
 def tokens_attend_to_themselves(g):
     own_terms = {}
-    for d, stated in ((16, below(0.2)), (64, above(0.5)), (256, above(0.99))):
+    for d, expected in ((16, below(0.2)), (64, above(0.5)), (256, above(0.99))):
         x = normal(g, 512, d)
         weight = attention_weights(x, x).diagonal().mean().item()
-        own_terms[f"weight on itself, $d_k = {d}$"] = weight, stated
+        own_terms[f"weight on itself, $d_k = {d}$"] = weight, expected
     return Measured(own_terms)
 
 
@@ -234,8 +237,11 @@ def sample(g: torch.Generator, d: int, scaled: bool) -> tuple[Tensor, Tensor]:
 )
 def one_key_takes_all_unscaled(g):
     raw, scaled = (
-        [(attention_weights(*sample(g, d, by)).amax(-1) > 0.99).float().mean().item() for d in ds]
-        for by, ds in ((False, (4, 1024)), (True, WIDTHS))
+        [
+            (attention_weights(*sample(g, d, is_scaled)).amax(-1) > 0.99).float().mean().item()
+            for d in ds
+        ]
+        for is_scaled, ds in ((False, (4, 1024)), (True, WIDTHS))
     )
     return Measured(
         {
@@ -334,12 +340,15 @@ def qk_norm_bounds_the_scores(g):
     short, long = (
         attention_weights(*(torch.rms_norm(c * x, x.shape[-1:]) for x in (q, k))) for c in (1, 16)
     )
-    apart = (short.log().amax(-1) - short.log().amin(-1)).max().item() / (2 * 64**0.5)
+    largest_difference = (short.log().amax(-1) - short.log().amin(-1)).max().item() / (2 * 64**0.5)
     return Measured(
         {
             "rows with a weight over 0.99, without": (saturated, above(0.8)),
-            "weights with it, apart by": ((short - long).abs().max().item(), rounding(64, q)),
-            r"largest difference / $2 \sqrt{d_k}$": (apart, at_most(1)),
+            "weights with it, apart by": (
+                (short - long).abs().max().item(),
+                at_most_rounding(64, q),
+            ),
+            r"largest difference / $2 \sqrt{d_k}$": (largest_difference, at_most(1)),
         }
     )
 
@@ -359,13 +368,13 @@ def finite_fill_is_not_enough(g):
         "$-10^9$, no key allowed": (-1e9, 1, 0, about(1, 1e-6)),
         "$-10^9$, scores of $10^{10}$": (-1e9, 1e10, 1, above(0.25)),
     }
-    left, masked = {}, []
-    for name, (fill, size, allowed, stated) in cases.items():
+    quantities, masked = {}, []
+    for name, (fill, size, allowed, expected) in cases.items():
         s, mask = size * scores, (keys < allowed)[None]
         w = s.masked_fill(~mask, fill).softmax(-1)
-        left[f"weight left by {name}"] = w[:, allowed:].sum(-1).mean().item(), stated
+        quantities[f"weight left by {name}"] = w[:, allowed:].sum(-1).mean().item(), expected
         masked.append(masked_softmax(s, mask)[:, allowed:].sum(-1).max().item())
-    return Measured(left | {"weight left by the mask": (masked, exactly(0))})
+    return Measured(quantities | {"weight left by the mask": (masked, exactly(0))})
 
 
 @claim(
@@ -377,11 +386,11 @@ def future_has_no_gradient(g):
     n = 8
     mask = causal_mask(n, g.device)
     jacobian = jacrev(lambda x: attention(x, x, x, mask))(normal(g, n, 4))
-    reaches = (jacobian != 0).any(-1).any(1)
+    has_gradient = (jacobian != 0).any(-1).any(1)
     return Measured({
         r"pairs with a gradient, $j \le i$": (
-            (reaches & mask).sum().item(), exactly(n * (n + 1) // 2, "$n(n+1)/2$")),
-        "$j > i$": ((reaches & ~mask).sum().item(), exactly(0)),
+            (has_gradient & mask).sum().item(), exactly(n * (n + 1) // 2, "$n(n+1)/2$")),
+        "$j > i$": ((has_gradient & ~mask).sum().item(), exactly(0)),
     })  # fmt: skip
 
 
@@ -426,8 +435,8 @@ def cost_is_quadratic(g):
     inputs = [torch.empty(64 * 2**i, 64, device="meta") for i in range(7)]
     costs = [count(attention, x, x, x) for x in inputs]
     ratios = [
-        getattr(long, of) / getattr(short, of)
+        getattr(long, attribute) / getattr(short, attribute)
         for short, long in pairwise(costs)
-        for of in ("flops", "largest")
+        for attribute in ("flops", "largest")
     ]
     return Measured({"ratios": (ratios, exactly(4, "a slope of 2"))})

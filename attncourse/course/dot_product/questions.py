@@ -41,8 +41,8 @@ def nothing_for_a_score_of_0(scores):
 weight_of_a_key = Number(
     aim="compute-attention",
     asks="A query has the scores <scores> with three keys. What weight does the first key get?",
-    draw=lambda chance: {
-        "scores": chance.choice(
+    draw=lambda rng: {
+        "scores": rng.choice(
             [[a, Ln(1), b] for a, b in permutations(map(Ln, (2, 3, 4, 5, 6)), 2)]
         )
     },
@@ -96,10 +96,10 @@ output_of_two = Row(
         "A query scores <scores> with two keys, whose values are <first> and <second>. What does "
         "the query get?"
     ),
-    draw=lambda chance: {
-        "scores": chance.sample([Ln(1), Ln(3)], 2),
-        "first": tuple(4 * x for x in chance.sample(range(-3, 4), 2)),
-        "second": tuple(4 * x for x in chance.sample(range(-3, 4), 2)),
+    draw=lambda rng: {
+        "scores": rng.sample([Ln(1), Ln(3)], 2),
+        "first": tuple(4 * x for x in rng.sample(range(-3, 4), 2)),
+        "second": tuple(4 * x for x in rng.sample(range(-3, 4), 2)),
     },
     right=weighted_mean,
     steps=lambda scores, first, second: (
@@ -152,9 +152,9 @@ ratio_of_weights = Number(
         "Queries and keys have width <d_k>. A query's dot product with key A is <product>, and "
         "with key B it is 0. How many times as large as B's weight is A's?"
     ),
-    draw=lambda chance: {
-        "d_k": (d := chance.choice([4, 16])),
-        "base": (base := chance.choice([2, 3, 4, 5, 6])),
+    draw=lambda rng: {
+        "d_k": (d := rng.choice([4, 16])),
+        "base": (base := rng.choice([2, 3, 4, 5, 6])),
         "product": f"{round(d**0.5)} ln {base}",
     },
     right=lambda d_k, base, product: at_width(d_k, base, d_k),
@@ -234,7 +234,7 @@ causal_and_padding = Maps(
         "padding. Which map shows the weights? (A row is a query, a column is a key; a larger "
         "square is more weight.)"
     ),
-    draw=lambda chance: {"words": chance.choice([2, 3])},
+    draw=lambda rng: {"words": rng.choice([2, 3])},
     right=lambda words: uniform(causal_mask(4) & padding_mask(torch.tensor(words), 4)),
     steps=lambda words: (
         "Row $i$ may attend to the columns up to $i$: the causal mask leaves a triangle.",
@@ -265,7 +265,7 @@ weight_beside_a_sink = Number(
         "A softmax with a *sink* gives each query one more key, whose score is 0, and throws its "
         "weight away. A query scores <scores> with two keys. What weight does the first key get?"
     ),
-    draw=lambda chance: {"scores": chance.sample([Ln(2), Ln(3), Ln(4), Ln(5), Ln(6), Ln(7)], 2)},
+    draw=lambda rng: {"scores": rng.sample([Ln(2), Ln(3), Ln(4), Ln(5), Ln(6), Ln(7)], 2)},
     right=lambda scores: softmax_with_sink(double(scores))[0, 0],
     steps=lambda scores: (
         f"The exponentials of the scores are {scores[0].number} and {scores[1].number}; that of "
@@ -403,11 +403,11 @@ operations = Number(
         "multiplication and one addition for each term of the two matrix products. How many "
         "operations are that?"
     ),
-    draw=lambda chance: {
-        "n": chance.choice([2, 3, 5]),
-        "m": chance.choice([4, 10]),
-        "d_k": chance.choice([4, 16]),
-        "d_v": chance.choice([2, 6, 8]),
+    draw=lambda rng: {
+        "n": rng.choice([2, 3, 5]),
+        "m": rng.choice([4, 10]),
+        "d_k": rng.choice([4, 16]),
+        "d_v": rng.choice([2, 6, 8]),
     },
     right=lambda n, m, d_k, d_v: (
         count(attention, torch.ones(n, d_k), torch.ones(m, d_k), torch.ones(m, d_v)).flops

@@ -32,16 +32,16 @@ from attncourse.efficient import (
 RUNNING, PATTERN, PROJECTED = "running_max_and_sum", "window_and_global", "projected_attention"
 
 
-def summed(parts, whole) -> str:
+def sum_text(scores, largest) -> str:
     """Exponentials relative to the largest score, as people add them up."""
-    return " + ".join(show(Fraction(s.number, whole)) for s in parts)
+    return " + ".join(show(Fraction(s.number, largest)) for s in scores)
 
 
-def two_blocks(chance) -> dict:
+def two_blocks(rng) -> dict:
     """Scores of four keys, the largest of them in the second block."""
-    top, below = chance.choice([(4, [1, 2]), (6, [1, 2, 3]), (8, [1, 2, 4]), (12, [2, 3, 4, 6])])
-    first = tuple(map(Ln, chance.sample(below, 2)))
-    second = tuple(map(Ln, chance.sample([top, chance.choice(below)], 2)))
+    top, smaller = rng.choice([(4, [1, 2]), (6, [1, 2, 3]), (8, [1, 2, 4]), (12, [2, 3, 4, 6])])
+    first = tuple(map(Ln, rng.sample(smaller, 2)))
+    second = tuple(map(Ln, rng.sample([top, rng.choice(smaller)], 2)))
     return {"first": first, "second": second}
 
 
@@ -52,8 +52,8 @@ def sum_of_two_blocks(first, second):
     return ell.squeeze()
 
 
-def sum_of(scores, whole) -> Fraction:
-    return sum((Fraction(s.number, whole) for s in scores), Fraction(0))
+def sum_of(scores, largest) -> Fraction:
+    return sum((Fraction(s.number, largest) for s in scores), Fraction(0))
 
 
 def last_sum(hint, first, second):
@@ -71,11 +71,11 @@ running_sum = Number(
     right=sum_of_two_blocks,
     steps=lambda first, second: (
         f"After the first block, $\\mu$ is {max(first)}, so $\\ell$ is "
-        f"{summed(first, (old := max(first).number))} = {show(sum_of(first, old))}.",
+        f"{sum_text(first, (old := max(first).number))} = {show(sum_of(first, old))}.",
         f"The second block has a larger score, {max(second)}. Multiply the old sum by "
         f"exp({max(first)} − {max(second)}) = {show(Fraction(old, (new := max(second).number)))}: "
         f"that gives {show(sum_of(first, new))}.",
-        f"Its own scores add {summed(second, new)} = {show(sum_of(second, new))}.",
+        f"Its own scores add {sum_text(second, new)} = {show(sum_of(second, new))}.",
         f"Together, that is {show(sum_of((*first, *second), new))}.",
     ),
     check="The largest score so far adds exp(0) = 1 to the sum. What do the other three add?",
@@ -180,7 +180,7 @@ queries_before_the_limit = Number(
         "need not wait for the memory? (Count nothing else.)"
     ),
     # in this order the first number drawn is the one with which the figure opens
-    draw=lambda chance: {"power": chance.choice([48, 200, *range(64, 257, 16)])},
+    draw=lambda rng: {"power": rng.choice([48, 200, *range(64, 257, 16)])},
     right=lambda power, groups=GROUPS: power * bytes_of_cache(groups) / operations(HEADS, groups),
     steps=lambda power: (
         "A query spends two operations on each number of the cache that it meets, and the number "
@@ -227,9 +227,9 @@ what_sharing_changes = Row(
         "the operations in which queries meet keys and weights meet values, and the time that "
         "attention takes? (Half as much is a factor of 1/2.)"
     ),
-    draw=lambda chance: {
-        "heads": (heads := chance.choice([8, 12, 16, 24, 32, 64])),
-        "groups": heads // chance.choice([2, 4, 8][: 2 + (heads > 12)]),
+    draw=lambda rng: {
+        "heads": (heads := rng.choice([8, 12, 16, 24, 32, 64])),
+        "groups": heads // rng.choice([2, 4, 8][: 2 + (heads > 12)]),
     },
     right=ratios_to_all_heads,
     steps=lambda heads, groups: (
@@ -275,7 +275,7 @@ pairs_kept = Maps(
         "side. Token <token> (counted from 0) is a *global token*. Which map shows the pairs that "
         "are kept? (A row is a query, a column is a key.)"
     ),
-    draw=lambda chance: {"n": (n := chance.choice([6, 7, 8])), "token": chance.randrange(2, n - 2)},
+    draw=lambda rng: {"n": (n := rng.choice([6, 7, 8])), "token": rng.randrange(2, n - 2)},
     right=lambda n, token: longformer_mask(n, 3, [token]).double(),
     steps=lambda n, token: (
         "The window is a band of three along the diagonal.",
@@ -298,26 +298,26 @@ pairs_kept = Maps(
 )  # fmt: skip
 
 
-def answers_of_a_method(chance) -> dict:
+def answers_of_a_method(rng) -> dict:
     """What attention and a method answer, at distances that are whole numbers."""
-    size, mean = chance.choice([1, 2]), chance.randint(1, 9)
-    away = [chance.choice([-1, 1]) * size * x for x in chance.sample([3, 4], 2)]
-    off = chance.sample([chance.choice([-1, 1]) * size * chance.choice([1, 2, 3, 4]), 0], 2)
-    exact = tuple(mean + x for x in away)
-    got = tuple(map(sum, zip(exact, off, strict=True)))
-    return {"exact": exact, "got": got, "mean": (mean, mean)}
+    size, mean = rng.choice([1, 2]), rng.randint(1, 9)
+    mean_errors = [rng.choice([-1, 1]) * size * x for x in rng.sample([3, 4], 2)]
+    method_errors = rng.sample([rng.choice([-1, 1]) * size * rng.choice([1, 2, 3, 4]), 0], 2)
+    exact = tuple(mean + x for x in mean_errors)
+    approx = tuple(map(sum, zip(exact, method_errors, strict=True)))
+    return {"exact": exact, "approx": approx, "mean": (mean, mean)}
 
 
-def relative_error(exact, got, mean):
-    z, best, v = (double(*([x] for x in rows)) for rows in (got, exact, mean))
+def relative_error(exact, approx, mean):
+    z, best, v = (double(*([x] for x in rows)) for rows in (approx, exact, mean))
     return error(z, best, v)
 
 
-def squared(exact, got, mean):
-    return relative_error(exact, got, mean) ** 2
+def squared(exact, approx, mean):
+    return relative_error(exact, approx, mean) ** 2
 
 
-def off_by(first, second) -> float:
+def l1(first, second) -> float:
     return sum(abs(x - y) for x, y in zip(first, second, strict=True))
 
 
@@ -325,37 +325,38 @@ error_of_a_method = Number(
     aim="error-and-cost",
     asks=(
         "Values are single numbers here. Attention answers two queries with <exact>. A cheaper "
-        "method, which should come close to that, answers with <got>, and the mean of all values "
-        "would be <mean>. How large is the method's error, if that of the mean is 1? (The distance "
-        "of two answers from two others is the root of the sum of the squared differences.)"
+        "method, which should come close to that, answers with <approx>, and the mean of all "
+        "values would be <mean>. How large is the method's error, if that of the mean is 1? (The "
+        "distance of two answers from two others is the root of the sum of the squared "
+        "differences.)"
     ),
     draw=answers_of_a_method,
     right=relative_error,
-    steps=lambda exact, got, mean: (
-        f"The method differs from attention by {show(got[0] - exact[0])} and "
-        f"{show(got[1] - exact[1])}: a distance of {math.dist(got, exact):g}.",
+    steps=lambda exact, approx, mean: (
+        f"The method differs from attention by {show(approx[0] - exact[0])} and "
+        f"{show(approx[1] - exact[1])}: a distance of {math.dist(approx, exact):g}.",
         f"The mean differs from attention by {show(mean[0] - exact[0])} and "
         f"{show(mean[1] - exact[1])}: a distance of {math.dist(exact, mean):g}.",
-        f"The error is {math.dist(got, exact):g}/{math.dist(exact, mean):g}.",
+        f"The error is {math.dist(approx, exact):g}/{math.dist(exact, mean):g}.",
     ),
     check="There are two distances, and both are distances from attention's answers.",
     mistakes={
         "That is a distance, not yet an error. By what do you divide it, so that the mean of all "
         "values has an error of 1?":
-            lambda exact, got, mean: math.dist(got, exact),
+            lambda exact, approx, mean: math.dist(approx, exact),
         "You divided by the size of attention's answers. Answer with the mean instead of the "
         "method: does your formula give 1?":
-            lambda exact, got, mean: math.dist(got, exact) / math.hypot(*exact),
+            lambda exact, approx, mean: math.dist(approx, exact) / math.hypot(*exact),
         "That is how many times as far off the mean is as the method. Suppose that a method "
         "answers as attention does: what should its error be, and what does your formula give?":
-            lambda exact, got, mean: 1 / error_of_a_method.right(exact, got, mean),
+            lambda exact, approx, mean: 1 / error_of_a_method.right(exact, approx, mean),
         "You compared sums of squares. What is still missing to make distances of them?": squared,
         "You compared sums of differences. A distance is made of squares: what are the two "
         "distances?":
-            lambda exact, got, mean: off_by(got, exact) / off_by(exact, mean),
+            lambda exact, approx, mean: l1(approx, exact) / l1(exact, mean),
         "You divided by the distance of the method from the mean. Answer with the mean instead of "
         "the method: by what do you divide then?":
-            lambda exact, got, mean: math.dist(got, exact) / math.dist(got, mean),
+            lambda exact, approx, mean: math.dist(approx, exact) / math.dist(approx, mean),
     },
 )  # fmt: skip
 

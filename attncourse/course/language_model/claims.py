@@ -30,14 +30,14 @@ CENTURY = 100
 
 
 @cache
-def loaded(name: str, device: torch.device) -> LanguageModel:
+def load_model(name: str, device: torch.device) -> LanguageModel:
     """A model that comes with the course."""
     weights, metadata = load_weights(name)
     return load_language_model(weights, metadata["heads"]).to(device)
 
 
-def ours(device: torch.device) -> LanguageModel:
-    """The one that has learned English."""
+def course_model(device: torch.device) -> LanguageModel:
+    """The model of the course, which has learned English."""
     return english.model("english", device)
 
 
@@ -79,11 +79,11 @@ def tokens_come_back(g):
     points = [*range(0x20, 0xD800), *range(0xE000, 0x110000)]
     random_text = "".join(chr(points[i]) for i in whole_numbers(g, len(points), 2000).tolist())
     texts, pairs = [*(excerpt.text for excerpt in excerpts()), random_text], stored_pairs()
-    changed = sum(pairs.decode(pairs.encode(text)) != text for text in texts)
+    changed_count = sum(pairs.decode(pairs.encode(text)) != text for text in texts)
     characters = sum(map(len, texts[:-1])) / sum(len(pairs.encode(text)) for text in texts[:-1])
     return Measured(
         {
-            "texts that came back changed": (changed, exactly(0)),
+            "texts that came back changed": (changed_count, exactly(0)),
             "characters a token, of addresses": (characters, about(3.6, 0.1)),
             "tokens of 🚀": (len(pairs.encode("🚀")), exactly(4)),
         }
@@ -97,16 +97,19 @@ def tokens_come_back(g):
 )
 def a_seen_text_looks_easy(g):
     texts = excerpts()
-    place = int(whole_numbers(g, len(texts), 1))
-    asked, others = texts[place : place + 1], texts[:place] + texts[place + 1 :]
-    fair, peeking = (
-        bits(count_back_off(3, learned, windower()), asked, windower())
-        for learned in (others, texts)
+    index = int(whole_numbers(g, len(texts), 1))
+    test_text, other_texts = texts[index : index + 1], texts[:index] + texts[index + 1 :]
+    fair_bits, peeking_bits = (
+        bits(count_back_off(3, training_texts, windower()), test_text, windower())
+        for training_texts in (other_texts, texts)
     )
     return Measured(
         {
-            "bits a character, never seen": (fair, between(1.6, 3)),
-            "bits when it was counted itself, divided by these": (peeking / fair, below(0.5)),
+            "bits a character, never seen": (fair_bits, between(1.6, 3)),
+            "bits when it was counted itself, divided by these": (
+                peeking_bits / fair_bits,
+                below(0.5),
+            ),
         }
     )
 
@@ -117,23 +120,27 @@ def a_seen_text_looks_easy(g):
     source="our own measurement",
 )
 def perplexity_needs_its_tokens(g):
-    learned, asked = halves(g)
-    scores_found = []
+    training, test = halves(g)
+    measures = []
     for windows in (Windower(BytePairs([])), windower()):
-        model = count_back_off(1, learned, windows)
-        (batch,) = windows.batches(asked, 1000)
-        scores_found.append(
-            (perplexity(model(batch.tokens), batch.labels), bits(model, asked, windows))
-        )
-    (of_bytes, costs_bytes), (of_tokens, costs_tokens) = scores_found
+        model = count_back_off(1, training, windows)
+        (batch,) = windows.batches(test, 1000)
+        measures.append((perplexity(model(batch.tokens), batch.labels), bits(model, test, windows)))
+    (perplexity_of_bytes, bits_of_bytes), (perplexity_of_tokens, bits_of_tokens) = measures
     return Measured(
         {
-            "perplexity of bytes": (of_bytes, about(20, 3)),
-            "perplexity of our tokens": (of_tokens, about(680, 80)),
-            "perplexity, bytes divided by tokens": (of_bytes / of_tokens, below(0.1)),
-            "bits a character with bytes": (costs_bytes, about(4.35, 0.15)),
-            "bits a character with our tokens": (costs_tokens, about(2.65, 0.2)),
-            "bits a character, bytes divided by tokens": (costs_bytes / costs_tokens, above(1.4)),
+            "perplexity of bytes": (perplexity_of_bytes, about(20, 3)),
+            "perplexity of our tokens": (perplexity_of_tokens, about(680, 80)),
+            "perplexity, bytes divided by tokens": (
+                perplexity_of_bytes / perplexity_of_tokens,
+                below(0.1),
+            ),
+            "bits a character with bytes": (bits_of_bytes, about(4.35, 0.15)),
+            "bits a character with our tokens": (bits_of_tokens, about(2.65, 0.2)),
+            "bits a character, bytes divided by tokens": (
+                bits_of_bytes / bits_of_tokens,
+                above(1.4),
+            ),
         }
     )
 
@@ -144,8 +151,8 @@ def perplexity_needs_its_tokens(g):
     source="our own measurement",
 )
 def one_token_before_helps(g):
-    learned, asked = halves(g)
-    single, pair = (bits(count_back_off(n, learned, windower()), asked, windower()) for n in (1, 2))
+    training, test = halves(g)
+    single, pair = (bits(count_back_off(n, training, windower()), test, windower()) for n in (1, 2))
     return Measured(
         {
             "bits a character, single tokens": (single, about(2.65, 0.2)),
@@ -160,11 +167,16 @@ def one_token_before_helps(g):
     source="our own measurement",
 )
 def context_pays_less_and_less(g):
-    model, reach, rows = ours(g.device), (2, 8, 32, 100), english.held_out_windows().tolist()
-    picked = [rows[i] for i in torch.randperm(len(rows), generator=g, device=g.device)[:80]]
-    mean = [after(model, picked, fewer, g.device) for fewer in reach]
+    model, contexts, rows = (
+        course_model(g.device),
+        (2, 8, 32, 100),
+        english.held_out_windows().tolist(),
+    )
+    sample = [rows[i] for i in torch.randperm(len(rows), generator=g, device=g.device)[:80]]
+    mean = [mean_surprisal(model, sample, context, g.device) for context in contexts]
     gains = [
-        (a - b) / (n - m) for a, b, m, n in zip(mean, mean[1:], reach, reach[1:], strict=False)
+        (a - b) / (n - m)
+        for a, b, m, n in zip(mean, mean[1:], contexts, contexts[1:], strict=False)
     ]
     return Measured(
         {
@@ -177,15 +189,15 @@ def context_pays_less_and_less(g):
 
 
 @torch.no_grad()
-def after(
-    model: LanguageModel, rows: Sequence[Sequence[int]], fewer: int, device: torch.device
+def mean_surprisal(
+    model: LanguageModel, rows: Sequence[Sequence[int]], context: int, device: torch.device
 ) -> float:
-    """The mean surprisal of some tokens of each row, of whose text only so many before are read."""
-    places = range(104, 128, 6)
-    rows_read = [[*row[:2], *row[i - fewer : i]] for row in rows for i in places]
-    asked = [row[i] for row in rows for i in places]
-    scores = model(torch.tensor(rows_read, device=device))[:, -1:]
-    return surprisal(scores, torch.tensor(asked, device=device)[:, None]).mean().item()
+    """The mean surprisal of some tokens of each row, given only `context` tokens before them."""
+    positions = range(104, 128, 6)
+    inputs = [[*row[:2], *row[i - context : i]] for row in rows for i in positions]
+    targets = [row[i] for row in rows for i in positions]
+    scores = model(torch.tensor(inputs, device=device))[:, -1:]
+    return surprisal(scores, torch.tensor(targets, device=device)[:, None]).mean().item()
 
 
 @claim(
@@ -194,16 +206,18 @@ def after(
     source="our own measurement",
 )
 def the_decade_is_worth_bits(g):
-    model = ours(g.device)
-    moved = [
+    model = course_model(g.device)
+    shifted = [
         Address(excerpt.year + (CENTURY if excerpt.year < 1900 else -CENTURY), excerpt.text)
         for excerpt in excerpts()
     ]
-    right, wrong = (bits(model, texts, windower(), g.device) for texts in (excerpts(), moved))
+    right_bits, wrong_bits = (
+        bits(model, texts, windower(), g.device) for texts in (excerpts(), shifted)
+    )
     return Measured(
         {
-            "bits a character": (right, about(1.31, 0.02)),
-            "more, with a decade a century away": (wrong - right, at_least(0.05)),
+            "bits a character": (right_bits, about(1.31, 0.02)),
+            "more, with a decade a century away": (wrong_bits - right_bits, at_least(0.05)),
         }
     )
 
@@ -216,9 +230,9 @@ def second_time(model: LanguageModel, text: Tensor) -> float:
 
 
 def bits_of_a_guess(texts: Tensor) -> float:
-    """The bits that a token of these texts costs who knows how often each stands in its text."""
-    often = (texts[:, :, None] == texts[:, None]).double().mean(-1)
-    return -often.log2().mean().item()
+    """The bits of a token of these texts, given the frequencies of the tokens in its text."""
+    frequencies = (texts[:, :, None] == texts[:, None]).double().mean(-1)
+    return -frequencies.log2().mean().item()
 
 
 @claim(
@@ -228,18 +242,18 @@ def bits_of_a_guess(texts: Tensor) -> float:
     source="Elhage et al. (2021); Olsson et al. (2022); our own measurement",
 )
 def copying_takes_two_blocks(g):
-    models = {depth: loaded(f"copier_{depth}", g.device) for depth in (2, 1)}
-    once = whole_numbers(g, models[1].embedding.table.num_embeddings, 64, 16)
-    by_model, text = {}, once.repeat(1, 2)
+    models = {depth: load_model(f"copier_{depth}", g.device) for depth in (2, 1)}
+    tokens = whole_numbers(g, models[1].embedding.table.num_embeddings, 64, 16)
+    by_model, text = {}, tokens.repeat(1, 2)
     for depth, model in models.items():
-        looks = induction_score(head_weights(model, text), 16).mean(1).max().item()
-        by_model[depth] = second_time(model, text), looks
+        score = induction_score(head_weights(model, text), 16).mean(1).max().item()
+        by_model[depth] = second_time(model, text), score
     return Measured(
         {
             "bits of a token the second time, two blocks": (by_model[2][0], below(1)),
             "one block": (
                 by_model[1][0],
-                about(bits_of_a_guess(once), 0.2, "a guess among those seen"),
+                about(bits_of_a_guess(tokens), 0.2, "a guess among those seen"),
             ),
             "the highest induction score, two blocks": (by_model[2][1], above(0.4)),
             "one block's": (by_model[1][1], below(0.3)),
@@ -253,18 +267,18 @@ def copying_takes_two_blocks(g):
     source="our own measurement",
 )
 def heads_look_one_back_and_at_the_decade(g):
-    model = ours(g.device)
+    model = course_model(g.device)
     tokens = english.held_out_windows(g.device)[::4]
     with seeded(int(whole_numbers(g, 2**31, 1))):
         untrained = language_model(windower().vocabulary).to(g.device)
-    rows, whole = {}, bits(model, excerpts(), windower(), g.device)
-    looks, before = head_weights(model, tokens), head_weights(untrained, tokens)
+    rows, full_bits = {}, bits(model, excerpts(), windower(), g.device)
+    weights, untrained_weights = head_weights(model, tokens), head_weights(untrained, tokens)
     for name, score in (("the token before", one_back), ("the decade", on_the_decade)):
-        scores = score(looks)
+        scores = score(weights)
         with without(model, [divmod(int(scores.argmax()), scores.shape[1])]):
-            costs = bits(model, excerpts(), windower(), g.device) - whole
+            costs = bits(model, excerpts(), windower(), g.device) - full_bits
         rows[f"weight on {name}, at most"] = scores.max().item(), above(0.4)
-        rows[f"weight on {name}, untrained"] = score(before).max().item(), below(0.2)
+        rows[f"weight on {name}, untrained"] = score(untrained_weights).max().item(), below(0.2)
         rows[f"bits a character that its loss costs ({name})"] = costs, above(0.02)
     return Measured(rows)
 

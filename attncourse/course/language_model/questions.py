@@ -45,8 +45,8 @@ perplexity_of_a_text = Number(
         "A text has three tokens, and the model gave them the probabilities <p>. What is the "
         "model's perplexity on this text?"
     ),
-    draw=lambda chance: {
-        "bits": (bits := chance.sample(chance.choice(BITS), 3)),
+    draw=lambda rng: {
+        "bits": (bits := rng.sample(rng.choice(BITS), 3)),
         "p": tuple(f"1/{2**b}" for b in bits),
     },
     right=perplexity_at_bits,
@@ -93,18 +93,18 @@ WORDS = [
 
 
 # what is cut, and its merges in the order in which they were learned
-def word_and_merges(chance) -> dict:
-    word = chance.choice(WORDS)
-    merges = chance.sample([*pairwise(word)], 4)
+def word_and_merges(rng) -> dict:
+    word = rng.choice(WORDS)
+    merges = rng.sample([*pairwise(word)], 4)
     first, second = merges[0]
-    place = word.index(first + second)
-    longer = (first + second, word[place + 2 : place + 3]) if place < 3 else (
-        word[place - 1], first + second)  # fmt: skip
+    index = word.index(first + second)
+    longer = (first + second, word[index + 2 : index + 3]) if index < 3 else (
+        word[index - 1], first + second)  # fmt: skip
     merges = [*merges[:3], longer]
     return {
         "word": word,
         "merges": merges,
-        "learned": ", ".join(f"`{a}` + `{b}`" for a, b in merges),
+        "rules": ", ".join(f"`{a}` + `{b}`" for a, b in merges),
     }
 
 
@@ -115,54 +115,56 @@ def with_merges(merges: Sequence[tuple[str, str]]) -> BytePairs:
     return BytePairs([(numbers[a], numbers[b]) for a, b in merges])
 
 
-def tokens_by(word: str, pairs: BytePairs, choose: Callable, most: int = 9) -> str:
+def tokens_by(word: str, pairs: BytePairs, choose: Callable, limit: int = 9) -> str:
     """The tokens of a word if `choose` says, again and again, which of its pairs is merged."""
     tokens = [*word.encode()]
-    while most and (found := [pair for pair in pairwise(tokens) if pair in pairs.merges]):
-        pair, most = choose(found, pairs.merges.__getitem__), most - 1
+    while limit and (options := [pair for pair in pairwise(tokens) if pair in pairs.merges]):
+        pair, limit = choose(options, pairs.merges.__getitem__), limit - 1
         tokens = merge(tokens, pair, pairs.merges[pair])
-    return spaced(pairs.decode([token]) for token in tokens)
+    return code_list(pairs.decode([token]) for token in tokens)
 
 
-def spaced(tokens: Iterable[str]) -> str:
+def code_list(tokens: Iterable[str]) -> str:
     return ", ".join(f"`{token}`" for token in tokens)
 
 
-def token_texts(word, merges, learned):
+def token_texts(word, merges, rules):
     pairs = with_merges(merges)
-    return spaced(pairs.decode([token]) for token in pairs.encode(word))
+    return code_list(pairs.decode([token]) for token in pairs.encode(word))
 
 
-def one_merge(word, merges, learned):
-    return tokens_by(word, with_merges(merges), lambda found, place: min(found, key=place), most=1)
+def one_merge(word, merges, rules):
+    return tokens_by(
+        word, with_merges(merges), lambda options, rank: min(options, key=rank), limit=1
+    )
 
 
 cut_into_tokens = Choice(
     aim="byte-pairs",
     asks=(
-        "A byte-pair encoding has learned four merges, in this order: <learned>. Into which tokens "
+        "A byte-pair encoding has learned four merges, in this order: <rules>. Into which tokens "
         'does it cut "<word>"?'
     ),
     draw=word_and_merges,
     right=token_texts,
-    steps=lambda word, merges, learned: (
-        f"Begin with the letters: {spaced(word)}.",
+    steps=lambda word, merges, rules: (
+        f"Begin with the letters: {code_list(word)}.",
         "Of the neighbours that are in the list, merge those that come first in it: "
-        f"`{merges[0][0]}` + `{merges[0][1]}`. That gives {one_merge(word, merges, learned)}.",
+        f"`{merges[0][0]}` + `{merges[0][1]}`. That gives {one_merge(word, merges, rules)}.",
         "Do the same with the neighbours that there are now, until no pair of them is in the list: "
-        f"{token_texts(word, merges, learned)}.",
+        f"{token_texts(word, merges, rules)}.",
     ),
     check="Write the word down letter by letter, and under it the row after each merge.",
     mistakes={
         "You merged from left to right, or took the longest token that there is. If two pairs "
         "share a letter, which of them does the encoding merge first?":
-            lambda word, merges, learned: tokens_by(
-                word, with_merges(merges), lambda found, place: found[0]
+            lambda word, merges, rules: tokens_by(
+                word, with_merges(merges), lambda options, rank: options[0]
             ),
         "You began at the end of the list. In which order does the encoding repeat what it has "
         "learned?":
-            lambda word, merges, learned: tokens_by(
-                word, with_merges(merges), lambda found, place: max(found, key=place)
+            lambda word, merges, rules: tokens_by(
+                word, with_merges(merges), lambda options, rank: max(options, key=rank)
             ),
         "You merged one pair, and stopped. Are there still neighbours in your row that are in the "
         "list?":
@@ -180,9 +182,9 @@ FEWER = [(0.3, 0.1), (0.1, 0.2), (0.2, 0.4)]
 def probability_of_the_unseen(counts, men, people, **_):
     model = BackOff(order=3, vocabulary=4, discount=0.5)
     model.followed[0, 1] = Counter(dict(enumerate(counts)))
-    rest = (1 - men - people) / 2
-    fewer = torch.tensor([rest, rest, men, people])
-    model.after_fewer = lambda context: fewer  # pyright: ignore
+    share_of_others = (1 - men - people) / 2
+    back_off = torch.tensor([share_of_others, share_of_others, men, people])
+    model.after_fewer = lambda context: back_off  # pyright: ignore
     return model.after((0, 1))[2]
 
 
@@ -195,11 +197,11 @@ left_for_the_unseen = Number(
         'and to no others. After "fellow" alone, it gives "men" a probability of <men> and '
         '"people" one of <people>. What probability does "men" get after "my fellow"?'
     ),
-    draw=lambda chance: {
-        "counts": (counts := chance.choice(COUNTS)),
+    draw=lambda rng: {
+        "counts": (counts := rng.choice(COUNTS)),
         "first": TIMES[counts[0]],
         "second": TIMES[counts[1]],
-        **dict(zip(("men", "people"), chance.choice(FEWER), strict=True)),
+        **dict(zip(("men", "people"), rng.choice(FEWER), strict=True)),
     },
     right=probability_of_the_unseen,
     steps=lambda counts, men, people, **_: (
@@ -245,10 +247,10 @@ def seen_by(order: int, n: int) -> torch.Tensor:
     model, g = BackOff(order, 3), torch.Generator().manual_seed(0)
     model.learn(torch.randint(3, (500, n), generator=g).tolist())
     text = torch.arange(n) % 3
-    changed = torch.where(torch.eye(n).bool(), (text + 1) % 3, text)
+    changed_text = torch.where(torch.eye(n).bool(), (text + 1) % 3, text)
     # row t of a model predicts token t + 1
-    moved = (model(changed) - model(text)).abs().amax(-1) > 1e-6
-    return torch.cat([moved.new_zeros(1, n), moved.mT[:-1]]).double()
+    has_changed = (model(changed_text) - model(text)).abs().amax(-1) > 1e-6
+    return torch.cat([has_changed.new_zeros(1, n), has_changed.mT[:-1]]).double()
 
 
 what_a_count_sees = Maps(
@@ -257,7 +259,7 @@ what_a_count_sees = Maps(
         "A <kind> model predicts each of the <n> tokens of a text. Which map marks, for each token "
         "(row), the tokens (columns) that the model looks at to predict it?"
     ),
-    draw=lambda chance: {"kind": chance.choice([*KINDS]), "n": chance.choice([7, 8])},
+    draw=lambda rng: {"kind": rng.choice([*KINDS]), "n": rng.choice([7, 8])},
     right=lambda kind, n: seen_by(KINDS[kind], n),
     steps=lambda kind, n: (
         f"A {kind} model counts runs of {KINDS[kind]} tokens, and predicts the last of a run from "
@@ -305,8 +307,8 @@ perplexity_of_characters = Number(
         "it. Model B reads the same text character by character. At which perplexity would B need "
         "as many bits for the text as A?"
     ),
-    draw=lambda chance: {
-        "base": (sizes := chance.choice(SIZES))[0],
+    draw=lambda rng: {
+        "base": (sizes := rng.choice(SIZES))[0],
         "k": sizes[1],
         "p": sizes[0] ** sizes[1],
     },
@@ -370,15 +372,15 @@ head_on_itself = Choice(
 )  # fmt: skip
 
 
-def copied(chance) -> dict:
+def draw_copied_text(rng) -> dict:
     """Eight letters, of which the last one stands at two places before."""
-    places = chance.choice([(1, 4), (1, 5), (2, 4), (2, 5), (1, 3)])
-    letter, *others = chance.sample("abcdefgh", 8)
-    row = [letter if i in (*places, 7) else others.pop() for i in range(8)]
+    positions = rng.choice([(1, 4), (1, 5), (2, 4), (2, 5), (1, 3)])
+    letter, *other_letters = rng.sample("abcdefgh", 8)
+    row = [letter if i in (*positions, 7) else other_letters.pop() for i in range(8)]
     return {"text": " ".join(row), "tokens": [*map(ord, row)]}
 
 
-def looked_at(answer: Callable, tokens: Sequence[int]) -> list[int]:
+def keys_looked_at(answer: Callable, tokens: Sequence[int]) -> list[int]:
     """The keys that this answer takes for those of a head that copies, for the last query."""
     n = len(tokens)
 
@@ -392,7 +394,7 @@ def looked_at(answer: Callable, tokens: Sequence[int]) -> list[int]:
 
 def at_the_same_token(text, tokens):
     hint = "this is the weight on the earlier occurrence itself"
-    return looked_at(mutant(COPIES, hint), tokens)
+    return keys_looked_at(mutant(COPIES, hint), tokens)
 
 
 where_a_copy_looks = Row(
@@ -402,8 +404,8 @@ where_a_copy_looks = Row(
         "come next. At which two places does the last token of *<text>* look? (Count the places "
         "from 0, and give the smaller one first.)"
     ),
-    draw=copied,
-    right=lambda text, tokens: looked_at(exercise(COPIES).valid_answers[0], tokens),
+    draw=draw_copied_text,
+    right=lambda text, tokens: keys_looked_at(exercise(COPIES).valid_answers[0], tokens),
     steps=lambda text, tokens: (
         f"The last token is *{text[-1]}*, and it has stood at places "
         f"{' and '.join(str(i) for i in range(7) if tokens[i] == tokens[7])} before.",
@@ -418,10 +420,10 @@ where_a_copy_looks = Row(
             at_the_same_token,
         "There stand the tokens before the earlier ones. In which direction does the copied text "
         "go on?":
-            lambda text, tokens: [place - 2 for place in where_a_copy_looks.right(text, tokens)],
+            lambda text, tokens: [i - 2 for i in where_a_copy_looks.right(text, tokens)],
         "You are one place too far to the right, perhaps because you counted the places from 1. "
         "Which token followed directly?":
-            lambda text, tokens: looked_at(
+            lambda text, tokens: keys_looked_at(
                 mutant(COPIES, "the key stands two places after"), tokens
             ),
     },

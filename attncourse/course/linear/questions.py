@@ -52,9 +52,9 @@ dearer_order = Number(
         "multiply queries and keys first as to multiply keys and values first?"
     ),
     # in this order the first numbers drawn are those with which the figure opens
-    draw=lambda chance: {
-        "n": chance.choice([1024, 512, 128, 256]),
-        "d": chance.choice([8, 16, 64, 32]),
+    draw=lambda rng: {
+        "n": rng.choice([1024, 512, 128, 256]),
+        "d": rng.choice([8, 16, 64, 32]),
     },
     right=ratio_of_operations,
     steps=lambda n, d: (
@@ -84,16 +84,16 @@ dearer_order = Number(
 )  # fmt: skip
 
 
-def drawn_products(chance: random.Random) -> dict:
+def drawn_products(rng: random.Random) -> dict:
     """Products that do not all have one sign, and values beyond which the output lies."""
     while True:
-        products = chance.choice([[4, -1, -1], [3, 1, -2], [5, -2, -1], [1, 2, -4]])
-        given = {
-            "products": tuple(chance.sample(products, 3)),
-            "values": tuple(chance.sample(range(6), 3)),
+        products = rng.choice([[4, -1, -1], [3, 1, -2], [5, -2, -1], [1, 2, -4]])
+        numbers = {
+            "products": tuple(rng.sample(products, 3)),
+            "values": tuple(rng.sample(range(6), 3)),
         }
-        if not min(given["values"]) <= of_products(**given) <= max(given["values"]):
-            return given
+        if not min(numbers["values"]) <= of_products(**numbers) <= max(numbers["values"]):
+            return numbers
 
 
 def of_products(products, values) -> torch.Tensor:
@@ -117,8 +117,8 @@ def alone(products, values):
 
 
 def not_divided(products, values):
-    found = mutant(REORDERED, "the normaliser is missing")
-    return found(*alone(products, values))[0, 0]
+    undivided = mutant(REORDERED, "the normaliser is missing")
+    return undivided(*alone(products, values))[0, 0]
 
 
 negative_products = Number(
@@ -203,28 +203,28 @@ wrong_line_of_running_sums = Line(
 )  # fmt: skip
 
 
-def drawn_step(chance: random.Random) -> dict:
+def drawn_step(rng: random.Random) -> dict:
     """A state of two features and one token, for which the output is a whole number."""
     while True:
-        given = {name: tuple(chance.choices(range(1, 4), k=2)) for name in ("z", "key", "query")}
-        given |= {"state": tuple(chance.choices(range(2, 9), k=2)), "value": chance.choice([2, 6])}
-        output = next_output(**given)
-        if output == output.round() and given["key"] != given["query"]:
-            return given
+        numbers = {name: tuple(rng.choices(range(1, 4), k=2)) for name in ("z", "key", "query")}
+        numbers |= {"state": tuple(rng.choices(range(2, 9), k=2)), "value": rng.choice([2, 6])}
+        output = next_output(**numbers)
+        if output == output.round() and numbers["key"] != numbers["query"]:
+            return numbers
 
 
 def token(state, z, key, value, query):
-    s, *others = double(*[[x] for x in state]), double(*z), double(*query), double(*key)
-    return s, *others, double(value)
+    s, *tensors = double(*[[x] for x in state]), double(*z), double(*query), double(*key)
+    return s, *tensors, double(value)
 
 
-def next_output(**given):
-    s, z, q, k, v = token(**given)
+def next_output(**numbers):
+    s, z, q, k, v = token(**numbers)
     return linear_attention_step((s, z), q, k, v, feature_map=as_they_are)[1][0]
 
 
-def output_by_mutant(hint, **given):
-    return mutant(STEP, hint)(*token(**given))[2][0]
+def output_by_mutant(hint, **numbers):
+    return mutant(STEP, hint)(*token(**numbers))[2][0]
 
 
 def state_after(state, z, key, value):
@@ -372,10 +372,10 @@ recalled_by_the_first = Number(
         "for all others. It stores two keys, (<size>, 0) and (0, <size>), with the values <first> "
         "and <second>. A query equal to the first key asks for its value. What does it get?"
     ),
-    draw=lambda chance: {
-        "size": (size := chance.choice([1, 2, 3])),
-        "first": (size + 2) ** 2 * chance.choice([1, 2, 3]),
-        "second": (size + 2) ** 2 * chance.choice([-1, 1, 2]),
+    draw=lambda rng: {
+        "size": (size := rng.choice([1, 2, 3])),
+        "first": (size + 2) ** 2 * rng.choice([1, 2, 3]),
+        "second": (size + 2) ** 2 * rng.choice([-1, 1, 2]),
     },
     right=lambda size, first, second: linear_attention(*of_two_keys(size, first, second))[0, 0],
     steps=lambda size, first, second: (
@@ -412,49 +412,49 @@ recalled_by_the_first = Number(
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
-def gated_weights(n, at, which, gate):
+def gated_weights(n, t, nth, gate):
     state, rows = double([0] * n), []
-    for value, gates_of in zip(torch.eye(n).double(), gates(n, at, gate), strict=True):
+    for value, gates_of in zip(torch.eye(n).double(), gates(n, t, gate), strict=True):
         state = gated_write(state, double(1), value, gates_of)
         rows.append(state[0])
     return torch.stack(rows)
 
 
-def gates(n, at, gate) -> torch.Tensor:
+def gates(n, t, gate) -> torch.Tensor:
     """A gate of width 1 for each token."""
-    one = torch.ones(n, 1).double()
-    one[at] = gate
-    return one
+    column = torch.ones(n, 1).double()
+    column[t] = gate
+    return column
 
 
-def gates_by_mutant(hint, n, at, which, gate):
-    return mutant(RECURRENCE, hint)(gates(n, at, gate).expand(n, n), torch.eye(n).double())
+def gates_by_mutant(hint, n, t, nth, gate):
+    return mutant(RECURRENCE, hint)(gates(n, t, gate).expand(n, n), torch.eye(n).double())
 
 
-def one_row(n, at, which, gate):
-    whole = torch.ones(n, n).double().tril()
-    whole[at, :at] = gate
-    return whole
+def one_row_only(n, t, nth, gate):
+    weights = torch.ones(n, n).double().tril()
+    weights[t, :t] = gate
+    return weights
 
 
 weights_with_a_gate = Maps(
     aim="fixed-state",
     asks=(
         "Before each of <n> tokens is added to a state, a gate multiplies the whole state. The "
-        "gate is 1 at every token but the <which>, where it is <gate>. All products of queries and "
+        "gate is 1 at every token but the <nth>, where it is <gate>. All products of queries and "
         "keys are 1, and nothing is divided. Which map shows the weight of each key (column) for "
         "each query (row)?"
     ),
-    draw=lambda chance: {
-        "n": (n := chance.choice([5, 6])),
-        "at": (at := chance.randrange(1, n - 1)),
-        "which": ORDINALS[at],
-        "gate": chance.choice([0.0, 0.25, 0.5]),
+    draw=lambda rng: {
+        "n": (n := rng.choice([5, 6])),
+        "t": (t := rng.randrange(1, n - 1)),
+        "nth": ORDINALS[t],
+        "gate": rng.choice([0.0, 0.25, 0.5]),
     },
     right=gated_weights,
-    steps=lambda n, at, which, gate: (
-        f"Before the {which} token, nothing fades: each query gives weight 1 to every key so far.",
-        f"At the {which}, all that the state holds is multiplied by {show(gate)}: the keys before "
+    steps=lambda n, t, nth, gate: (
+        f"Before the {nth} token, nothing fades: each query gives weight 1 to every key so far.",
+        f"At the {nth}, all that the state holds is multiplied by {show(gate)}: the keys before "
         "it. Its own key is added afterwards, whole.",
         "No later token brings back what was lost, so in all the rows from there on, the earlier "
         f"keys have weight {show(gate)}.",
@@ -469,7 +469,7 @@ weights_with_a_gate = Maps(
             partial(gates_by_mutant, "the factor of the step before is used"),
         "There only one query reads a faded state. From which state do the later tokens get "
         "theirs?":
-            one_row,
+            one_row_only,
     },
 )  # fmt: skip
 
@@ -477,9 +477,9 @@ weights_with_a_gate = Maps(
 def recall_by_each_rule(old, new, beta):
     key, value = double(0.6, 0.8), double(new)
     state = key[:, None] * old
-    added = gated_write(state, key, value, torch.ones(1).double())
-    corrected = delta_write(state, key, value, torch.tensor(beta).double())
-    return (key @ added)[0], (key @ corrected)[0]
+    sum_state = gated_write(state, key, value, torch.ones(1).double())
+    delta_state = delta_write(state, key, value, torch.tensor(beta).double())
+    return (key @ sum_state)[0], (key @ delta_state)[0]
 
 
 def replaced(old, new, beta):
@@ -493,9 +493,9 @@ recalled_afterwards = Row(
         "the value <new>. What does the state recall for it afterwards: first, if the token is "
         "simply added; second, with the delta rule and β = <beta>? Nothing is divided."
     ),
-    draw=lambda chance: {
-        **dict(zip(("old", "new"), chance.sample([-12, -8, 4, 16, 20], 2), strict=True)),
-        "beta": chance.choice([0.25, 0.75]),
+    draw=lambda rng: {
+        **dict(zip(("old", "new"), rng.sample([-12, -8, 4, 16, 20], 2), strict=True)),
+        "beta": rng.choice([0.25, 0.75]),
     },
     right=recall_by_each_rule,
     steps=lambda old, new, beta: (

@@ -27,56 +27,55 @@ head_matrices = exercise(MATRICES).valid_answers[0]
 
 
 def heads_of_a_query(scores, values) -> torch.Tensor:
-    """What heads of width 1 give a query that has these scores with the tokens, side by side."""
+    """The outputs of heads of width 1, side by side, for a query with these scores."""
     k, v = double(*scores)[..., None], double(*values)[..., None]
     return join_heads(attention(torch.ones_like(k[:, :1]), k, v))[0]
 
 
-def weighted_by_the_scores(first, second, values, others, up, down):
-    weights = [double(*scores) for scores in (first, second)]
+def weighted_by_the_scores(s_0, s_1, v_0, v_1, w_0, w_1):
+    weights = [double(*scores) for scores in (s_0, s_1)]
     heads = [
-        (w / w.sum().clamp(min=1)) @ double(*v)
-        for w, v in zip(weights, (values, others), strict=True)
+        (w / w.sum().clamp(min=1)) @ double(*v) for w, v in zip(weights, (v_0, v_1), strict=True)
     ]
-    return torch.stack(heads) @ double(up, down)
+    return torch.stack(heads) @ double(w_0, w_1)
 
 
-def weighted_by_the_exponentials(first, second, values, others, up, down):
-    weights = (double(*scores).exp() for scores in (first, second))
-    heads = [w @ double(*v) for w, v in zip(weights, (values, others), strict=True)]
-    return torch.stack(heads) @ double(up, down)
+def weighted_by_the_exponentials(s_0, s_1, v_0, v_1, w_0, w_1):
+    weights = (double(*scores).exp() for scores in (s_0, s_1))
+    heads = [w @ double(*v) for w, v in zip(weights, (v_0, v_1), strict=True)]
+    return torch.stack(heads) @ double(w_0, w_1)
 
 
 layer_by_hand = Row(
     aim="build-layer",
     asks=(
-        "A layer has two heads of width 1. With two tokens, a query has the scores <first> in head "
-        "0 and <second> in head 1. The values of the two tokens are <values> in head 0 and "
-        "<others> in head 1. $W_O$ has the rows <up> and <down>. What does the query get from the "
+        "A layer has two heads of width 1. With two tokens, a query has the scores <s_0> in head "
+        "0 and <s_1> in head 1. The values of the two tokens are <v_0> in head 0 and "
+        "<v_1> in head 1. $W_O$ has the rows <w_0> and <w_1>. What does the query get from the "
         "layer?"
     ),
-    draw=lambda chance: {
-        "first": chance.sample([Ln(1), Ln(3)], 2),
-        "second": chance.choice([(Ln(1), Ln(1)), (Ln(1), Ln(3)), (Ln(3), Ln(1))]),
-        "values": tuple(4 * x for x in chance.sample(range(-2, 4), 2)),
-        "others": tuple(4 * x for x in chance.sample(range(-2, 4), 2)),
-        "up": chance.choice([(1, 1), (1, 2), (2, 0)]),
-        "down": chance.choice([(-1, 1), (0, 1), (1, -1)]),
+    draw=lambda rng: {
+        "s_0": rng.sample([Ln(1), Ln(3)], 2),
+        "s_1": rng.choice([(Ln(1), Ln(1)), (Ln(1), Ln(3)), (Ln(3), Ln(1))]),
+        "v_0": tuple(4 * x for x in rng.sample(range(-2, 4), 2)),
+        "v_1": tuple(4 * x for x in rng.sample(range(-2, 4), 2)),
+        "w_0": rng.choice([(1, 1), (1, 2), (2, 0)]),
+        "w_1": rng.choice([(-1, 1), (0, 1), (1, -1)]),
     },
-    right=lambda first, second, values, others, up, down: (
-        heads_of_a_query([first, second], [values, others]) @ double(up, down)
+    right=lambda s_0, s_1, v_0, v_1, w_0, w_1: (
+        heads_of_a_query([s_0, s_1], [v_0, v_1]) @ double(w_0, w_1)
     ),
-    steps=lambda first, second, values, others, up, down: (
+    steps=lambda s_0, s_1, v_0, v_1, w_0, w_1: (
         *(
             f"Head {i}: the exponentials are {s[0].number} and {s[1].number}, so the mean of the "
             f"values is ({s[0].number} · {show(v[0])} + {s[1].number} · {show(v[1])}) / "
             f"{s[0].number + s[1].number} = {show(heads_of_a_query([s], [v]).item())}."
-            for i, (s, v) in enumerate([(first, values), (second, others)])
+            for i, (s, v) in enumerate([(s_0, v_0), (s_1, v_1)])
         ),
         "Side by side, the two are the row "
-        f"{show(heads_of_a_query([first, second], [values, others]).tolist())}.",
-        f"This row times $W_O$ is its first number times {show(up)} plus its second number times "
-        f"{show(down)}.",
+        f"{show(heads_of_a_query([s_0, s_1], [v_0, v_1]).tolist())}.",
+        f"This row times $W_O$ is its first number times {show(w_0)} plus its second number times "
+        f"{show(w_1)}.",
     ),
     check="Write down the two weights of each head, and what the head gives, before you multiply "
     "by $W_O$.",
@@ -84,35 +83,35 @@ layer_by_hand = Row(
     placement=True,
     mistakes={
         "Those are the two heads side by side. What does the layer do with them at the end?":
-            lambda first, second, values, others, up, down: heads_of_a_query(
-                [first, second], [values, others]
+            lambda s_0, s_1, v_0, v_1, w_0, w_1: heads_of_a_query(
+                [s_0, s_1], [v_0, v_1]
             ),
         "You took the columns of $W_O$ for its rows. The joined heads are a row, and it stands to "
         "the left of $W_O$.":
-            lambda first, second, values, others, up, down: (
-                double(up, down) @ heads_of_a_query([first, second], [values, others])
+            lambda s_0, s_1, v_0, v_1, w_0, w_1: (
+                double(w_0, w_1) @ heads_of_a_query([s_0, s_1], [v_0, v_1])
             ),
         "You used the weights of head 0 in both heads. What are the weights in head 1?":
-            lambda first, second, values, others, up, down: layer_by_hand.right(
-                first, first, values, others, up, down
+            lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
+                s_0, s_0, v_0, v_1, w_0, w_1
             ),
         "You took the plain mean of the values in both heads. Where the scores of a head differ, "
         "its weights do, too.":
-            lambda first, second, values, others, up, down: layer_by_hand.right(
-                (0, 0), (0, 0), values, others, up, down
+            lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
+                (0, 0), (0, 0), v_0, v_1, w_0, w_1
             ),
         "You gave the larger weight to the smaller score. Which token has the score ln 3 in head "
         "0?":
-            lambda first, second, values, others, up, down: layer_by_hand.right(
-                first[::-1], second[::-1], values, others, up, down
+            lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
+                s_0[::-1], s_1[::-1], v_0, v_1, w_0, w_1
             ),
         "You weighted by the scores. What is exp(ln 3), and what is exp(0)?":
             weighted_by_the_scores,
         "You weighted by the exponentials. What do the weights of a head sum to?":
             weighted_by_the_exponentials,
         "You took one token's values for one head's. Which two numbers does head 0 average?":
-            lambda first, second, values, others, up, down: layer_by_hand.right(
-                first, second, *zip(values, others, strict=True), up, down
+            lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
+                s_0, s_1, *zip(v_0, v_1, strict=True), w_0, w_1
             ),
     },
 )  # fmt: skip
@@ -134,7 +133,7 @@ numbers_of_a_view = Maps(
         "width. Somebody splits with `x.view(2, <n>, 2)`, whose shape is right: (heads, length, "
         "width). Which map marks the numbers of `x` that head <head> gets?"
     ),
-    draw=lambda chance: {"n": chance.choice([3, 5]), "head": chance.choice([0, 1])},
+    draw=lambda rng: {"n": rng.choice([3, 5]), "head": rng.choice([0, 1])},
     right=lambda n, head: read_by(mutant(IN_HEADS, "the sequence is cut"), n, head),
     steps=lambda n, head: (
         "`view` keeps the order in which the numbers are stored: row after row.",
@@ -203,14 +202,14 @@ wrong_line_in_heads = Line(
 
 
 # the query of "told" in the chapter, and the keys of its sentence: subjects, and the object
-TOLD = 9 * double([0, 0, 1, 0, 1, 0, 0, 0])
+QUERY = 9 * double([0, 0, 1, 0, 1, 0, 0, 0])
 KEYS = torch.zeros(6, 8).double()
 KEYS[0, 2] = KEYS[4, 2] = KEYS[2, 4] = 1
 
 
-def in_four_heads() -> torch.Tensor:
+def anna_weights() -> torch.Tensor:
     """The weight of "Anna" in each of the four heads."""
-    return attention_weights(split_heads(TOLD, 4), split_heads(KEYS, 4))[:, 0, 0]
+    return attention_weights(split_heads(QUERY, 4), split_heads(KEYS, 4))[:, 0, 0]
 
 
 all_in_one_head = Number(
@@ -222,7 +221,7 @@ all_in_one_head = Number(
         "up to a factor, its scores are the sums of those in the four, and the large ones are "
         'still large. About how much weight does "told" give to "Anna"?'
     ),
-    right=lambda: attention_weights(TOLD, KEYS)[0, 0],
+    right=lambda: attention_weights(QUERY, KEYS)[0, 0],
     steps=(
         'The sums of the scores are large for "Anna", "Paul" and "sister", equally so, and 0 for '
         "the other three words.",
@@ -235,16 +234,16 @@ all_in_one_head = Number(
     mistakes={
         'That is the weight of "Anna" in head 1. Now the scores of head 2 stand in the same sums: '
         "whose is large there?":
-            lambda: in_four_heads()[1],
+            lambda: anna_weights()[1],
         "You gave half of the weight to what head 1 finds and half to what head 2 finds. In one "
         "softmax, the heads have no shares of their own: which words have a large score?":
-            lambda: in_four_heads()[1:3].mean(),
+            lambda: anna_weights()[1:3].mean(),
         "You averaged the weights of the four heads. Here the scores are added, and the softmax "
         "comes afterwards.":
-            lambda: in_four_heads().mean(),
+            lambda: anna_weights().mean(),
         'You took a quarter of the weight of "Anna" in head 1. Here the scores are added, and the '
         "softmax comes afterwards: which words have a large sum?":
-            lambda: in_four_heads()[1] / 4,
+            lambda: anna_weights()[1] / 4,
         "You shared the weight among all six words. What is exp of a large score, beside exp(0)?":
             lambda: 1 / len(KEYS),
     },
@@ -275,13 +274,13 @@ what_a_head_adds = Row(
         "<head>, a query gives all of its weight to the token <token>. What does this head add to "
         "the query's output?"
     ),
-    draw=lambda chance: {
-        "v_first": tuple(chance.sample(range(4), 2)),
-        "v_second": tuple(chance.sample(range(-1, 3), 2)),
-        "o_first": tuple(chance.sample(range(1, 4), 2)),
-        "o_second": tuple(chance.sample([-1, 1, 2, 3], 2)),
-        "head": chance.choice([0, 1]),
-        "token": tuple(chance.sample(range(1, 4), 2)),
+    draw=lambda rng: {
+        "v_first": tuple(rng.sample(range(4), 2)),
+        "v_second": tuple(rng.sample(range(-1, 3), 2)),
+        "o_first": tuple(rng.sample(range(1, 4), 2)),
+        "o_second": tuple(rng.sample([-1, 1, 2, 3], 2)),
+        "head": rng.choice([0, 1]),
+        "token": tuple(rng.sample(range(1, 4), 2)),
     },
     right=head_output,
     steps=lambda v_first, v_second, o_first, o_second, head, token: (
@@ -312,7 +311,7 @@ what_a_head_adds = Row(
         "this head's?":
             partial(added_by, "the heads pair up in reverse"),
         "That is what the other head would add. Heads are counted from 0.":
-            lambda **given: what_a_head_adds.right(**given | {"head": 1 - given["head"]}),
+            lambda **numbers: what_a_head_adds.right(**numbers | {"head": 1 - numbers["head"]}),
     },
 )  # fmt: skip
 
@@ -340,9 +339,9 @@ two_tokens_of_a_stream = Row(
         "one head, in which every score is 0 and $W_V$ and $W_O$ are both 1. Each layer has a skip "
         "connection. What are the two tokens after the second layer?"
     ),
-    draw=lambda chance: {
-        "first": (first := chance.choice([-6, -4, -2, 0, 2, 4, 6])),
-        "second": first + chance.choice([-6, -4, -2, 2, 4, 6]),
+    draw=lambda rng: {
+        "first": (first := rng.choice([-6, -4, -2, 0, 2, 4, 6])),
+        "second": first + rng.choice([-6, -4, -2, 2, 4, 6]),
     },
     right=two_layers,
     steps=lambda first, second: (
@@ -374,10 +373,10 @@ two_tokens_of_a_stream = Row(
 
 # the words of "Anna told Paul . Anna", and what stands where there is none
 STORY, NOTHING = torch.eye(4).double()[[0, 1, 2, 3, 0]], torch.zeros(1, 4).double()
-BEFORE = torch.cat([NOTHING, STORY[:-1]])
+SHIFTED_STORY = torch.cat([NOTHING, STORY[:-1]])
 
 
-def looks(keys: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+def story_weights(keys: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
     """The weights of the words of the story on these keys."""
     return attention_weights(9 * STORY, keys, mask)
 
@@ -391,7 +390,7 @@ after_the_same_word = Maps(
         "map shows the weights? (A row is a query, a column is a key; a larger square is more "
         "weight.)"
     ),
-    right=lambda: looks(BEFORE, causal_mask(5)),
+    right=lambda: story_weights(SHIFTED_STORY, causal_mask(5)),
     steps=(
         "Written below the tokens, the keys come from: nothing, Anna, told, Paul, the full stop.",
         'A query of "Anna" matches the second key, which stands at "told".',
@@ -403,12 +402,12 @@ after_the_same_word = Maps(
     check="Write below each token the word that its key comes from. What does the last row match?",
     mistakes={
         "There a word finds itself. From which token is each key made?":
-            lambda: looks(STORY, causal_mask(5)),
+            lambda: story_weights(STORY, causal_mask(5)),
         "There each query looks one token back. Here only the keys are made from the token "
         "before: at which token is the key made from the first word?":
-            lambda: looks(torch.cat([STORY[1:], NOTHING]), causal_mask(5)),
+            lambda: story_weights(torch.cat([STORY[1:], NOTHING]), causal_mask(5)),
         "There the first word looks ahead. What does a causal mask allow it?":
-            lambda: looks(BEFORE),
+            lambda: story_weights(SHIFTED_STORY),
     },
 )  # fmt: skip
 
@@ -424,10 +423,10 @@ other_weights = Number(
         "weights <weights>. Another query gives no weight to the second token, and yet it gets the "
         "same output. What weight does it give to the third?"
     ),
-    draw=lambda chance: {
+    draw=lambda rng: {
         "third": 10,
-        "second": chance.choice([1, 2, 4, 6, 8]),
-        "weights": chance.choice(
+        "second": rng.choice([1, 2, 4, 6, 8]),
+        "weights": rng.choice(
             [(0.1, 0.4, 0.5), (0.3, 0.5, 0.2), (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)]
         ),
     },
@@ -469,10 +468,10 @@ share_of_the_maps = Number(
         "tokens. Count the operations of its matrix products only. What share of them do the four "
         "maps $W_Q$, $W_K$, $W_V$ and $W_O$ take?"
     ),
-    draw=lambda chance: {
-        "d": (d := chance.choice([16, 32, 64])),
-        "n": d * chance.choice([1, 3, 6, 8, 10]),
-        "heads": chance.choice([8, 16]),
+    draw=lambda rng: {
+        "d": (d := rng.choice([16, 32, 64])),
+        "n": d * rng.choice([1, 3, 6, 8, 10]),
+        "heads": rng.choice([8, 16]),
     },
     right=lambda d, n, heads: 8 * n * d * d / layer_cost(n, d, heads).flops,
     steps=lambda d, n, heads: (

@@ -36,7 +36,7 @@ ORDERS = (
     "at people more have We work",
     "have We people more at work",
 )
-FOLLOWING = ("ed", ".", " to", " in", " together")
+NEXT_TOKENS = ("ed", ".", " to", " in", " together")
 
 
 def next_tokens(device: torch.device | None = None) -> Tensor:
@@ -49,7 +49,7 @@ def next_tokens(device: torch.device | None = None) -> Tensor:
     return torch.stack(
         [
             torch.stack(
-                [english.next_probabilities(model, text, FOLLOWING, device) for model in models],
+                [english.next_probabilities(model, text, NEXT_TOKENS, device) for model in models],
                 dim=-1,
             )
             for text in ORDERS
@@ -85,7 +85,7 @@ def random_layer(g: torch.Generator, d: int) -> Callable[..., Tensor]:
 
 
 def equivariance_gap(layer: Callable[[Tensor], Tensor], x: Tensor, order: Tensor) -> float:
-    """How far the outputs of reordered tokens are from the reordered outputs, as a share."""
+    """The distance of the outputs of reordered tokens from the reordered outputs, as a share."""
     out = layer(x)
     return ((layer(x[order]) - out[order]).norm() / out.norm()).item()
 
@@ -101,12 +101,12 @@ def order_is_invisible(g):
     order = torch.randperm(n, generator=g, device=g.device)
     gap = equivariance_gap(layer, x, order)
     mean = layer(x).mean(0)
-    moved = ((layer(x[order]).mean(0) - mean).norm() / mean.norm()).item()
+    change = ((layer(x[order]).mean(0) - mean).norm() / mean.norm()).item()
     rounding = at_most(n * EPS, "rounding")
     return Measured(
         {
             "difference, as a share of the norm": (gap, rounding),
-            "difference of the means": (moved, rounding),
+            "difference of the means": (change, rounding),
         }
     )
 
@@ -143,8 +143,8 @@ def a_shift_is_a_rotation(g):
     difference, skew = [], []
     for offset in (1, 7, 100, -3):
         turn = rotation(offset, d).to(g.device)
-        moved = waves(1000, d, g) @ turn
-        difference.append((moved - waves(1000, d, g, offset)).abs().max().item())
+        shifted = waves(1000, d, g) @ turn
+        difference.append((shifted - waves(1000, d, g, offset)).abs().max().item())
         skew.append((turn @ turn.mT - torch.eye(d, device=g.device)).abs().max().item())
     # an angle of 1000 is rounded to 1000 eps
     rounding = at_most(2000 * EPS, "rounding")
@@ -165,14 +165,14 @@ def a_shift_is_a_rotation(g):
 )
 def a_head_finds_the_word_before(g):
     n, d, d_k = 1000, 64, 16
-    p, before = waves(n, d, g), 30 * rotation(-1, d)[:, :d_k].to(g.device)
+    p, rotate_back = waves(n, d, g), 30 * rotation(-1, d)[:, :d_k].to(g.device)
     select = torch.eye(d, d_k, device=g.device, dtype=p.dtype)
-    built = attention_weights(p @ before, p @ select).diagonal(-1)
+    head_weights = attention_weights(p @ rotate_back, p @ select).diagonal(-1)
     w_q, w_k = normal64(g, 2, d, d_k) / d**0.5
     random_weights = attention_weights(p @ w_q, p @ w_k).diagonal(-1)
     return Measured(
         {
-            "smallest weight on the word before": (built.min().item(), above(0.99)),
+            "smallest weight on the word before": (head_weights.min().item(), above(0.99)),
             "mean weight, random matrices": (random_weights.mean().item(), below(0.01)),
         }
     )
@@ -187,8 +187,8 @@ def a_head_finds_the_word_before(g):
 def products_depend_on_the_offset(g):
     n, d = 1000, 64
     products, products_far = (p @ p.mT for p in (waves(n, d, g), waves(n, d, g, 10**6)))
-    place = torch.arange(n, device=g.device)
-    by_offset = products[0][(place - place[:, None]).abs()]
+    position = torch.arange(n, device=g.device)
+    by_offset = products[0][(position - position[:, None]).abs()]
     difference = [
         (dot_products - by_offset).abs().max().item() / d
         for dot_products in (products, products_far)
@@ -202,11 +202,11 @@ def products_depend_on_the_offset(g):
     )
 
 
-def explained_by_offset(scores: Tensor) -> float:
+def explained_share(scores: Tensor) -> float:
     """The share of the variance of scores that the means over equal offsets explain."""
     n = len(scores)
-    place = torch.arange(n, device=scores.device)
-    offset = (place - place[:, None] + n - 1).flatten()
+    position = torch.arange(n, device=scores.device)
+    offset = (position - position[:, None] + n - 1).flatten()
     sums = scores.new_zeros(2 * n - 1).index_add(0, offset, scores.flatten())
     means = (sums / offset.bincount())[offset].view(n, n)
     return 1 - ((scores - means).var() / scores.var()).item()
@@ -221,14 +221,17 @@ def explained_by_offset(scores: Tensor) -> float:
 def projections_hide_the_offset(g):
     n, d, layers = 256, 64, 20
     p = waves(n, d, g)
-    bare, projected = explained_by_offset(p @ p.mT), 0.0
+    plain_share, projected_share = explained_share(p @ p.mT), 0.0
     for _ in range(layers):
         w_q, w_k = normal64(g, 2, d, d) / d**0.5
-        projected += explained_by_offset(p @ w_q @ (p @ w_k).mT) / layers
+        projected_share += explained_share(p @ w_q @ (p @ w_k).mT) / layers
     return Measured(
         {
-            "share left unexplained, sinusoids alone": (1 - bare, at_most(1e-12, "rounding")),
-            "share explained, scores of random layers": (projected, below(0.2)),
+            "share left unexplained, sinusoids alone": (
+                1 - plain_share,
+                at_most(1e-12, "rounding"),
+            ),
+            "share explained, scores of random layers": (projected_share, below(0.2)),
         }
     )
 
@@ -248,27 +251,30 @@ def products(base: float, offsets: Tensor, d: int) -> Tensor:
 )
 def the_base_sets_the_range(g):
     d = 512
-    slopes, far = [], []
-    near = []
+    slopes, far_means = [], []
+    neighbour_distances = []
     options = {"device": g.device, "dtype": torch.float64}
     for power in (2, 4, 6):
         offsets = torch.logspace(0.6, power - 0.6, 300, **options)
         x = torch.stack([offsets.log(), torch.ones_like(offsets)], dim=-1)
         slope = torch.linalg.lstsq(x, products(10**power, offsets, d)[:, None]).solution[0, 0]
         slopes.append(slope.item() * math.log(10**power))
-        beyond = torch.logspace(power + 0.6, power + 1.2, 300, **options)
-        far.append(products(10**power, beyond, d).mean().item())
-        near.append(1 - products(10**power, torch.ones(1, **options), d).item())
-    off = waves(1000, d, g) @ waves(1, d, g)[0] / (d / 2) - products(
+        far_offsets = torch.logspace(power + 0.6, power + 1.2, 300, **options)
+        far_means.append(products(10**power, far_offsets, d).mean().item())
+        neighbour_distances.append(1 - products(10**power, torch.ones(1, **options), d).item())
+    errors = waves(1000, d, g) @ waves(1, d, g)[0] / (d / 2) - products(
         10**4, torch.arange(1000, **options), d
     )
     rounding = at_most(1e-12, "rounding")
     return Measured(
         {
             r"slope times $\ln \beta$, for each base": (slopes, about(-1, 0.1)),
-            r"mean product from $4\beta$ to $16\beta$": (far, about(0, 0.02)),
-            "distance of neighbours, as a ratio": (near[2] / near[0], about(1 / 3, 0.03)),
-            "base 10,000, difference from the package": (off.abs().max().item(), rounding),
+            r"mean product from $4\beta$ to $16\beta$": (far_means, about(0, 0.02)),
+            "distance of neighbours, as a ratio": (
+                neighbour_distances[2] / neighbour_distances[0],
+                about(1 / 3, 0.03),
+            ),
+            "base 10,000, difference from the package": (errors.abs().max().item(), rounding),
         }
     )
 
@@ -281,16 +287,16 @@ def the_base_sets_the_range(g):
 )
 def a_row_has_mean_square_one_half(g):
     n, d = 512, 64
-    share = {}
-    off = (waves(n, d, g).square().mean(-1) - 0.5).abs().max().item()
+    shares = {}
+    error = (waves(n, d, g).square().mean(-1) - 0.5).abs().max().item()
     for s in (1.0, 0.1):
         total = SinusoidalEncoding(d)(s * normal64(g, n, d)).square().mean().item()
-        share[s] = 0.5 / total
+        shares[s] = 0.5 / total
     return Measured(
         {
-            "largest difference of a mean square from 1/2": (off, at_most(1e-12, "rounding")),
-            "share of the positions at $s = 1$": (share[1.0], about(1 / 3, 0.01)),
-            "share at $s = 0.1$": (share[0.1], about(0.98, 0.01)),
+            "largest difference of a mean square from 1/2": (error, at_most(1e-12, "rounding")),
+            "share of the positions at $s = 1$": (shares[1.0], about(1 / 3, 0.01)),
+            "share at $s = 0.1$": (shares[0.1], about(0.98, 0.01)),
         }
     )
 
@@ -304,17 +310,17 @@ def a_row_has_mean_square_one_half(g):
 def a_table_learns_only_what_it_sees(g):
     layer = LearnedEncoding(32, 8).to(g.device)
     layer(normal64(g, 4, 16, 8).float()).square().sum().backward()
-    moved = (layer.table.grad != 0).any(-1)
+    has_gradient = (layer.table.grad != 0).any(-1)
     try:
         layer(normal64(g, 33, 8).float())
-        refused = 0
+        refusals = 0
     except ValueError:
-        refused = 1
+        refusals = 1
     return Measured(
         {
-            "rows with a gradient, of the 16 seen": (moved[:16].sum().item(), exactly(16)),
-            "rows with a gradient, of the 16 unseen": (moved[16:].sum().item(), exactly(0)),
-            "sentences of 33 words refused, of one": (refused, exactly(1)),
+            "rows with a gradient, of the 16 seen": (has_gradient[:16].sum().item(), exactly(16)),
+            "rows with a gradient, of the 16 unseen": (has_gradient[16:].sum().item(), exactly(0)),
+            "sentences of 33 words refused, of one": (refusals, exactly(1)),
         }
     )
 
@@ -330,34 +336,38 @@ def an_mlp_drifts_beyond_training(g):
         torch.manual_seed(g.initial_seed())
         layer = MLPEncoding(8, hidden=64).to(g.device)
     target = waves(32, 8, g).float()
-    nothing = torch.zeros_like(target)
+    zeros = torch.zeros_like(target)
     optimizer = torch.optim.Adam(layer.parameters(), lr=0.02)
     for _ in range(800):
-        loss = (layer(nothing[:16]) - target[:16]).square().mean()
+        loss = (layer(zeros[:16]) - target[:16]).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    rows, far = layer(nothing), layer(nothing[:2], 1000)
-    within, beyond = (rows - target).square().mean(-1).sqrt().split(16)
-    steps = [x.diff(dim=0).norm(dim=-1).mean().item() for x in (rows[:16], far)]
-    ratio, step = (beyond.mean() / within.mean()).item(), steps[1] / steps[0]
+    rows, far_rows = layer(zeros), layer(zeros[:2], 1000)
+    errors_within, errors_beyond = (rows - target).square().mean(-1).sqrt().split(16)
+    steps = [x.diff(dim=0).norm(dim=-1).mean().item() for x in (rows[:16], far_rows)]
+    ratio, step = (errors_beyond.mean() / errors_within.mean()).item(), steps[1] / steps[0]
     return Measured(
         {
             "error beyond training / within": (ratio, above(4)),
-            "error beyond training": (beyond.mean().item(), above(0.5**0.5, "that of zeros")),
+            "error beyond training": (
+                errors_beyond.mean().item(),
+                above(0.5**0.5, "that of zeros"),
+            ),
             "step from 1000 to 1001 / between neighbours in training": (step, below(0.1)),
         }
     )
 
 
 def readout(out: Tensor, target: Tensor) -> float:
-    """The share of the variance of `wanted` that a linear map of `out`, fitted on half, explains.
+    """The share of the variance of `target` that a linear map of `out`, fitted on half, explains.
 
     Below 0 where it does worse than the mean on the other half.
     """
     x = torch.cat([out, torch.ones_like(out[..., :1])], dim=-1)
     (x, held_out), (y, truth) = (
-        [half.flatten(0, 1) for half in both.chunk(2)] for both in (x, target.expand(out.shape[:2]))
+        [half.flatten(0, 1) for half in tensor.chunk(2)]
+        for tensor in (x, target.expand(out.shape[:2]))
     )
     error = held_out @ torch.linalg.lstsq(x, y[:, None]).solution[:, 0] - truth
     return 1 - (error.square().mean() / truth.var()).item()
@@ -402,9 +412,9 @@ def random_tree(g: torch.Generator, n: int) -> Tensor:
     source=f"after {WANG}; to count the edges of the path is our choice",
 )
 def a_chain_is_the_sequence(g):
-    place = torch.arange(32, device=g.device)
-    depths = (tree_depth(place - 1) != place).sum().item()
-    distances = (tree_distance(place - 1) != place - place[:, None]).sum().item()
+    position = torch.arange(32, device=g.device)
+    depths = (tree_depth(position - 1) != position).sum().item()
+    distances = (tree_distance(position - 1) != position - position[:, None]).sum().item()
     return Measured(
         {
             "depths that differ": (depths, exactly(0)),
@@ -420,16 +430,18 @@ def a_chain_is_the_sequence(g):
     source="the path between two nodes of a tree is unique",
 )
 def tree_distance_is_a_distance(g):
-    n, wrong = 24, {"zeros": 0, "opposite numbers": 0, "detours": 0}
+    n, violations = 24, {"zeros": 0, "opposite numbers": 0, "detours": 0}
     for _ in range(20):
-        signed = tree_distance(random_tree(g, n))
-        far = signed.abs()
+        distances = tree_distance(random_tree(g, n))
+        unsigned = distances.abs()
         itself = torch.eye(n, dtype=torch.bool, device=g.device)
-        wrong["zeros"] += int(((far == 0) != itself).sum())
-        wrong["opposite numbers"] += int((signed != -signed.mT).sum())
-        wrong["detours"] += int((far[:, :, None] + far[None] < far[:, None]).sum())
+        violations["zeros"] += int(((unsigned == 0) != itself).sum())
+        violations["opposite numbers"] += int((distances != -distances.mT).sum())
+        violations["detours"] += int(
+            (unsigned[:, :, None] + unsigned[None] < unsigned[:, None]).sum()
+        )
     return Measured(
-        {f"{name} that are wrong": (count, exactly(0)) for name, count in wrong.items()}
+        {f"{name} that are wrong": (count, exactly(0)) for name, count in violations.items()}
     )
 
 
@@ -443,15 +455,15 @@ def a_tree_does_not_know_the_order(g):
     n, d = 24, 8
     parents, order = random_tree(g, n), torch.randperm(n, generator=g, device=g.device)
     # the new place of each old word; the last entry keeps the mark of a root
-    place = torch.cat([order.argsort(), order.new_tensor([-1])])
-    moved = place[parents[order]]
+    new_positions = torch.cat([order.argsort(), order.new_tensor([-1])])
+    new_parents = new_positions[parents[order]]
     layer = random_layer(g, d)
     x = normal64(g, n, d)
     table = normal64(g, n, d)
-    depths = (tree_depth(moved) != tree_depth(parents)[order]).sum().item()
-    old, new = tree_distance(parents)[order][:, order], tree_distance(moved)
+    depths = (tree_depth(new_parents) != tree_depth(parents)[order]).sum().item()
+    old, new = tree_distance(parents)[order][:, order], tree_distance(new_parents)
     out = layer(x + table[tree_depth(parents)])[order]
-    gap = (layer(x[order] + table[tree_depth(moved)]) - out).norm() / out.norm()
+    gap = (layer(x[order] + table[tree_depth(new_parents)]) - out).norm() / out.norm()
     return Measured(
         {
             "depths that differ": (depths, exactly(0)),

@@ -28,8 +28,8 @@ shift_matrix = exercise(SHIFT).valid_answers[0]
 
 def offsets(n: int) -> torch.Tensor:
     """j - i in row i and column j."""
-    place = torch.arange(n)
-    return place - place[:, None]
+    position = torch.arange(n)
+    return position - position[:, None]
 
 
 mask_without_order = Maps(
@@ -39,25 +39,25 @@ mask_without_order = Maps(
         "columns have a square. Under which of these masks does every word still get the same "
         "output, in whatever order the <n> words come?"
     ),
-    draw=lambda chance: {"n": chance.choice([4, 5]), "others": chance.choice([True, False])},
-    right=lambda n, others: ((offsets(n) != 0) == others).double(),
-    steps=lambda n, others: (
+    draw=lambda rng: {"n": rng.choice([4, 5]), "to_others": rng.choice([True, False])},
+    right=lambda n, to_others: ((offsets(n) != 0) == to_others).double(),
+    steps=lambda n, to_others: (
         "Exchange two words. If neither gets another output, the mask must treat their places "
         "alike, and this has to hold for any two.",
         "A rule that says which places are earlier, near, or first does not treat all places "
         "alike.",
-        f'The rule "{"every word but itself" if others else "only itself"}" speaks of no place: '
+        f'The rule "{"every word but itself" if to_others else "only itself"}" speaks of no place: '
         "the same words stay allowed in any order.",
     ),
     check="Exchange the first two words. May each of them still attend to the same words?",
     mistakes={
         "There the first word attends to itself alone. What happens to it when it moves to the "
         "end?":
-            lambda n, others: causal_mask(n).double(),
+            lambda n, to_others: causal_mask(n).double(),
         "There a word attends to its neighbours. Which words are they when the order changes?":
-            lambda n, others: (offsets(n).abs() <= 1).double(),
+            lambda n, to_others: (offsets(n).abs() <= 1).double(),
         "There no word attends to the first place. Does it matter which word stands in it?":
-            lambda n, others: torch.ones(n, n).double() * (torch.arange(n) > 0),
+            lambda n, to_others: torch.ones(n, n).double() * (torch.arange(n) > 0),
     },
 )  # fmt: skip
 
@@ -78,10 +78,10 @@ angle_of_a_hand = Number(
         "Take sinusoids of width <d>, with base 10000. By what angle, in radians, has the hand of "
         "pair <pair> turned at position <position>? Pairs and positions are counted from 0."
     ),
-    draw=lambda chance: {
-        "d": (dimension := chance.choice(SLOWER))[0],
+    draw=lambda rng: {
+        "d": (dimension := rng.choice(SLOWER))[0],
         "pair": dimension[1],
-        "position": round(chance.choice([0.5, 1.2, 1.5, 2, 2.5, 3]) * dimension[2]),
+        "position": round(rng.choice([0.5, 1.2, 1.5, 2, 2.5, 3]) * dimension[2]),
     },
     right=lambda d, pair, position: angle_by(sinusoids_at, d, pair, position),
     steps=lambda d, pair, position: (
@@ -122,8 +122,8 @@ angle_of_a_hand = Number(
 )  # fmt: skip
 
 
-def for_the_page(hint: str) -> dict[str, str]:
-    """The two texts under the name of the exercise, without what says dtype and device."""
+def page_texts(hint: str) -> dict[str, str]:
+    """The two texts under the name of the exercise, without the arguments dtype and device."""
     return {
         key: text.replace("plain", CHUNK).replace(", dtype=x.dtype, device=x.device", "")
         for key, text in texts(CHUNK, hint).items()
@@ -148,7 +148,7 @@ wrong_line_of_a_chunk = Line(
             "`cat` puts all sines before all cosines. The two of a pair have to stand side by "
             "side.",
     },
-    text_of=for_the_page,
+    text_of=page_texts,
     steps=(
         "With `start` = 5, two tokens of width 3 should get the positions 5 and 6, and the first "
         "three columns of two pairs.",
@@ -175,43 +175,43 @@ STEPS = [(0.6, 0.8), (0.8, 0.6)]
 HANDS = [(a * x, b * y) for x, y in STEPS for a in (1, -1) for b in (1, -1)]
 
 
-def signed(x: float) -> str:
+def parenthesize(x: float) -> str:
     """A number as it stands in the middle of a sum."""
     return f"({show(x)})" if x < 0 else show(x)
 
 
-def turned(matrix, sine: float, cosine: float, now: tuple[float, float]) -> torch.Tensor:
-    """The pair after a step back, by what gives the matrix of a shift; pair 0 has frequency 1."""
-    back = double(-math.atan2(sine, cosine))
-    return matrix(back, 2)[0] @ double(*now)
+def turn_back(matrix, sine: float, cosine: float, pair: tuple[float, float]) -> torch.Tensor:
+    """The pair after a step back, by a function for the matrix of a shift."""
+    angle = double(-math.atan2(sine, cosine))
+    return matrix(angle, 2)[0] @ double(*pair)
 
 
-def subtracted(sine, cosine, now):
-    return now[0] - sine, now[1] - cosine
+def subtracted(sine, cosine, pair):
+    return pair[0] - sine, pair[1] - cosine
 
 
-def multiplied(sine, cosine, now):
-    return now[0] * sine, now[1] * cosine
+def multiplied(sine, cosine, pair):
+    return pair[0] * sine, pair[1] * cosine
 
 
 one_word_back = Row(
     aim="previous-word-head",
     asks=(
         "A pair of sinusoids turns from each word to the next by an angle whose sine is <sine> and "
-        "whose cosine is <cosine>. At position $t$, the pair (sine, cosine) is <now>. What is it "
+        "whose cosine is <cosine>. At position $t$, the pair (sine, cosine) is <pair>. What is it "
         "at position $t - 1$, for which a head that wants the previous word has to ask?"
     ),
-    draw=lambda chance: {
-        **dict(zip(("sine", "cosine"), chance.choice(STEPS), strict=True)),
-        "now": chance.choice(HANDS),
+    draw=lambda rng: {
+        **dict(zip(("sine", "cosine"), rng.choice(STEPS), strict=True)),
+        "pair": rng.choice(HANDS),
     },
-    right=lambda sine, cosine, now: turned(shift_matrix, sine, cosine, now),
-    steps=lambda sine, cosine, now: (
+    right=lambda sine, cosine, pair: turn_back(shift_matrix, sine, cosine, pair),
+    steps=lambda sine, cosine, pair: (
         "Going back a word takes the angle of one step away from the angle at $t$.",
         "Sine: sin(a − b) = sin a cos b − cos a sin b = "
-        f"{signed(now[0])} · {cosine} − {signed(now[1])} · {sine}.",
+        f"{parenthesize(pair[0])} · {cosine} − {parenthesize(pair[1])} · {sine}.",
         "Cosine: cos(a − b) = cos a cos b + sin a sin b = "
-        f"{signed(now[1])} · {cosine} + {signed(now[0])} · {sine}.",
+        f"{parenthesize(pair[1])} · {cosine} + {parenthesize(pair[0])} · {sine}.",
     ),
     check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do? "
     "If so, try your sums on the pair (0, 1): is the sine below 0 one step before?",
@@ -220,28 +220,28 @@ one_word_back = Row(
     mistakes={
         "That is the pair at the next word. In which direction is the previous one, and which of "
         "the two numbers of a pair is the sine?":
-            lambda sine, cosine, now: turned(
-                mutant(SHIFT, "it shifts the wrong way"), sine, cosine, now
+            lambda sine, cosine, pair: turn_back(
+                mutant(SHIFT, "it shifts the wrong way"), sine, cosine, pair
             ),
         "You subtract in both sums. Write out sin(a − b) and cos(a − b) once more: how do they "
         "differ?":
-            lambda sine, cosine, now: turned(
-                mutant(SHIFT, "the sines have the same sign"), sine, cosine, now
+            lambda sine, cosine, pair: turn_back(
+                mutant(SHIFT, "the sines have the same sign"), sine, cosine, pair
             ),
         "You add in both sums. Write out sin(a − b) and cos(a − b) once more: how do they differ?":
-            lambda sine, cosine, now: (
-                now[0] * cosine + now[1] * sine,
-                now[1] * cosine + now[0] * sine,
+            lambda sine, cosine, pair: (
+                pair[0] * cosine + pair[1] * sine,
+                pair[1] * cosine + pair[0] * sine,
             ),
         "Your sine has the sign of b − a. Which angle is taken from which?":
-            lambda sine, cosine, now: (
-                now[1] * sine - now[0] * cosine,
-                now[1] * cosine + now[0] * sine,
+            lambda sine, cosine, pair: (
+                pair[1] * sine - pair[0] * cosine,
+                pair[1] * cosine + pair[0] * sine,
             ),
         "You multiplied both numbers by the cosine of the step, and stopped there. Where does the "
         "sine of the step come in?":
-            lambda sine, cosine, now: turned(
-                mutant(SHIFT, "the off-diagonal is missing"), sine, cosine, now
+            lambda sine, cosine, pair: turn_back(
+                mutant(SHIFT, "the off-diagonal is missing"), sine, cosine, pair
             ),
         "You subtracted the sines and the cosines. It is the angles that are subtracted: what is "
         "the sine of a difference of two angles?":
@@ -253,13 +253,13 @@ one_word_back = Row(
 )  # fmt: skip
 
 
-def looks(asked: torch.Tensor) -> torch.Tensor:
+def attend(wanted: torch.Tensor) -> torch.Tensor:
     """The weights of queries that ask for these sinusoids."""
-    keys = sinusoids(len(asked), 64, dtype=torch.float64)
-    return attention_weights(30 * asked[:, :16], keys[:, :16])
+    keys = sinusoids(len(wanted), 64, dtype=torch.float64)
+    return attention_weights(30 * wanted[:, :16], keys[:, :16])
 
 
-def even(mask: torch.Tensor) -> torch.Tensor:
+def uniform_weights(mask: torch.Tensor) -> torch.Tensor:
     """The weights of equal scores."""
     zeros = torch.zeros(len(mask), 1).double()
     return attention_weights(zeros, zeros, mask)
@@ -267,13 +267,13 @@ def even(mask: torch.Tensor) -> torch.Tensor:
 
 def the_word_after(n):
     back = mutant(SHIFT, "it shifts the wrong way")(double(-1), 64)[0]
-    return looks(sinusoids(n, 64, dtype=torch.float64) @ back.mT)
+    return attend(sinusoids(n, 64, dtype=torch.float64) @ back.mT)
 
 
 def nothing_for_the_first(n):
     mask = offsets(n) == -1
     mask[0] = True
-    return even(mask)
+    return uniform_weights(mask)
 
 
 the_word_before = Maps(
@@ -284,8 +284,8 @@ the_word_before = Maps(
         "Which map shows the weights on <n> positions? (A row is a query, a column is a key; a "
         "larger square is more weight.)"
     ),
-    draw=lambda chance: {"n": chance.choice([4, 5])},
-    right=lambda n: looks(sinusoids(n, 64, start=-1, dtype=torch.float64)),
+    draw=lambda rng: {"n": rng.choice([4, 5])},
+    right=lambda n: attend(sinusoids(n, 64, start=-1, dtype=torch.float64)),
     steps=lambda n: (
         "A product of two positions is largest where they are the same, because then all hands "
         "point the same way.",
@@ -300,7 +300,7 @@ the_word_before = Maps(
             the_word_after,
         "There both neighbours get half. It is true that a product of sinusoids does not tell "
         "before from after; but what has been done to this query?":
-            lambda n: even(offsets(n).abs() == 1),
+            lambda n: uniform_weights(offsets(n).abs() == 1),
         "There the first position treats all keys alike. Does its query, 30 times the sinusoids "
         "of position −1, agree with all of them equally?":
             nothing_for_the_first,
@@ -338,11 +338,11 @@ sinusoids_at_64 = Choice(
 )  # fmt: skip
 
 
-def nearest_position(base, parts):
-    n = base * parts + 1
+def nearest_position(base, m):
+    n = base * m + 1
     q, k, v = torch.ones(n, 1).double(), math.log(base) * torch.eye(n, 1).double(), torch.eye(n, 1)
     outputs = attention(q, k, v.double(), causal_mask(n))[:, 0]
-    return (outputs - 1 / parts).abs().argmin()
+    return (outputs - 1 / m).abs().argmin()
 
 
 position_of_an_output = Number(
@@ -350,41 +350,41 @@ position_of_an_output = Number(
     asks=(
         "A layer with a causal mask gets no positions. With every query, the first token has the "
         "score ln <base>, and all other tokens have the score 0. The value of the first token is "
-        "1, all other values are 0. At which position, counted from 0, is the output 1/<parts>?"
+        "1, all other values are 0. At which position, counted from 0, is the output 1/<m>?"
     ),
     # with 2, two of the mistakes come to the same, and with 3 nearly
-    draw=lambda chance: {
-        "base": chance.choice([4, 5, 6, 7, 8]),
-        "parts": chance.choice([2, 3, 4, 5]),
+    draw=lambda rng: {
+        "base": rng.choice([4, 5, 6, 7, 8]),
+        "m": rng.choice([2, 3, 4, 5]),
     },
     right=nearest_position,
-    steps=lambda base, parts: (
+    steps=lambda base, m: (
         f"At position $t$, the exponentials are {base} for the first token and 1 for each of the "
         "$t$ others that the mask allows, the token itself among them.",
         f"The output is the weight of the first token, {base}/({base} + $t$).",
-        f"It is 1/{parts} where {base} + $t$ = {base} · {parts}, so $t$ = {base * (parts - 1)}.",
+        f"It is 1/{m} where {base} + $t$ = {base} · {m}, so $t$ = {base * (m - 1)}.",
     ),
     check="Write down the output at positions 0, 1 and 2. How does it go on?",
     tolerance=0.2,
     mistakes={
         "You counted positions from 1. Here the first token stands at position 0.":
-            lambda base, parts: position_of_an_output.right(base, parts) + 1,
+            lambda base, m: position_of_an_output.right(base, m) + 1,
         "You took all scores for equal. What is the exponential of the first token's score?":
-            lambda base, parts: parts - 1,
+            lambda base, m: m - 1,
         "You compared the first token with the others alone. Its own exponential is part of the "
         "sum by which you divide.":
-            lambda base, parts: base * parts,
+            lambda base, m: base * m,
         "You divided by the number of tokens that are seen. What do their exponentials sum to?":
-            lambda base, parts: base * parts - 1,
+            lambda base, m: base * m - 1,
         "You took the score of the first token for its part of the weights. What does a softmax "
         "take of a score first?":
-            lambda base, parts: math.log(base) * (parts - 1),
+            lambda base, m: math.log(base) * (m - 1),
         "You have the first token's exponential below the line, and not above it. What is the "
         "output at position 0, where there is only this token?":
-            lambda base, parts: parts - base,
+            lambda base, m: m - base,
         "You gave the sum one term too many. How many tokens does the mask allow at position 0, "
         "and how many at position 1?":
-            lambda base, parts: position_of_an_output.right(base, parts) - 1,
+            lambda base, m: position_of_an_output.right(base, m) - 1,
     },
 )  # fmt: skip
 
@@ -397,7 +397,7 @@ def distance_ratio(base, larger):
     small, large = (
         1 - products(10 ** decades(base_), offset, 512).item() for base_ in (base, larger)
     )
-    share = min(SHARES, key=lambda one: abs(one - large / small))
+    share = min(SHARES, key=lambda known_share: abs(known_share - large / small))
     return f"it shrinks to about {SHARES[share]}"
 
 
@@ -413,9 +413,9 @@ distance_at_a_larger_base = Choice(
         "that their distance. At width 512, the base of the sinusoids is raised from <base> to "
         "<larger>. What happens to the distance of positions that are about ten words apart?"
     ),
-    draw=lambda chance: {
-        "base": (base := chance.choice(["100", "10,000"])),
-        "larger": "1,000,000" if base == "10,000" else chance.choice(["10,000", "1,000,000"]),
+    draw=lambda rng: {
+        "base": (base := rng.choice(["100", "10,000"])),
+        "larger": "1,000,000" if base == "10,000" else rng.choice(["10,000", "1,000,000"]),
     },
     right=distance_ratio,
     steps=lambda base, larger: (
@@ -444,11 +444,11 @@ distance_at_a_larger_base = Choice(
 )  # fmt: skip
 
 
-def tree_of_four(chance) -> list[int]:
+def tree_of_four(rng) -> list[int]:
     """The parents of a random tree."""
-    order, parents = chance.sample(range(4), 4), [-1] * 4
-    for place in range(1, 4):
-        parents[order[place]] = order[chance.randrange(place)]
+    order, parents = rng.sample(range(4), 4), [-1] * 4
+    for i in range(1, 4):
+        parents[order[i]] = order[rng.randrange(i)]
     return parents
 
 
@@ -458,8 +458,8 @@ def row_of(parents: list[int], word: int) -> torch.Tensor:
 
 def minus_on_the_way_up(parents, word):
     row = row_of(parents, word).abs()
-    below = ancestors(torch.tensor(parents))[:, word]
-    return torch.where(below, row, -row)
+    is_descendant = ancestors(torch.tensor(parents))[:, word]
+    return torch.where(is_descendant, row, -row)
 
 
 def differences_of_depth(parents, word):
@@ -485,7 +485,7 @@ distances_in_a_tree = Row(
         "four, in order? (It counts edges, and has the sign of the offset, which is the place of "
         "the other word minus that of word <word>.)"
     ),
-    draw=lambda chance: {"parents": tree_of_four(chance), "word": chance.choice([1, 2, 3])},
+    draw=lambda rng: {"parents": tree_of_four(rng), "word": rng.choice([1, 2, 3])},
     right=row_of,
     steps=lambda parents, word: (
         "The edges are "

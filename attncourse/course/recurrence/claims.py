@@ -43,26 +43,33 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def moved_by(first: str, *names: str) -> Tensor:
-    """How far the next token's probabilities move if another word begins the model's sentence.
+    """The change of the next token's probabilities if another word begins the model's sentence.
 
     Of each of these models, of shape (words, models): see `english.total_variation`.
     """
-    tokens, other = english.tokens(), english.tokens(f"{first} {english.SENTENCE.split(' ', 1)[1]}")
+    tokens, other_tokens = (
+        english.tokens(),
+        english.tokens(f"{first} {english.SENTENCE.split(' ', 1)[1]}"),
+    )
     return torch.stack(
-        [english.total_variation(english.model_or_lstm(name), tokens, other)[0] for name in names],
+        [
+            english.total_variation(english.model_or_lstm(name), tokens, other_tokens)[0]
+            for name in names
+        ],
         dim=-1,
     )
 
 
-def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
-    """The same in 122 windows of text, each of which gets the first token of another: the means."""
+def moved_by_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
+    """The same change in 122 windows, each with the first token of another: the mean."""
     tokens = english.held_out_windows(g.device)
-    other = tokens.clone()
-    other[:, 2] = tokens[:, 2].roll(1)
-    changed = tokens[:, 2] != other[:, 2]
+    other_tokens = tokens.clone()
+    other_tokens[:, 2] = tokens[:, 2].roll(1)
+    is_changed = tokens[:, 2] != other_tokens[:, 2]
     models = (english.model_or_lstm(name, g.device) for name in names)
     return [
-        english.total_variation(model, tokens[changed], other[changed]).mean(0) for model in models
+        english.total_variation(model, tokens[is_changed], other_tokens[is_changed]).mean(0)
+        for model in models
     ]
 
 
@@ -73,14 +80,15 @@ def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
     source="our own measurement",
 )
 def an_lstm_forgets_the_first_word_sooner(g):
-    lstm, gpt = moved_in_texts(g, "lstm", "gpt")
-    near, far = (
-        (gpt[part].mean() / lstm[part].mean()).item() for part in (slice(1, 5), slice(80, -1))
+    lstm, gpt = moved_by_in_texts(g, "lstm", "gpt")
+    early, late = (
+        (gpt[positions].mean() / lstm[positions].mean()).item()
+        for positions in (slice(1, 5), slice(80, -1))
     )
     return Measured(
         {
-            "GPT / LSTM, 1 to 4 tokens later": (near, between(0.75, 1.15)),
-            "80 tokens later and on": (far, at_least(1.5)),
+            "GPT / LSTM, 1 to 4 tokens later": (early, between(0.75, 1.15)),
+            "80 tokens later and on": (late, at_least(1.5)),
         }
     )
 
@@ -97,21 +105,21 @@ def first_weights(g: torch.Generator, gates: int, d: int) -> Weights:
 def layers(g: torch.Generator, d: int) -> dict[str, Layer]:
     """An RNN, an LSTM, the same with 4 added to the bias of its forget gate, four causal
     convolutions of width 3, and causal attention in 4 heads: all as they are before training."""
-    of_rnn, of_lstm = first_weights(g, 1, d), first_weights(g, 4, d)
-    w_ih, w_hh, b_ih, b_hh = of_lstm
-    opened = torch.cat([b_ih[:d], b_ih[d : 2 * d] + 4, b_ih[2 * d :]])
+    rnn_weights, lstm_weights = first_weights(g, 1, d), first_weights(g, 4, d)
+    w_ih, w_hh, b_ih, b_hh = lstm_weights
+    open_bias = torch.cat([b_ih[:d], b_ih[d : 2 * d] + 4, b_ih[2 * d :]])
     kernels = [normal64(g, d, d, 3) / (9 * d) ** 0.5 for _ in range(4)]
     attend = random_layer(g, d, 4)
     return {
-        "RNN": lambda x: rnn(x, *of_rnn),
-        "LSTM": lambda x: lstm(x, *of_lstm)[0],
-        "LSTM, open": lambda x: lstm(x, w_ih, w_hh, opened, b_hh)[0],
-        "CNN": lambda x: convolved(x, kernels),
+        "RNN": lambda x: rnn(x, *rnn_weights),
+        "LSTM": lambda x: lstm(x, *lstm_weights)[0],
+        "LSTM, open": lambda x: lstm(x, w_ih, w_hh, open_bias, b_hh)[0],
+        "CNN": lambda x: causal_convolutions(x, kernels),
         "attention": lambda x: attend(x, mask=causal_mask(x.shape[-2], x.device)),
     }
 
 
-def convolved(x: Tensor, kernels: list[Tensor]) -> Tensor:
+def causal_convolutions(x: Tensor, kernels: list[Tensor]) -> Tensor:
     """A stack of causal convolutions with a tanh after each."""
     for kernel in kernels:
         x = conv1d(pad(x.mT, (kernel.shape[-1] - 1, 0)), kernel).tanh().mT
@@ -126,7 +134,7 @@ def convolved(x: Tensor, kernels: list[Tensor]) -> Tensor:
 def both_equal_torch(g):
     x = normal64(g, 2, 7, 6).requires_grad_()
     grad_output = normal64(g, 2, 7, 6)
-    measured = {}
+    quantities = {}
     for name, make, gates in (("RNN", nn.RNN, 1), ("LSTM", nn.LSTM, 4)):
         weights = first_weights(g, gates, 6)
         inputs = [x, *(weight.requires_grad_() for weight in weights)]
@@ -138,11 +146,11 @@ def both_equal_torch(g):
         layer.flatten_parameters()
         ours = rnn(x, *weights) if name == "RNN" else lstm(x, *weights)[0]
         gradients = torch.autograd.grad(ours, inputs, grad_output)
-        want = torch.autograd.grad(layer(x)[0], [x, *layer.parameters()], grad_output)
-        measured[f"{name}, states apart by"] = (relative_error(ours, layer(x)[0]), ROUNDING)
-        apart = list(map(relative_error, gradients, want))
-        measured[f"{name}, gradients apart by"] = (apart, ROUNDING)
-    return Measured(measured)
+        expected = torch.autograd.grad(layer(x)[0], [x, *layer.parameters()], grad_output)
+        quantities[f"{name}, states apart by"] = (relative_error(ours, layer(x)[0]), ROUNDING)
+        errors = list(map(relative_error, gradients, expected))
+        quantities[f"{name}, gradients apart by"] = (errors, ROUNDING)
+    return Measured(quantities)
 
 
 @claim(
@@ -156,13 +164,13 @@ def one_word_at_two_places(g):
     x[3] = x[0]
     order = [4, 2, 0, 1, 3]
     attend = random_layer(g, 8, 2)
-    measured = {}
+    quantities = {}
     for name, layer in {"RNN": stack["RNN"], "LSTM": stack["LSTM"], "attention": attend}.items():
-        out, stated = layer(x), ROUNDING if name == "attention" else above(0.01)
-        measured[f"{name}, two places apart by"] = (relative_error(out[3], out[0]), stated)
+        out, expected = layer(x), ROUNDING if name == "attention" else above(0.01)
+        quantities[f"{name}, two places apart by"] = (relative_error(out[3], out[0]), expected)
         reordered = relative_error(layer(x[order]), out[order])
-        measured[f"{name}, two orders apart by"] = (reordered, stated)
-    return Measured(measured)
+        quantities[f"{name}, two orders apart by"] = (reordered, expected)
+    return Measured(quantities)
 
 
 def tokens_read(layer: Layer, x: Tensor) -> Tensor:
@@ -180,11 +188,16 @@ def tokens_read(layer: Layer, x: Tensor) -> Tensor:
 )
 def a_state_reads_no_later_token(g):
     n, stack, attend = 8, layers(g, 8), random_layer(g, 8, 2)
-    x, earlier = normal64(g, n, 8), causal_mask(n, g.device)
-    off = {name: (tokens_read(stack[name], x) != earlier).sum().item() for name in ("RNN", "LSTM")}
+    x, causal = normal64(g, n, 8), causal_mask(n, g.device)
+    mismatches = {
+        name: (tokens_read(stack[name], x) != causal).sum().item() for name in ("RNN", "LSTM")
+    }
     pairs = tokens_read(attend, x).sum().item()
     return Measured(
-        {f"{name}, pairs unlike a causal mask": (wrong, exactly(0)) for name, wrong in off.items()}
+        {
+            f"{name}, pairs unlike a causal mask": (mismatch_count, exactly(0))
+            for name, mismatch_count in mismatches.items()
+        }
         | {"attention, pairs with a gradient": (pairs, exactly(n * n, "$n^2$"))}
     )
 
@@ -204,7 +217,7 @@ def jacobian_norms(layer: Layer, x: Tensor) -> Tensor:
 )
 def a_state_is_a_bottleneck(g):
     d, width = 4, 8
-    measured = {}
+    quantities = {}
     weights = (
         normal64(g, width, d),
         normal64(g, width, width) / 4,
@@ -213,11 +226,11 @@ def a_state_is_a_bottleneck(g):
     )
     for n in (1, 2, 4, 16):
         states = torch.autograd.functional.jacobian(lambda x: rnn(x, *weights), normal64(g, n, d))
-        by_state = states.flatten(2)
-        rank = torch.linalg.matrix_rank(by_state[-1]).item()
-        measured[f"last state, $n = {n}$"] = (rank, exactly(min(n * d, width)))
-    rank = torch.linalg.matrix_rank(by_state.flatten(0, 1)).item()
-    return Measured(measured | {"all states, $n = 16$": (rank, exactly(n * d))})
+        jacobians = states.flatten(2)
+        rank = torch.linalg.matrix_rank(jacobians[-1]).item()
+        quantities[f"last state, $n = {n}$"] = (rank, exactly(min(n * d, width)))
+    rank = torch.linalg.matrix_rank(jacobians.flatten(0, 1)).item()
+    return Measured(quantities | {"all states, $n = 16$": (rank, exactly(n * d))})
 
 
 def lost_in_one_state(g: torch.Generator, n: int) -> float:
@@ -228,9 +241,9 @@ def lost_in_one_state(g: torch.Generator, n: int) -> float:
 
 
 def lost_in_attention(g: torch.Generator, n: int) -> float:
-    """The share of it that attention loses, where each of n queries asks for one of the words."""
-    words, places = normal(g, n, 8), torch.eye(n, device=g.device)
-    words_read = attention(40 * n**0.5 * places, places, words)
+    """The share of the variance that attention loses, where each of n queries asks for one word."""
+    words, keys = normal(g, n, 8), torch.eye(n, device=g.device)
+    words_read = attention(40 * n**0.5 * keys, keys, words)
     return ((words_read - words).square().sum() / words.square().sum()).item()
 
 
@@ -245,8 +258,8 @@ def one_state_keeps_one_word(g):
         f"lost in one state, {n} words": (lost_in_one_state(g, n), about(1 - 1 / n, 0.02))
         for n in SENTENCES[1::2]
     }
-    asked = [lost_in_attention(g, n) for n in SENTENCES]
-    return Measured(rows | {"lost by attention, any length": (asked, below(1e-6))})
+    losses = [lost_in_attention(g, n) for n in SENTENCES]
+    return Measured(rows | {"lost by attention, any length": (losses, below(1e-6))})
 
 
 @claim(
@@ -265,17 +278,27 @@ def paths_are_as_long_as_said(g):
         by_rnn.append(jacobian_norms(lambda x, w=times * w_hh: rnn(x, w_ih, w, zero, zero), x))
         by_attention.append(jacobian_norms(lambda x, w=times * w_ih: attention(x, x, x @ w.mT), x))
     # a GPU's logarithm of a power of 2 is not always exact
-    steps, of_attention = ((twice_n / n).cpu().log2() for n, twice_n in (by_rnn, by_attention))
-    reached = [jacobian_norms(lambda x, k=k: convolved(x, kernels[:k]), x) > 0 for k in range(n)]
-    needed, t = n - torch.stack(reached).sum(0).cpu(), torch.arange(n)
-    off = {"RNN, minus $t$": steps - t, "convolutions, minus $t/2$": needed - (t + 1) // 2}
+    steps, attention_steps = (
+        (doubled / norm).cpu().log2() for norm, doubled in (by_rnn, by_attention)
+    )
+    is_reached = [
+        jacobian_norms(lambda x, k=k: causal_convolutions(x, kernels[:k]), x) > 0 for k in range(n)
+    ]
+    layers_needed, t = n - torch.stack(is_reached).sum(0).cpu(), torch.arange(n)
+    errors = {
+        "RNN, minus $t$": steps - t,
+        "convolutions, minus $t/2$": layers_needed - (t + 1) // 2,
+    }
     return Measured(
         {
             "RNN, $t = 11$": (steps[11].item(), exactly(11)),
-            "attention, $t = 0$ to $11$": (of_attention.tolist(), exactly(1)),
-            "convolutions, $t = 11$": (needed[11].item(), exactly(6)),
+            "attention, $t = 0$ to $11$": (attention_steps.tolist(), exactly(1)),
+            "convolutions, $t = 11$": (layers_needed[11].item(), exactly(6)),
         }
-        | {f"{name}, $t = 0$ to $11$": (error.tolist(), exactly(0)) for name, error in off.items()}
+        | {
+            f"{name}, $t = 0$ to $11$": (error.tolist(), exactly(0))
+            for name, error in errors.items()
+        }
     )
 
 
@@ -288,20 +311,23 @@ def paths_are_as_long_as_said(g):
     source=f"{BENGIO}; {HOCHREITER}; the 4 and the measurement are ours",
 )
 def gradients_over_distance(g):
-    stated = {"RNN": below(1e-6), "LSTM": below(1e-3), "LSTM, open": above(0.1)}
-    measured = {}
+    expected = {"RNN": below(1e-6), "LSTM": below(1e-3), "LSTM, open": above(0.1)}
+    quantities = {}
     for name, layer in layers(g, 8).items():
         norm = gradient_by_distance(layer, 33, 8, draws=4, generator=g, dtype=torch.float64)
-        left = (norm / norm[1]).tolist()
+        remaining = (norm / norm[1]).tolist()
         if name == "CNN":
-            measured["CNN, 8 over 1"] = (left[8], above(0.01))
-            measured["CNN, 9 to 32 over 1"] = (left[9:], exactly(0))
+            quantities["CNN, 8 over 1"] = (remaining[8], above(0.01))
+            quantities["CNN, 9 to 32 over 1"] = (remaining[9:], exactly(0))
         elif name == "attention":
-            extremes = [min(left[2:]), max(left[2:])]
-            measured["attention, least and most of 2 to 32 over 1"] = (extremes, between(1 / 5, 5))
+            extremes = [min(remaining[2:]), max(remaining[2:])]
+            quantities["attention, least and most of 2 to 32 over 1"] = (
+                extremes,
+                between(1 / 5, 5),
+            )
         else:
-            measured[f"{name}, 32 over 1"] = (left[32], stated[name])
-    return Measured(measured)
+            quantities[f"{name}, 32 over 1"] = (remaining[32], expected[name])
+    return Measured(quantities)
 
 
 @claim(
@@ -313,18 +339,18 @@ def gradients_over_distance(g):
 def one_matrix_shrinks_or_explodes(g):
     d, x = 6, normal64(g, 51, 6) * 0
     rotation = torch.linalg.qr(normal64(g, d, d))[0]
-    over = {}
+    ratios = {}
     for factor in (0.9, 1.0, 1.1):
         weights = (normal64(g, d, d), factor * rotation, x[0], x[0])
         norms = jacobian_norms(lambda x, weights=weights: rnn(x, *weights), x)
-        over[factor] = (norms[50] / norms[0]).item()
-    off = [abs(product / factor**50 - 1) for factor, product in over.items()]
-    measured = {
-        "factor 0.9": (over[0.9], below(0.01)),
-        "factor 1": (over[1.0], about(1, 1e-12)),
-        "factor 1.1": (over[1.1], above(100)),
+        ratios[factor] = (norms[50] / norms[0]).item()
+    errors = [abs(ratio / factor**50 - 1) for factor, ratio in ratios.items()]
+    quantities = {
+        "factor 0.9": (ratios[0.9], below(0.01)),
+        "factor 1": (ratios[1.0], about(1, 1e-12)),
+        "factor 1.1": (ratios[1.1], above(100)),
     }
-    return Measured(measured | {"off the factor to the power 50 by": (off, ROUNDING)})
+    return Measured(quantities | {"off the factor to the power 50 by": (errors, ROUNDING)})
 
 
 def gru(x: Tensor, weights: Iterable[Tensor], state: Tensor) -> Tensor:
@@ -344,12 +370,12 @@ def gru(x: Tensor, weights: Iterable[Tensor], state: Tensor) -> Tensor:
 )
 def the_forget_gate_carries_the_gradient(g):
     d, n = 5, 20
-    left = {0: [], 4: []}
-    off = []
+    remaining = {0: [], 4: []}
+    errors = []
     h = normal64(g, d)
     c = normal64(g, d).requires_grad_()
     tokens = normal64(g, n, d) * 0
-    for bias, gates in product(left, (4, 3)):
+    for bias, gates in product(remaining, (4, 3)):
         w_ih, w_hh, *_ = first_weights(g, gates, d)
         b = w_ih.new_zeros(gates * d)
         b[d : 2 * d] = bias
@@ -357,10 +383,13 @@ def the_forget_gate_carries_the_gradient(g):
         last = lstm(tokens, *weights, (h, c))[1] if gates == 4 else gru(tokens, weights, c)
         (gradient,) = torch.autograd.grad(last.sum(), c)
         share = (torch.tensor(bias).double().sigmoid() ** n).item()
-        off.append((gradient / share - 1).abs().max().item())
-        left[bias].append(gradient[0].item())
-    expected = {"half open": (left[0], below(1e-6)), "at a bias of 4": (left[4], above(2 / 3))}
-    return Measured(expected | {"off the gate to the power 20 by": (off, ROUNDING)})
+        errors.append((gradient / share - 1).abs().max().item())
+        remaining[bias].append(gradient[0].item())
+    expected = {
+        "half open": (remaining[0], below(1e-6)),
+        "at a bias of 4": (remaining[4], above(2 / 3)),
+    }
+    return Measured(expected | {"off the gate to the power 20 by": (errors, ROUNDING)})
 
 
 @claim(
@@ -375,21 +404,24 @@ def clipping_keeps_the_direction(g):
     matrix, zero = 1.2 * torch.linalg.qr(normal64(g, d, d))[0], normal64(g, d) * 0
     weights = [start.clone().requires_grad_() for start in (normal64(g, d, d), matrix, zero, zero)]
     gradients = torch.autograd.grad(rnn(x, *weights)[-1] @ normal64(g, d), weights)
-    whole = torch.cat([gradient.flatten() for gradient in gradients])
-    measured = {"norm before": (whole.norm().item(), above(1000))}
+    gradient_before = torch.cat([gradient.flatten() for gradient in gradients])
+    quantities = {"norm before": (gradient_before.norm().item(), above(1000))}
     by_norm = "norm", clip_grad_norm_, at_most(1), about(1, 1e-9)
     by_entry = "entry", clip_grad_value_, above(1), below(0.99)
     for name, clip, norm, cosine in (by_norm, by_entry):
-        for one, gradient in zip(weights, gradients, strict=True):
-            one.grad = gradient.clone()
+        for weight, gradient in zip(weights, gradients, strict=True):
+            weight.grad = gradient.clone()
         clip(weights, 1.0)
         clipped = torch.cat([torch.as_tensor(weight.grad).flatten() for weight in weights])
-        measured[f"norm after, by {name}"] = (clipped.norm().item(), norm)
-        measured[f"cosine, by {name}"] = (cosine_similarity(clipped, whole, 0).item(), cosine)
-    return Measured(measured)
+        quantities[f"norm after, by {name}"] = (clipped.norm().item(), norm)
+        quantities[f"cosine, by {name}"] = (
+            cosine_similarity(clipped, gradient_before, 0).item(),
+            cosine,
+        )
+    return Measured(quantities)
 
 
-def in_pieces(x: Tensor, weights: Weights, length: int) -> Tensor:
+def states_in_pieces(x: Tensor, weights: Weights, length: int) -> Tensor:
     """The states of an RNN that reads piece by piece, with no gradient from piece to piece."""
     states, last = [], None
     for piece in x.split(length):
@@ -407,15 +439,15 @@ def in_pieces(x: Tensor, weights: Weights, length: int) -> Tensor:
 def truncation_forgets_what_the_state_remembers(g):
     n, length, d = 64, 16, 8
     x, weights = normal64(g, n, d).requires_grad_(), first_weights(g, 1, d)
-    whole, pieces = rnn(x, *weights), in_pieces(x, weights, length)
-    measured = {"states apart by": (relative_error(pieces, whole), ROUNDING)}
-    for name, m, states in (("whole", n, whole), ("in pieces", length, pieces)):
+    full_states, piecewise_states = rnn(x, *weights), states_in_pieces(x, weights, length)
+    quantities = {"states apart by": (relative_error(piecewise_states, full_states), ROUNDING)}
+    for name, m, states in (("whole", n, full_states), ("in pieces", length, piecewise_states)):
         (gradient,) = torch.autograd.grad(states[-1].sum(), x)
-        reached = gradient.any(-1).sum().item()
-        measured[f"tokens with a gradient, {name}"] = (reached, exactly(m))
+        token_count = gradient.any(-1).sum().item()
+        quantities[f"tokens with a gradient, {name}"] = (token_count, exactly(m))
         numbers = saved_elements(lambda x: rnn(x, *weights), x[:m].detach(), weights)
-        measured[f"numbers kept, {name}"] = (numbers, exactly((m + 1) * d))
-    return Measured(measured)
+        quantities[f"numbers kept, {name}"] = (numbers, exactly((m + 1) * d))
+    return Measured(quantities)
 
 
 @claim(
@@ -426,15 +458,15 @@ def truncation_forgets_what_the_state_remembers(g):
 )
 def products_that_must_wait(g):
     stack = layers(g, 8)
-    measured, at_once = {}, []
+    quantities, parallel_chains = {}, []
     for n in (4, 16, 64):
         x = normal64(g, n, 8).requires_grad_()
         chains = {name: longest_chain(layer(x)) for name, layer in stack.items()}
-        in_turn = [chains[name] for name in ("RNN", "LSTM", "LSTM, open")]
-        measured[f"RNN and LSTM, $n = {n}$"] = (in_turn, exactly(n))
-        at_once += [chains["attention"], chains["CNN"]]
-    both = "attention and convolutions, $n = 4$, $16$ and $64$"
-    return Measured(measured | {both: (at_once, exactly(4))})
+        serial_chains = [chains[name] for name in ("RNN", "LSTM", "LSTM, open")]
+        quantities[f"RNN and LSTM, $n = {n}$"] = (serial_chains, exactly(n))
+        parallel_chains += [chains["attention"], chains["CNN"]]
+    label = "attention and convolutions, $n = 4$, $16$ and $64$"
+    return Measured(quantities | {label: (parallel_chains, exactly(4))})
 
 
 @claim(
@@ -454,13 +486,13 @@ def writing_is_one_by_one_in_both(g):
     for _ in range(n):
         states.append(attend(torch.stack(states))[-1])
     known_states = torch.stack(states[:n]).detach().requires_grad_()
-    at_once = attend(known_states)
+    outputs = attend(known_states)
     return Measured(
         {
             f"RNN, {n} tokens": (longest_chain(token), exactly(n)),
             f"attention, {n} tokens": (longest_chain(states[n]), exactly(4 * n)),
-            "attention, in one pass": (longest_chain(at_once), exactly(4)),
-            "outputs apart by": (relative_error(at_once, torch.stack(states[1:])), ROUNDING),
+            "attention, in one pass": (longest_chain(outputs), exactly(4)),
+            "outputs apart by": (relative_error(outputs, torch.stack(states[1:])), ROUNDING),
         }
     )
 
@@ -475,28 +507,32 @@ def writing_is_one_by_one_in_both(g):
 def operations_cross_where_n_is_d(g):
     d = 16
     stack = layers(g, 16)
-    measured, maps = {}, []
+    quantities, map_ratios = {}, []
     over_lstm = []
     for n in (4, 16, 32):
         x = normal64(g, n, d)
-        of_rnn, of_lstm, layer = (count(stack[a], x).flops for a in ("RNN", "LSTM", "attention"))
+        rnn_flops, lstm_flops, layer_flops = (
+            count(stack[a], x).flops for a in ("RNN", "LSTM", "attention")
+        )
         scores = count(lambda x: attention(x, x, x), x).flops
-        measured[f"scores and means over RNN, $n = {n}$"] = (scores / of_rnn, exactly(n / d))
-        maps.append((layer - scores) / of_rnn)
-        over_lstm.append(of_lstm / of_rnn)
-    measured["maps over RNN"] = (maps, exactly(2))
-    measured["LSTM over RNN"] = (over_lstm, exactly(4))
-    return Measured(measured | {"layer over LSTM, $n = 32$": (layer / of_lstm, exactly(1))})
+        quantities[f"scores and means over RNN, $n = {n}$"] = (scores / rnn_flops, exactly(n / d))
+        map_ratios.append((layer_flops - scores) / rnn_flops)
+        over_lstm.append(lstm_flops / rnn_flops)
+    quantities["maps over RNN"] = (map_ratios, exactly(2))
+    quantities["LSTM over RNN"] = (over_lstm, exactly(4))
+    return Measured(
+        quantities | {"layer over LSTM, $n = 32$": (layer_flops / lstm_flops, exactly(1))}
+    )
 
 
 def kept_by_each(n: int, d: int, heads: int) -> dict[str, int]:
-    """What an RNN, an LSTM and attention, written out, keep for n tokens of width d."""
+    """The numbers that an RNN, an LSTM and attention, written out, keep for n tokens of width d."""
     g, x = torch.Generator(), torch.zeros(n, d, dtype=torch.float64)
-    of_rnn, of_lstm = first_weights(g, 1, d), first_weights(g, 4, d)
+    rnn_weights, lstm_weights = first_weights(g, 1, d), first_weights(g, 4, d)
     attend = random_layer(g, d, heads)
     return {
-        "RNN": saved_elements(lambda x: rnn(x, *of_rnn), x, of_rnn),
-        "LSTM": saved_elements(lambda x: lstm(x, *of_lstm)[0], x, of_lstm),
+        "RNN": saved_elements(lambda x: rnn(x, *rnn_weights), x, rnn_weights),
+        "LSTM": saved_elements(lambda x: lstm(x, *lstm_weights)[0], x, lstm_weights),
         "attention": saved_elements(attend, x, attend.parameters()),
     }
 
@@ -510,17 +546,19 @@ def kept_by_each(n: int, d: int, heads: int) -> dict[str, int]:
 )
 def attention_keeps_a_number_for_each_pair(g):
     d, heads = 16, 4
-    measured = {}
+    quantities = {}
     for n in (11, 12, 64):
-        by = kept_by_each(n, d, heads)
+        saved = kept_by_each(n, d, heads)
         by_formula = [(n + 1) * d, (7 * n - 1) * d, heads * n * n + 4 * n * d]
-        off = [counted - stated for counted, stated in zip(by.values(), by_formula, strict=True)]
-        measured[f"off the formulas by, $n = {n}$"] = (off, exactly(0))
-        measured[f"attention over LSTM, $n = {n}$"] = (
-            by["attention"] / by["LSTM"],
+        differences = [
+            actual - formula for actual, formula in zip(saved.values(), by_formula, strict=True)
+        ]
+        quantities[f"off the formulas by, $n = {n}$"] = (differences, exactly(0))
+        quantities[f"attention over LSTM, $n = {n}$"] = (
+            saved["attention"] / saved["LSTM"],
             below(1) if n < 3 * d / heads else above(1),
         )
-    return Measured(measured)
+    return Measured(quantities)
 
 
 @claim(
@@ -532,12 +570,16 @@ def attention_keeps_a_number_for_each_pair(g):
 def a_step_of_writing_grows_in_attention(g):
     d = 16
     lengths = (2, 16, 256)
-    by_state, by_cache = [], {}
+    rnn_costs, attention_costs = [], {}
     shapes = (d, d), (d, d), (d,), (d,)
     x, *weights = (torch.empty(s, device="meta") for s in [(lengths[-1], d), *shapes])
     for m in lengths:
-        operations, before = (count(rnn, x[:last], *weights).flops for last in (m, m - 1))
-        by_state.append(operations - before)
+        operations, operations_before = (
+            count(rnn, x[:last], *weights).flops for last in (m, m - 1)
+        )
+        rnn_costs.append(operations - operations_before)
         step = count(attention, x[:1], x[:m], x[:m]).flops
-        by_cache[f"attention, $m = {m}$"] = (step, exactly(4 * m * d))
-    return Measured({"RNN, $m = 2$, $16$ and $256$": (by_state, exactly(4 * d * d))} | by_cache)
+        attention_costs[f"attention, $m = {m}$"] = (step, exactly(4 * m * d))
+    return Measured(
+        {"RNN, $m = 2$, $16$ and $256$": (rnn_costs, exactly(4 * d * d))} | attention_costs
+    )

@@ -20,7 +20,7 @@ from attncourse.course.question import (
     show,
     texts,
 )
-from attncourse.course.recurrence.claims import in_pieces, tokens_read
+from attncourse.course.recurrence.claims import states_in_pieces, tokens_read
 from attncourse.recurrence import lstm, rnn
 from judge.variants import replaced, source_of
 
@@ -93,15 +93,15 @@ wrong_line_of_an_rnn = Line(
 OPEN = 40.0
 
 
-def of_two_tokens(forget, into, new, cell):
-    """What an LSTM of width 1 is given: a token that writes the cell, and the one asked about."""
-    first, second = [OPEN, -OPEN, math.atanh(cell), OPEN], [into, forget, math.atanh(new), OPEN]
+def of_two_tokens(forget, add, new, cell):
+    """The inputs of an LSTM of width 1: a token that writes the cell, and the one asked about."""
+    first, second = [OPEN, -OPEN, math.atanh(cell), OPEN], [add, forget, math.atanh(new), OPEN]
     zeros = torch.zeros(4, 1).double()
     return double(first, second), torch.eye(4).double(), zeros, zeros[:, 0]
 
 
-def lstm_cell(**given):
-    x, w_ih, w_hh, b = of_two_tokens(**given)
+def lstm_cell(**numbers):
+    x, w_ih, w_hh, b = of_two_tokens(**numbers)
     return lstm(x, w_ih, w_hh, b, b)[1][0]
 
 
@@ -117,49 +117,49 @@ new_cell = Number(
     aim="write-loops",
     asks=(
         "The cell of an LSTM is one number, <cell>. At the next token, the forget gate is "
-        "σ(<forget>) and the input gate is σ(<into>), where σ(x) = 1 / (1 + exp(−x)). The new "
+        "σ(<forget>) and the input gate is σ(<add>), where σ(x) = 1 / (1 + exp(−x)). The new "
         "content, after its tanh, is <new>. What is the cell now?"
     ),
-    draw=lambda chance: {
-        **dict(zip(("forget", "into"), chance.sample([Ln(3), Ln(4), Ln(9)], 2), strict=True)),
-        "cell": chance.choice([0.8, -0.8]),
-        "new": chance.choice([0.6, -0.6, 0.4, -0.4]),
+    draw=lambda rng: {
+        **dict(zip(("forget", "add"), rng.sample([Ln(3), Ln(4), Ln(9)], 2), strict=True)),
+        "cell": rng.choice([0.8, -0.8]),
+        "new": rng.choice([0.6, -0.6, 0.4, -0.4]),
     },
     right=lstm_cell,
-    steps=lambda forget, into, new, cell: (
+    steps=lambda forget, add, new, cell: (
         "exp(−ln $a$) is $1/a$, so σ(ln $a$) is $a/(a+1)$: the forget gate is "
-        f"{share(forget)}, and the input gate is {share(into)}.",
+        f"{share(forget)}, and the input gate is {share(add)}.",
         f"The forget gate keeps {share(forget)} · {show(cell)} = {show(product(forget, cell))} of "
         "the old cell.",
-        f"The input gate adds {share(into)} · {show(new)} = {show(product(into, new))}.",
-        f"The cell is the sum of the two: {show(product(forget, cell) + product(into, new))}.",
+        f"The input gate adds {share(add)} · {show(new)} = {show(product(add, new))}.",
+        f"The cell is the sum of the two: {show(product(forget, cell) + product(add, new))}.",
     ),
     check="Write both gates as fractions first. Do they lie between 0 and 1?",
     placement=True,
     mistakes={
         "You kept the whole of the old cell. What share of it does the forget gate keep?":
-            lambda forget, into, new, cell: cell + product(into, new),
+            lambda forget, add, new, cell: cell + product(add, new),
         "Of the new content, you added the share that the forget gate leaves free. An LSTM has a "
         "gate of its own for what is added.":
-            lambda forget, into, new, cell: product(forget, cell) + new / (1 + forget.number),
+            lambda forget, add, new, cell: product(forget, cell) + new / (1 + forget.number),
         "You gave each gate the work of the other. Which of the two multiplies the old cell?":
-            lambda forget, into, new, cell: new_cell.right(
-                forget=into, into=forget, new=new, cell=cell
+            lambda forget, add, new, cell: new_cell.right(
+                forget=add, add=forget, new=new, cell=cell
             ),
         "You multiplied by the numbers that go into the sigmoids. What does σ make of each?":
-            lambda forget, into, new, cell: forget * cell + into * new,
+            lambda forget, add, new, cell: forget * cell + add * new,
         "You added the whole of the new content. Which gate decides how much of it comes in?":
-            lambda forget, into, new, cell: product(forget, cell) + new,
+            lambda forget, add, new, cell: product(forget, cell) + new,
         "Both of your gates are what is missing from the right ones to 1. There is a minus in the "
         "exponent of σ: what is exp(−ln 3)?":
-            lambda forget, into, new, cell: cell / (1 + forget.number) + new / (1 + into.number),
+            lambda forget, add, new, cell: cell / (1 + forget.number) + new / (1 + add.number),
         "Your gates are right. Which sign has the old cell, and which has the new content?":
-            lambda forget, into, new, cell: product(forget, abs(cell)) + product(into, abs(new)),
+            lambda forget, add, new, cell: product(forget, abs(cell)) + product(add, abs(new)),
         "That is what is left of the old cell. What does the input gate add to it?":
-            lambda forget, into, new, cell: product(forget, cell),
+            lambda forget, add, new, cell: product(forget, cell),
         "You took the forget gate for the share that is forgotten. What does an LSTM multiply the "
         "old cell by?":
-            lambda forget, into, new, cell: cell / (1 + forget.number) + product(into, new),
+            lambda forget, add, new, cell: cell / (1 + forget.number) + product(add, new),
     },
 )  # fmt: skip
 
@@ -195,9 +195,9 @@ FAULTS = {
 }
 
 
-def edited(piece: str, other: str) -> dict[str, str]:
+def texts_with_fault(piece: str, replacement: str) -> dict[str, str]:
     """The lines of an LSTM with one fault, and as they should be."""
-    return {"mutant": replaced(lstm_states, piece, other), "plain": source_of(lstm_states)}
+    return {"mutant": replaced(lstm_states, piece, replacement), "plain": source_of(lstm_states)}
 
 
 wrong_line_of_an_lstm = Line(
@@ -207,8 +207,8 @@ wrong_line_of_an_lstm = Line(
         "`g` and `o` go into the input gate, the forget gate, the new content and the output gate. "
         "Which line is wrong?"
     ),
-    faults={why: why for why in FAULTS},
-    text_of=lambda why: edited(*FAULTS[why]),
+    faults={fault: fault for fault in FAULTS},
+    text_of=lambda fault: texts_with_fault(*FAULTS[fault]),
     steps=(
         "Ask of each line in the loop which of the three gates it uses, and what it passes on to "
         "the next token.",
@@ -236,11 +236,11 @@ wrong_line_of_an_lstm = Line(
 
 def next_state(cell, base, sign, z, state):
     """The state after a token that brings 2 ln(base), met by -2 ln(base) from the old state."""
-    read = 2 * sign * math.log(base)
+    input_term = 2 * sign * math.log(base)
     weights = {
         # the rows are those of r, z and the candidate; r is half open
-        "weight_ih": double([0.0], [math.log(z / (1 - z))], [read]),
-        "weight_hh": double([0.0], [0.0], [-read / state]),
+        "weight_ih": double([0.0], [math.log(z / (1 - z))], [input_term]),
+        "weight_hh": double([0.0], [0.0], [-input_term / state]),
         "bias_ih": double(0.0, 0.0, 0.0),
         "bias_hh": double(0.0, 0.0, 0.0),
     }
@@ -264,11 +264,11 @@ state_of_a_gru = Number(
         "is the next state? "
         "(tanh(ln 2) = 0.6 and tanh(ln 3) = 0.8.)"
     ),
-    draw=lambda chance: {
-        "base": (base := chance.choice([2, 3])),
-        "sign": (sign := chance.choice([1, -1])),
-        "z": chance.choice([0.25, 0.75]),
-        "state": chance.choice([0.4, -0.4, 1.2, -1.2]),
+    draw=lambda rng: {
+        "base": (base := rng.choice([2, 3])),
+        "sign": (sign := rng.choice([1, -1])),
+        "z": rng.choice([0.25, 0.75]),
+        "state": rng.choice([0.4, -0.4, 1.2, -1.2]),
         "token": ("2 ln {}" if sign > 0 else "−2 ln {}").format(base),
         "past": ("−2 ln {}" if sign > 0 else "2 ln {}").format(base),
     },
@@ -315,8 +315,8 @@ state_of_a_gru = Number(
 
 
 def share_lost(n, d):
-    of_each = torch.linalg.eigvalsh(torch.eye(n * d).double())
-    return 1 - of_each[-d:].sum() / of_each.sum()
+    eigenvalues = torch.linalg.eigvalsh(torch.eye(n * d).double())
+    return 1 - eigenvalues[-d:].sum() / eigenvalues.sum()
 
 
 lost_in_one_state = Number(
@@ -327,9 +327,9 @@ lost_in_one_state = Number(
         "decoder reads them from it. What share of the words' variance is lost?"
     ),
     # in this order the first words drawn are as wide as those of the figure
-    draw=lambda chance: {
-        "n": chance.choice([4, 5, 8, 10, 16, 32]),
-        "d": chance.choice([16, 4, 8]),
+    draw=lambda rng: {
+        "n": rng.choice([4, 5, 8, 10, 16, 32]),
+        "d": rng.choice([16, 4, 8]),
     },
     right=share_lost,
     steps=lambda n, d: (
@@ -376,7 +376,7 @@ derivative_along_the_cell = Number(
         "are <forget>. What is the derivative of the cell after these tokens with respect to the "
         "cell before them?"
     ),
-    draw=lambda chance: {"forget": chance.choices([Ln(1), Ln(2), Ln(3), Ln(4)], k=3)},
+    draw=lambda rng: {"forget": rng.choices([Ln(1), Ln(2), Ln(3), Ln(4)], k=3)},
     right=cell_derivative,
     steps=lambda forget: (
         f"σ(ln $a$) is $a/(a+1)$, and 0 is ln 1, so the gates are {', '.join(map(share, forget))}.",
@@ -442,7 +442,7 @@ an_open_gate = Choice(
 )  # fmt: skip
 
 
-def merged(states, a1, b1, a2, b2):
+def compose(states, a1, b1, a2, b2):
     """The factor of two steps in one, and what is added: the state after both, begun at 0."""
     return a1 * a2, states(double([a1], [a2]), double([b1], [b2]))[-1, 0]
 
@@ -454,11 +454,11 @@ two_steps_in_one = Row(
         "`h2 = <a2> * h1 + <b2>`. Merge them into one step, `h2 = a * h0 + b`. What are `a` "
         "and `b`?"
     ),
-    draw=lambda chance: {
-        **dict(zip(("a1", "a2"), chance.sample([2, 3, 4, 5], 2), strict=True)),
-        **dict(zip(("b1", "b2"), chance.sample([1, 2, 3, 4, 5, 6], 2), strict=True)),
+    draw=lambda rng: {
+        **dict(zip(("a1", "a2"), rng.sample([2, 3, 4, 5], 2), strict=True)),
+        **dict(zip(("b1", "b2"), rng.sample([1, 2, 3, 4, 5, 6], 2), strict=True)),
     },
-    right=lambda a1, b1, a2, b2: merged(exercise(MERGED).valid_answers[0], a1, b1, a2, b2),
+    right=lambda a1, b1, a2, b2: compose(exercise(MERGED).valid_answers[0], a1, b1, a2, b2),
     steps=lambda a1, b1, a2, b2: (
         f"Put the first step into the second: h2 = {a2} · ({a1} · h0 + {b1}) + {b2}.",
         f"h0 is multiplied by {a2} · {a1} = {a1 * a2}.",
@@ -469,12 +469,12 @@ two_steps_in_one = Row(
     mistakes={
         "Your `b` leaves what the first step adds as it is. Does the second step multiply it by "
         "something?":
-            lambda **given: merged(mutant(MERGED, "a changes nothing"), **given),
+            lambda **args: compose(mutant(MERGED, "a changes nothing"), **args),
         "In your `b`, the first step's number meets the first factor. Which factor comes after it?":
-            lambda **given: merged(mutant(MERGED, "the earlier b meets its own factor"), **given),
+            lambda **args: compose(mutant(MERGED, "the earlier b meets its own factor"), **args),
         "In your `b`, each step multiplies the number that it adds, too. It multiplies only the "
         "state before.":
-            lambda **given: merged(mutant(MERGED, "a_t multiplies b_t, too"), **given),
+            lambda **args: compose(mutant(MERGED, "a_t multiplies b_t, too"), **args),
         "You added the two factors. What does h0 go through first, and what then?":
             lambda a1, b1, a2, b2: (a1 + a2, a2 * b1 + b2),
         "Your `b` puts the second step into the first. Which of the two comes first?":
@@ -502,7 +502,7 @@ kept_to_write_on = Row(
         "how many numbers must each have kept before it reads the next token, so that it need not "
         "compute anything a second time? The RNN comes first."
     ),
-    draw=lambda chance: {"n": chance.choice([3, 5, 10, 20, 100]), "d": chance.choice([4, 8, 16])},
+    draw=lambda rng: {"n": rng.choice([3, 5, 10, 20, 100]), "d": rng.choice([4, 8, 16])},
     right=memory_sizes,
     steps=lambda n, d: (
         f"The RNN needs its last state, {d} numbers, whatever came before.",
@@ -531,7 +531,7 @@ kept_to_write_on = Row(
 
 def gradient_map(n, piece):
     x, weights = spread(n)
-    return tokens_read(lambda x: in_pieces(x, weights, piece), x).double()
+    return tokens_read(lambda x: states_in_pieces(x, weights, piece), x).double()
 
 
 def spread(n):
@@ -546,8 +546,8 @@ def not_detached(n, piece):
 
 
 def whole_pieces(n, piece):
-    at = torch.arange(n) // piece
-    return (at[:, None] == at).double()
+    piece_index = torch.arange(n) // piece
+    return (piece_index[:, None] == piece_index).double()
 
 
 gradients_of_pieces = Maps(
@@ -557,7 +557,7 @@ gradients_of_pieces = Maps(
         "is passed on from piece to piece, but detached. Which map shows the tokens (columns) with "
         "respect to which each state (row) has a gradient? A square means that it has one."
     ),
-    draw=lambda chance: {"n": chance.choice([5, 6, 7, 8]), "piece": chance.choice([2, 3, 4])},
+    draw=lambda rng: {"n": rng.choice([5, 6, 7, 8]), "piece": rng.choice([2, 3, 4])},
     right=gradient_map,
     steps=lambda n, piece: (
         "Within a piece, a state is computed from its own token and those before it: a triangle.",

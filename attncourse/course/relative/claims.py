@@ -36,22 +36,22 @@ def inputs(g: torch.Generator, n: int, d: int, max_distance: int) -> list[Tensor
     return [normal(g, *shape).double() for shape in shapes]
 
 
-def scores_by_offset(device: torch.device, reach: int = 24, texts: int = 24) -> Tensor:
-    """A trained model's scores for tokens up to `reach` - 1 back, in texts that it never saw.
+def scores_by_offset(device: torch.device, count: int = 24, texts: int = 24) -> Tensor:
+    """A trained model's scores for tokens up to `count` - 1 back, in texts that it never saw.
 
-    Of shape (blocks, heads, queries, reach), less the mean of each query, which the softmax does
+    Of shape (blocks, heads, queries, count), less the mean of each query, which the softmax does
     not see.
     """
     windows = english.held_out_windows(device)[:texts]
     weights = english.head_weights(english.model("english", device), windows).double()
-    offsets = torch.arange(reach, device=device)
+    offsets = torch.arange(count, device=device)
     # queries that have so many tokens of text before them
-    queries = torch.arange(1 + reach, windows.shape[1], device=device)[:, None]
+    queries = torch.arange(1 + count, windows.shape[1], device=device)[:, None]
     scores = weights[..., queries, queries - offsets].log()
     return (scores - scores.mean(-1, keepdim=True)).transpose(1, 2).flatten(2, 3)
 
 
-def explained(scores: Tensor) -> Tensor:
+def explained_share(scores: Tensor) -> Tensor:
     """The share of the scores' variance within a query that their mean by offset explains."""
     return scores.mean(-2).square().mean(-1) / scores.square().mean((-2, -1))
 
@@ -76,14 +76,16 @@ def beside_the_offset(device: torch.device | None = None) -> Tensor:
     source="our own measurement",
 )
 def heads_differ_in_what_the_offset_explains(g):
-    shares = explained(scores_by_offset(g.device))
+    shares = explained_share(scores_by_offset(g.device))
     largest, smallest = shares[1, 0].item(), shares[1, 2].item()
-    others = [share for share in shares.flatten().tolist() if share not in (largest, smallest)]
+    other_shares = [
+        share for share in shares.flatten().tolist() if share not in (largest, smallest)
+    ]
     return Measured(
         {
             "block 1, head 0": (largest, above(0.75)),
             "block 1, head 2": (smallest, below(0.1)),
-            "the others": (others, between(smallest, largest)),
+            "the others": (other_shares, between(smallest, largest)),
         }
     )
 
@@ -102,25 +104,25 @@ def max_abs_diff(x: Tensor, y: Tensor) -> float:
 )
 def all_forms_are_one(g):
     looking_up = {"gather": relative_attention_gather, "blocks": relative_attention}
-    differ, empty = {}, []
+    errors, empty = {}, []
     # the loops are too slow for several blocks; there, the dense form stands for them
     for n, by_pair in ((9, relative_attention_loops), (300, relative_attention_dense)):
-        parts = inputs(g, n, 4, 3)
+        tensors = inputs(g, n, 4, 3)
         mask = normal(g, n, n) > 0
         weight = normal(g, n, 4).double()
         mask[2] = False
         forms = {"by pair": by_pair, "dense": relative_attention_dense} | looking_up
         results = {}
         for name, form in forms.items():
-            leaves = [x.clone().requires_grad_() for x in parts]
+            leaves = [x.clone().requires_grad_() for x in tensors]
             out = form(*leaves, mask=mask)
             results[name] = [out.detach(), *torch.autograd.grad((out * weight).sum(), leaves)]
-        want = results.pop("by pair")
-        empty.append(want[0][2].abs().max().item())
+        expected = results.pop("by pair")
+        empty.append(expected[0][2].abs().max().item())
         for name, by_length in results.items():
-            differ[name] = max(differ.get(name, 0), *map(max_abs_diff, want, by_length))
+            errors[name] = max(errors.get(name, 0), *map(max_abs_diff, expected, by_length))
     return Measured(
-        {f"{name}: off by at most": (off, ROUNDING) for name, off in differ.items()}
+        {f"{name}: off by at most": (error, ROUNDING) for name, error in errors.items()}
         | {"output of the query that may attend nowhere": (empty, exactly(0))}
     )
 
@@ -133,19 +135,19 @@ def all_forms_are_one(g):
 )
 def the_end_rows_serve_most_pairs(g):
     max_distance = 16
-    shares, extra, used = {}, [], []
+    shares, differences, used = {}, [], []
     for n in (100, 1000):
         rows = relative_index(n, max_distance, g.device)
         ends = [(rows == row).sum().item() for row in (0, 2 * max_distance)]
         shares[n] = sum(ends) / n**2
-        stated = (n - max_distance) * (n - max_distance + 1) / 2
-        extra += [pairs - stated for pairs in ends]
+        formula = (n - max_distance) * (n - max_distance + 1) / 2
+        differences += [pairs - formula for pairs in ends]
         used.append(float(len(rows.unique())))
     return Measured(
         {
             "share of the two end rows, $n = 100$": (shares[100], above(0.5)),
             "share of the two end rows, $n = 1000$": (shares[1000], above(0.96)),
-            "pairs of an end row, less those stated": (extra, exactly(0)),
+            "pairs of an end row, less those stated": (differences, exactly(0)),
             "rows in use": (used, exactly(2 * max_distance + 1)),
         }
     )
@@ -161,11 +163,11 @@ def order_beyond_max_distance_is_lost(g):
     out = relative_attention(q[11:], k, v, a_k, a_v)
     changes = {}
     # the query is token 11 and max_distance is 3: token 8 is the nearest without a row of its own
-    for where, (i, j) in {"beyond": (1, 8), "within": (8, 9)}.items():
+    for label, (i, j) in {"beyond": (1, 8), "within": (8, 9)}.items():
         order = torch.arange(12)
         order[i], order[j] = j, i
         swapped = relative_attention(q[11:], k[order], v[order], a_k, a_v)
-        changes[where] = max_abs_diff(out, swapped)
+        changes[label] = max_abs_diff(out, swapped)
     return Measured(
         {
             "change if both are $k$ or more away": (changes["beyond"], ROUNDING),
@@ -187,13 +189,13 @@ def a_keys_table_can_point_to_the_token_before(g):
     q[:, 0], k[:, 0], a_k[:] = 1, 0, 0
     a_k[1, 0] = 100
     tokens = torch.eye(10, dtype=q.dtype, device=g.device)
-    before = relative_attention(q, k, tokens, a_k, None).diagonal(-1).min().item()
+    weight_before = relative_attention(q, k, tokens, a_k, None).diagonal(-1).min().item()
     # the values' vectors go to columns of their own, so that the first ten hold the weights
     wide, a_v = torch.cat([tokens, 0 * q], -1), torch.cat([a_v.new_zeros(5, 10), a_v], -1)
     out, weights = relative_attention(q, k, wide, None, a_v), attention(q, k, tokens)
     return Measured(
         {
-            "least weight of the token before": (before, above(0.999)),
+            "least weight of the token before": (weight_before, above(0.999)),
             "values' table: change of a weight": (max_abs_diff(out[:, :10], weights), ROUNDING),
             "values' table: largest number added": (out[:, 10:].abs().max().item(), above(0.1)),
         }
@@ -212,14 +214,17 @@ def only_differences_of_rows_count(g):
     mask = torch.ones(10, 10, dtype=torch.bool, device=g.device)
     mask[4] = False
     out = relative_attention(q, k, v, a_k, a_v, mask)
-    moved = out + c * mask.any(-1, keepdim=True)
+    expected = out + c * mask.any(-1, keepdim=True)
     by_key = relative_attention(q, k, v, a_k + c, a_v, mask)
     by_value = relative_attention(q, k, v, a_k, a_v + c, mask)
     by_one_row = relative_attention(q, k, v, torch.cat([a_k[:1] + c, a_k[1:]]), a_v, mask)
     return Measured(
         {
             "change by $c$ in all rows, keys": (max_abs_diff(out, by_key), ROUNDING),
-            "off $c$, or 0: by $c$ in all rows, values": (max_abs_diff(moved, by_value), ROUNDING),
+            "off $c$, or 0: by $c$ in all rows, values": (
+                max_abs_diff(expected, by_value),
+                ROUNDING,
+            ),
             "change by $c$ in one row, keys": (max_abs_diff(out, by_one_row), above(1e-3)),
         }
     )
@@ -253,15 +258,15 @@ def only_two_forms_hold_a_vector_per_pair(g):
     }
     return Measured(
         {
-            f"GiB, {name}": (4 * cost.largest / 2**30, exactly(stated))
-            for name, (cost, stated) in gib.items()
+            f"GiB, {name}": (4 * cost.largest / 2**30, exactly(expected))
+            for name, (cost, expected) in gib.items()
         }
     )
 
 
-def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
-    """A call, and the gradients of all that went in."""
-    out = form(*(x.requires_grad_() for x in parts))
+def with_gradients(form: Callable[..., Tensor], tensors: list[Tensor]) -> None:
+    """Call a form, and compute the gradients of its inputs."""
+    out = form(*(x.requires_grad_() for x in tensors))
     out.backward(torch.empty_like(out))
 
 
@@ -276,11 +281,13 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 def blocks_hold_no_scores(g):
     plain, gather, operations = [], [], []
     for n in (128, 256, 512, 1024):
-        parts = meta_inputs(4, 8, n=n, d=64, max_distance=16)
-        blocks = count(with_gradients, relative_attention, parts).largest * n / 128
-        plain.append(count(with_gradients, attention, parts[:3]).largest / blocks)
-        gather.append(count(with_gradients, relative_attention_gather, parts).largest / blocks)
-        forward = [count(f, *parts).flops for f in (relative_attention_gather, relative_attention)]
+        tensors = meta_inputs(4, 8, n=n, d=64, max_distance=16)
+        blocks = count(with_gradients, relative_attention, tensors).largest * n / 128
+        plain.append(count(with_gradients, attention, tensors[:3]).largest / blocks)
+        gather.append(count(with_gradients, relative_attention_gather, tensors).largest / blocks)
+        forward = [
+            count(f, *tensors).flops for f in (relative_attention_gather, relative_attention)
+        ]
         operations.append(forward[1] / forward[0])
     return Measured(
         {
@@ -301,12 +308,12 @@ def blocks_hold_no_scores(g):
 def the_tables_cost_few_operations(g):
     rows = {}
     for n, max_distance in ((64, 16), (1024, 16), (1024, 64)):
-        parts = meta_inputs(8, n=n, d=64, max_distance=max_distance)
-        plain = count(attention, *parts[:3]).flops
-        stated = exactly(1 + (2 * max_distance + 1) / n)
-        gather = count(relative_attention_gather, *parts).flops / plain
-        dense = count(relative_attention_dense, *parts).flops / plain
-        rows[f"gather to plain, $n = {n}$, $k = {max_distance}$"] = gather, stated
+        tensors = meta_inputs(8, n=n, d=64, max_distance=max_distance)
+        plain = count(attention, *tensors[:3]).flops
+        expected = exactly(1 + (2 * max_distance + 1) / n)
+        gather = count(relative_attention_gather, *tensors).flops / plain
+        dense = count(relative_attention_dense, *tensors).flops / plain
+        rows[f"gather to plain, $n = {n}$, $k = {max_distance}$"] = gather, expected
     return Measured(rows | {"dense to plain": (dense, exactly(2))})
 
 
@@ -321,12 +328,12 @@ def the_skew_looks_up_without_an_index(g):
     x = normal(g, 2, n, 2 * n - 1)
     position = torch.arange(n, device=g.device)
     index = position - position[:, None] + n - 1
-    want = x.gather(-1, index.expand(2, n, n))
+    expected = x.gather(-1, index.expand(2, n, n))
     full, causal = skew(x), causal_skew(x[..., :n])
     return Measured(
         {
-            "skew: numbers in a wrong place": ((full != want).sum().item(), exactly(0)),
-            "causal skew: the same": ((causal != want.tril()).sum().item(), exactly(0)),
+            "skew: numbers in a wrong place": ((full != expected).sum().item(), exactly(0)),
+            "causal skew: the same": ((causal != expected.tril()).sum().item(), exactly(0)),
             "pairs where the two differ": ((causal != full)[0].sum().item(), exactly(21)),
         }
     )
@@ -335,7 +342,7 @@ def the_skew_looks_up_without_an_index(g):
 def family(
     g: torch.Generator, d: int, max_distance: int = 2
 ) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
-    """Each member's scores of queries and keys at positions from 0 on; its numbers are random.
+    """The scores of queries and keys at positions from 0 on, by method; parameters are random.
 
     `max_distance` is that of Shaw's table; ALiBi's slope is 1/2.
     """
@@ -352,7 +359,7 @@ def family(
         by_offset = (q @ table.to(q).mT).gather(-1, relative_index(len(q), max_distance, q.device))
         return (q @ k.mT + by_offset) / d**0.5
 
-    def turned(x: Tensor) -> Tensor:
+    def rotate(x: Tensor) -> Tensor:
         return rope(x, torch.arange(len(x), device=x.device))
 
     return {
@@ -360,7 +367,7 @@ def family(
         "Transformer-XL": xl,
         "T5": lambda q, k: q @ k.mT + bias.to(q)[t5_buckets(len(q), device=q.device)],
         "ALiBi": lambda q, k: q @ k.mT / d**0.5 + alibi_bias(8, len(q), q.device, dtype=q.dtype)[0],
-        "RoPE": lambda q, k: turned(q) @ turned(k).mT / d**0.5,
+        "RoPE": lambda q, k: rotate(q) @ rotate(k).mT / d**0.5,
     }
 
 
@@ -372,23 +379,25 @@ def family(
     "Su et al. (2021)",
 )
 def the_family_sees_offsets_alone(g):
-    d, apart = 8, {}
+    d, errors = 8, {}
     x, position = normal(g, 6, d).double(), torch.arange(20, device=g.device)
     add = SinusoidalEncoding(d)
-    scores_by = {name: (lambda x: x, scores) for name, scores in family(g, d).items()}
-    for name, (encode, scores) in (scores_by | {"sinusoids": (add, lambda q, k: q @ k.mT)}).items():
+    encodings_and_scores = {name: (lambda x: x, scores) for name, scores in family(g, d).items()}
+    for name, (encode, scores) in (
+        encodings_and_scores | {"sinusoids": (add, lambda q, k: q @ k.mT)}
+    ).items():
         outputs = []
         for start in (0, 3, 14):
-            inside = (position >= start) & (position < start + 6)
+            is_inside = (position >= start) & (position < start + 6)
             y = normal(g, 20, d).double()
-            y[inside] = x
-            w = masked_softmax(scores(encode(y), encode(y)), inside & inside[:, None])
-            outputs.append((w @ y)[inside])
-        apart[name] = max(max_abs_diff(outputs[0], other) for other in outputs[1:])
-    added = apart.pop("sinusoids")
+            y[is_inside] = x
+            w = masked_softmax(scores(encode(y), encode(y)), is_inside & is_inside[:, None])
+            outputs.append((w @ y)[is_inside])
+        errors[name] = max(max_abs_diff(outputs[0], output) for output in outputs[1:])
+    sinusoid_error = errors.pop("sinusoids")
     return Measured(
-        {f"outputs apart, {name}": (off, ROUNDING) for name, off in apart.items()}
-        | {"outputs apart, sinusoids added": (added, above(0.1))}
+        {f"outputs apart, {name}": (error, ROUNDING) for name, error in errors.items()}
+        | {"outputs apart, sinusoids added": (sinusoid_error, above(0.1))}
     )
 
 
@@ -401,13 +410,13 @@ def the_family_sees_offsets_alone(g):
 def rope_turns_and_keeps_lengths(g):
     q, k = (normal(g, 1, 32).double().expand(1001, 32) for _ in "qk")
     p = torch.arange(1001, device=g.device)
-    turned, key = rope(q, p), rope(k, p + 3)
-    products = (turned * key).sum(-1)
+    query, key = rope(q, p), rope(k, p + 3)
+    products = (query * key).sum(-1)
     unturned = (products[0] - (q * k).sum(-1)[0]).abs().item()
     return Measured(
         {
             "dot products apart": (max_abs_diff(products, products[:1]), at_most(1e-9, "rounding")),
-            "norms changed by": (max_abs_diff(turned.norm(dim=-1), q.norm(dim=-1)), ROUNDING),
+            "norms changed by": (max_abs_diff(query.norm(dim=-1), q.norm(dim=-1)), ROUNDING),
             "offset 3 against offset 0": (unturned, above(1e-3)),
         }
     )
@@ -420,8 +429,8 @@ def faded(g: torch.Generator, offset: int, base: float = 10000.0) -> tuple[float
     """
     q, k = (normal(g, 4096, 1, 64).double() for _ in "qk")
     position = torch.tensor([offset], device=g.device)
-    alike, apart = ((q * rope(x, position, base)).sum(-1) / 64 for x in (q, k))
-    return alike.mean().item(), apart.square().mean().sqrt().item()
+    equal_scores, independent_scores = ((q * rope(x, position, base)).sum(-1) / 64 for x in (q, k))
+    return equal_scores.mean().item(), independent_scores.square().mean().sqrt().item()
 
 
 @claim(
@@ -444,9 +453,9 @@ def rope_fades_for_keys_like_the_query(g):
     )
 
 
-def backwards(q: Tensor, k: Tensor, n: int, **how: float) -> Tensor:
+def scores_backwards(q: Tensor, k: Tensor, n: int, **options: float) -> Tensor:
     """RoPE's score of a query with a key that stands 0, 1, ..., n - 1 positions before it."""
-    return rope(q.expand(n, -1), torch.arange(n, device=q.device), **how) @ k
+    return rope(q.expand(n, -1), torch.arange(n, device=q.device), **options) @ k
 
 
 # 4 times the context, at d = 64: position interpolation, NTK-aware scaling
@@ -464,10 +473,11 @@ def interpolation_misses_the_token_before(g):
     q = 6 * torch.ones(1, 64, dtype=torch.float64, device=g.device)
     k = rope(q, torch.ones(1, dtype=torch.int64, device=g.device))[0]
     plain, slower, ntk = (
-        (backwards(q, k, 1024, **how) / 8).softmax(0) for how in ({}, *EXTENSIONS.values())
+        (scores_backwards(q, k, 1024, **options) / 8).softmax(0)
+        for options in ({}, *EXTENSIONS.values())
     )
     slowest = torch.cat([0 * k[:-2], k[-2:]])
-    pairs = (backwards(q, slowest, 1024, **how) for how in EXTENSIONS.values())
+    pairs = (scores_backwards(q, slowest, 1024, **options) for options in EXTENSIONS.values())
     return Measured(
         {
             "token before, as trained": (plain[1].item(), above(0.99)),
@@ -489,11 +499,13 @@ def interpolation_misses_the_token_before(g):
 def a_score_beyond_training_comes_back(g):
     q, offsets = torch.ones(1, 64, device=g.device).double(), torch.arange(256, device=g.device)
     k = torch.linalg.pinv(rope(q.expand(256, -1), offsets), rtol=1e-3) @ (-offsets.to(q) / 32)
-    plain, slower = (backwards(q, k, 1024, **how) for how in ({}, EXTENSIONS["interpolation"]))
-    off = max_abs_diff(plain[:256], -offsets / 32)
+    plain, slower = (
+        scores_backwards(q, k, 1024, **options) for options in ({}, EXTENSIONS["interpolation"])
+    )
+    error = max_abs_diff(plain[:256], -offsets / 32)
     return Measured(
         {
-            "fit: off a fall of 1/32 by": (off, at_most(0.01)),
+            "fit: off a fall of 1/32 by": (error, at_most(0.01)),
             "largest score from 256 on": (plain[256:].max().item(), above(-2)),
             "the same, interpolated": (slower[256:].max().item(), about(-2, 0.01)),
             "interpolated, at 1,023": (slower[-1].item(), about(-8, 0.05)),

@@ -33,37 +33,37 @@ HALVES, CAUSAL = "rope_halves", "causal_scores"
 WORDS = 10
 
 
-def three_keys(chance) -> dict:
+def three_keys(rng) -> dict:
     """A query with a key far to its left, a near one, and one far to its right."""
-    reach, i = chance.choice([2, 3]), chance.choice([4, 5])
-    near = chance.choice([o for o in range(1 - reach, reach) if o])
-    keys = [chance.randrange(i - reach), i + near, chance.randrange(i + reach + 1, WORDS)]
-    return {"reach": reach, "i": i, "keys": tuple(chance.sample(keys, 3))}
+    k, i = rng.choice([2, 3]), rng.choice([4, 5])
+    near_offset = rng.choice([o for o in range(1 - k, k) if o])
+    keys = [rng.randrange(i - k), i + near_offset, rng.randrange(i + k + 1, WORDS)]
+    return {"k": k, "i": i, "keys": tuple(rng.sample(keys, 3))}
 
 
-def rows_by(hint: str, reach, i, keys):
-    return mutant(ROWS, hint)(WORDS, WORDS, reach)[i, [*keys]]
+def rows_by(hint: str, k, i, keys):
+    return mutant(ROWS, hint)(WORDS, WORDS, k)[i, [*keys]]
 
 
-def distances(reach, i, keys):
-    return [min(abs(j - i), reach) + reach for j in keys]
+def distances(k, i, keys):
+    return [min(abs(j - i), k) + k for j in keys]
 
 
 rows_of_the_table = Row(
     aim="two-tables",
     asks=(
         "The offset of a pair says how far the key stands to the right of the query. A table has "
-        "a row for each offset from −<reach> to <reach>, and an offset beyond is clipped to the "
+        "a row for each offset from −<k> to <k>, and an offset beyond is clipped to the "
         "nearer of these two. The rows are counted from 0. Which rows serve a query at position "
         "<i> and its keys at positions <keys>?"
     ),
     draw=three_keys,
-    right=lambda reach, i, keys: relative_index(WORDS, reach)[i, [*keys]],
-    steps=lambda reach, i, keys: (
+    right=lambda k, i, keys: relative_index(WORDS, k)[i, [*keys]],
+    steps=lambda k, i, keys: (
         f"The offsets are key minus query: {', '.join(show(j - i) for j in keys)}.",
-        f"Clipped to the range from −{reach} to {reach}, they are "
-        f"{', '.join(show(max(-reach, min(reach, j - i))) for j in keys)}.",
-        f"The row of offset −{reach} is row 0, so add {reach} to each.",
+        f"Clipped to the range from −{k} to {k}, they are "
+        f"{', '.join(show(max(-k, min(k, j - i))) for j in keys)}.",
+        f"The row of offset −{k} is row 0, so add {k} to each.",
     ),
     check="Write down the three offsets, and what clipping makes of each. Which offset has row 0?",
     placement=True,
@@ -79,10 +79,10 @@ rows_of_the_table = Row(
         "it before you add anything.":
             partial(rows_by, "the bounds -reach and reach are those of the offset"),
         "You counted the rows from 1. Which number does the first row have here?":
-            lambda reach, i, keys: rows_of_the_table.right(reach, i, keys) + 1,
+            lambda k, i, keys: rows_of_the_table.right(k, i, keys) + 1,
         "Those are the offsets as they are. To which of them does clipping do something, and "
         "which row has the number 0?":
-            lambda reach, i, keys: [j - i for j in keys],
+            lambda k, i, keys: [j - i for j in keys],
         "You took distances, so left and right share their rows. Which sign has the offset of a "
         "key to the left of its query?":
             distances,
@@ -90,105 +90,111 @@ rows_of_the_table = Row(
 )  # fmt: skip
 
 
-def two_tables(chance) -> dict:
+def two_tables(rng) -> dict:
     """Exponentials and numbers such that the mean is a whole number."""
-    own, side, other = (chance.choice([1, 2, 3]) for _ in range(3))
-    place = chance.choice(["first", "last"])
-    total = own + 2 * side
-    exponentials = (other, own, side) if place == "first" else (side, own, other)
+    own_exponential, near_exponential, unread = (rng.choice([1, 2, 3]) for _ in range(3))
+    end = rng.choice(["first", "last"])
+    total = own_exponential + 2 * near_exponential
+    exponentials = (
+        (unread, own_exponential, near_exponential)
+        if end == "first"
+        else (near_exponential, own_exponential, unread)
+    )
     return {
-        "place": place,
+        "end": end,
         "exponentials": exponentials,
         "products": tuple(f"2 ln {e}" if e > 1 else "0" for e in exponentials),
-        "values": tuple(total * x for x in chance.sample([1, 2, 3, 4], 3)),
-        "added": tuple(total * x for x in chance.choice([(1, 0, -1), (-1, 0, 1), (2, 0, 1)])),
+        "values": tuple(total * x for x in rng.sample([1, 2, 3, 4], 3)),
+        "table": tuple(total * x for x in rng.choice([(1, 0, -1), (-1, 0, 1), (2, 0, 1)])),
     }
 
 
-def parts(place, exponentials, values, added):
+def tables_and_rows(end, exponentials, values, table):
     """q, k, v, a_k and a_v, the place of the query, and the rows that it reads."""
     q, k = torch.zeros(2, 3, 4).double()
     q[:, 0] = 1
     a_k = torch.zeros(3, 4).double()
     a_k[:, 0] = 2 * double(*exponentials).log()
-    i = 0 if place == "first" else 2
-    return q, k, double(values).T, a_k, double(added).T, i, relative_index(3, 1)[i]
+    i = 0 if end == "first" else 2
+    return q, k, double(values).T, a_k, double(table).T, i, relative_index(3, 1)[i]
 
 
-def relative_output(place, exponentials, products, values, added):
-    q, k, v, a_k, a_v, i, _ = parts(place, exponentials, values, added)
+def relative_output(end, exponentials, products, values, table):
+    q, k, v, a_k, a_v, i, _ = tables_and_rows(end, exponentials, values, table)
     return relative_attention(q, k, v, a_k, a_v)[i, 0]
 
 
-def steps_with_tables(place, exponentials, values, added):
-    *_, rows = parts(place, exponentials, values, added)
+def steps_with_tables(end, exponentials, values, table):
+    *_, rows = tables_and_rows(end, exponentials, values, table)
     shares = [exponentials[r] for r in rows]
-    sums = [f"{show(v)} {'+' if a >= 0 else '−'} {abs(a)}" for v, a in paired(values, added, rows)]
+    sums = [
+        f"{show(v)} {'+' if a >= 0 else '−'} {abs(a)}" for v, a in value_pairs(values, table, rows)
+    ]
     return (
         f"The keys read rows {', '.join(map(str, rows.tolist()))}, because an offset of "
-        f"{'2 is clipped to 1' if place == 'first' else '−2 is clipped to −1'}.",
+        f"{'2 is clipped to 1' if end == 'first' else '−2 is clipped to −1'}.",
         "Divided by $\\sqrt{4} = 2$, the products are the scores; their exponentials are "
         f"{', '.join(map(str, shares))}, with the sum {sum(shares)}.",
         f"With their rows added, the values are {', '.join(sums)}.",
         "Multiply each by its weight: "
         + " + ".join(
             f"{share}/{sum(shares)} · {v + a}"
-            for share, (v, a) in zip(shares, paired(values, added, rows), strict=True)
+            for share, (v, a) in zip(shares, value_pairs(values, table, rows), strict=True)
         )
         + ".",
     )
 
 
-def paired(values, added, rows):
-    return [(v, added[r]) for v, r in zip(values, rows, strict=True)]
+def value_pairs(values, table, rows):
+    return [(v, table[r]) for v, r in zip(values, rows, strict=True)]
 
 
 def mean_of(scores, v, a_v, i, rows):
     return scores[i].softmax(-1) @ (v + a_v[rows])[:, 0]
 
 
-def divided_by_the_width(place, exponentials, products, values, added):
-    q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
+def divided_by_the_width(end, exponentials, products, values, table):
+    q, k, v, a_k, a_v, i, rows = tables_and_rows(end, exponentials, values, table)
     return mean_of(q @ (k + a_k[rows]).T / 4, v, a_v, i, rows)
 
 
-def without_the_values_table(place, exponentials, products, values, added):
-    q, k, v, a_k, _, i, _ = parts(place, exponentials, values, added)
+def without_the_values_table(end, exponentials, products, values, table):
+    q, k, v, a_k, _, i, _ = tables_and_rows(end, exponentials, values, table)
     return relative_attention(q, k, v, a_k, None)[i, 0]
 
 
-def not_scaled(place, exponentials, products, values, added):
-    q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
+def not_scaled(end, exponentials, products, values, table):
+    q, k, v, a_k, a_v, i, rows = tables_and_rows(end, exponentials, values, table)
     scores = mutant(SCORES, "the scores are not scaled")(q, k, a_k)
     return mean_of(scores, v, a_v, i, rows)
 
 
-def mirrored(place, exponentials, products, values, added):
-    q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
+def mirrored(end, exponentials, products, values, table):
+    q, k, v, a_k, a_v, i, rows = tables_and_rows(end, exponentials, values, table)
     scores = mutant(SCORES, "the offset is taken the other way round")(q, k, a_k)
     return mean_of(scores, v, a_v, i, 2 - rows)
 
 
-def nothing_for_the_farthest(place, exponentials, products, values, added):
-    q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
+def nothing_for_the_farthest(end, exponentials, products, values, table):
+    q, k, v, a_k, a_v, i, rows = tables_and_rows(end, exponentials, values, table)
     scores = mutant(SCORES, "keys beyond the reach get no relative term")(q, k, a_k)
-    near = (torch.arange(3) - i).abs() <= 1
-    return scores[i].softmax(-1) @ (v + near[:, None] * a_v[rows])[:, 0]
+    is_near = (torch.arange(3) - i).abs() <= 1
+    return scores[i].softmax(-1) @ (v + is_near[:, None] * a_v[rows])[:, 0]
 
 
-def rows_in_order(place, exponentials, products, values, added):
-    _, _, v, a_k, a_v, _, _ = parts(place, exponentials, values, added)
+def rows_in_order(end, exponentials, products, values, table):
+    _, _, v, a_k, a_v, _, _ = tables_and_rows(end, exponentials, values, table)
     return (a_k[:, 0] / 2).softmax(-1) @ (v + a_v)[:, 0]
 
 
-def without_the_keys_table(place, exponentials, products, values, added):
-    *_, rows = parts(place, exponentials, values, added)
-    return sum(v + a for v, a in paired(values, added, rows)) / 3
+def without_the_keys_table(end, exponentials, products, values, table):
+    *_, rows = tables_and_rows(end, exponentials, values, table)
+    return sum(v + a for v, a in value_pairs(values, table, rows)) / 3
 
 
-def not_divided(place, exponentials, products, values, added):
-    *_, rows = parts(place, exponentials, values, added)
-    sums = [v + a for v, a in paired(values, added, rows)]
+def not_divided(end, exponentials, products, values, table):
+    *_, rows = tables_and_rows(end, exponentials, values, table)
+    sums = [v + a for v, a in value_pairs(values, table, rows)]
     return sum(exponentials[r] * products for r, products in zip(rows, sums, strict=True))
 
 
@@ -196,15 +202,15 @@ output_with_both_tables = Number(
     aim="two-tables",
     asks=(
         "A head has width 4. Both its tables have rows for the offsets −1, 0 and 1, and offsets "
-        "beyond are clipped. Of three tokens, the <place> is the query. Its dot products with the "
+        "beyond are clipped. Of three tokens, the <end> is the query. Its dot products with the "
         "three keys are 0, and those with the rows of the keys' table are <products>. In their "
-        "first component, the values are <values> and the rows of the values' table <added>. What "
+        "first component, the values are <values> and the rows of the values' table <table>. What "
         "does the query get in this component?"
     ),
     draw=two_tables,
     right=relative_output,
-    steps=lambda place, exponentials, products, values, added: steps_with_tables(
-        place, exponentials, values, added
+    steps=lambda end, exponentials, products, values, table: steps_with_tables(
+        end, exponentials, values, table
     ),
     check="Write down which row each of the three keys reads. One row is read twice.",
     minutes=3,
@@ -213,7 +219,7 @@ output_with_both_tables = Number(
         "You divided the products by the width. By what is a score of this width divided?":
             divided_by_the_width,
         "You left both tables out. Which of them changes the weights, and which the values?":
-            lambda place, exponentials, products, values, added: double(*values).mean(),
+            lambda end, exponentials, products, values, table: double(*values).mean(),
         "Those are the values alone. What does the second table add to a value before the mean is "
         "taken?":
             without_the_values_table,
@@ -247,7 +253,7 @@ weights_of_alibi = Maps(
         "place. Nothing is masked. Which map shows the weights? (A row is a query, a column is a "
         "key; a larger square is more weight.)"
     ),
-    draw=lambda chance: {"n": chance.choice([4, 5])},
+    draw=lambda rng: {"n": rng.choice([4, 5])},
     right=lambda n: alibi_bias(8, n, dtype=torch.float64)[0].softmax(-1),
     steps=lambda n: (
         "A query is at distance 0 from its own position, so the diagonal has no penalty.",
@@ -273,11 +279,11 @@ weights_of_alibi = Maps(
 # the figure below the question opens at the positions that are drawn first
 VECTORS = [((2, 1), (0, 3)), ((1, 2), (3, 0)), ((1, 3), (2, 0)), ((2, -1), (1, 3))]
 # at these, turning the wrong way, or one vector alone, shows in the dot product
-PLACES = [(1, 6), (3, 2), (5, 2), (5, 6), (7, 2), (7, 6), (3, 6)]
+POSITIONS = [(1, 6), (3, 2), (5, 2), (5, 6), (7, 2), (7, 6), (3, 6)]
 
 
-def to_quarters(chance) -> dict:
-    (query, key), (i, j) = chance.choice(VECTORS), chance.choice(PLACES)
+def to_quarters(rng) -> dict:
+    (query, key), (i, j) = rng.choice(VECTORS), rng.choice(POSITIONS)
     return {"query": query, "key": key, "i": i, "j": j}
 
 
@@ -287,8 +293,8 @@ def quarter_turns(x, times: int) -> torch.Tensor:
 
 
 def quarters(times: int) -> str:
-    side, many = "left" if times > 0 else "right", "s" * (abs(times) > 1)
-    return f"{abs(times)} quarter turn{many} to the {side}"
+    side, plural = "left" if times > 0 else "right", "s" * (abs(times) > 1)
+    return f"{abs(times)} quarter turn{plural} to the {side}"
 
 
 def same_as(times: int) -> str:
@@ -302,9 +308,9 @@ def turned_by(x, times: int) -> tuple[int, ...]:
 
 
 def to_the_right(query, key, i, j):
-    wrong, turn = mutant(HALVES, "it turns the wrong way"), torch.pi / 2
-    turned = [wrong(double(x), double(turn * t))[0] for x, t in ((query, i), (key, j))]
-    return turned[0] @ turned[1]
+    turn_wrong, turn = mutant(HALVES, "it turns the wrong way"), torch.pi / 2
+    rotated = [turn_wrong(double(x), double(turn * t))[0] for x, t in ((query, i), (key, j))]
+    return rotated[0] @ rotated[1]
 
 
 score_after_turning = Number(
@@ -341,18 +347,18 @@ score_after_turning = Number(
 )  # fmt: skip
 
 
-def pair_and_base(chance) -> dict:
-    d, factor = chance.choice([(12, 64), (8, 81), (8, 256), (16, 256)])
+def pair_and_base(rng) -> dict:
+    d, factor = rng.choice([(12, 64), (8, 81), (8, 256), (16, 256)])
     # were it the last pair, counting from 1 would give the whole factor
-    return {"d": d, "factor": factor, "c": chance.randrange(1, d // 2 - 1)}
+    return {"d": d, "factor": factor, "c": rng.randrange(1, d // 2 - 1)}
 
 
 def angle(d: int, base: float, c: int) -> torch.Tensor:
-    """How far a pair turns from one position to the next."""
+    """The angle between a pair at one position and at the next."""
     x = torch.zeros(1, d).double()
     x[0, 2 * c] = 1
-    along, up = rope(x, torch.tensor([1]), base=base)[0, 2 * c : 2 * c + 2]
-    return torch.atan2(up, along)
+    cosine, sine = rope(x, torch.tensor([1]), base=base)[0, 2 * c : 2 * c + 2]
+    return torch.atan2(sine, cosine)
 
 
 slower_by_the_base = Number(
@@ -466,9 +472,9 @@ wrong_line_of_the_values = Line(
 )  # fmt: skip
 
 
-def tables_and_words(chance) -> dict:
-    k, times = chance.choice([2, 4, 5, 7, 12]), chance.choice([2, 3, 4, 5])
-    return {"d": chance.choice([16, 64]), "k": k, "n": times * (2 * k + 1)}
+def draw_sizes(rng) -> dict:
+    k, times = rng.choice([2, 4, 5, 7, 12]), rng.choice([2, 3, 4, 5])
+    return {"d": rng.choice([16, 64]), "k": k, "n": times * (2 * k + 1)}
 
 
 def extra_cost(d, k, n):
@@ -485,7 +491,7 @@ cost_of_the_tables = Number(
         "table, and its weights, added up for each row, by the values' table. What fraction of the "
         "operations of attention's own two matrix products do these two products take?"
     ),
-    draw=tables_and_words,
+    draw=draw_sizes,
     right=extra_cost,
     steps=lambda d, k, n: (
         f"In attention, each query meets {n} keys and then {n} values.",
@@ -518,8 +524,8 @@ cost_of_the_tables = Number(
 )  # fmt: skip
 
 
-def products_of_four(chance) -> dict:
-    numbers = chance.sample(range(1, 20), 12)
+def products_of_four(rng) -> dict:
+    numbers = rng.sample(range(1, 20), 12)
     return {"a": (*numbers[:4],), "b": (*numbers[4:8],), "c": (*numbers[8:],)}
 
 

@@ -50,7 +50,7 @@ def classifier(reads: nn.Module) -> Classifier:
     return Classifier(Embedding(WORDS, WIDTH), reads, WIDTH, 2)
 
 
-def trained(
+def train_model(
     g: torch.Generator,
     make: Callable[[], Model],
     draw: Callable[[], Made],
@@ -71,18 +71,18 @@ def trained(
 
 
 def of_words(words: Tensor) -> tuple[Tensor, ...]:
-    """What a tagger reads, without suffixes and trees."""
-    nothing = torch.zeros_like(words)
-    return words, nothing, nothing[:, 0] + words.shape[1], nothing - 1
+    """The inputs of a tagger, without suffixes and trees."""
+    zeros = torch.zeros_like(words)
+    return words, zeros, zeros[:, 0] + words.shape[1], zeros - 1
 
 
 def random_model(g: torch.Generator, make: Callable[[], Model]) -> Model:
-    """What `make` makes, in float64, not trained."""
+    """A model in float64, not trained."""
     with seeded(int(whole_numbers(g, 2**31, 1))):
         return make().double().to(g.device)
 
 
-def apart(x: Tensor, y: Tensor) -> float:
+def max_abs_diff(x: Tensor, y: Tensor) -> float:
     """The largest difference of two tensors."""
     return (x - y).abs().max().item()
 
@@ -100,8 +100,8 @@ def padding_is_left_out(g):
     scores, short = model.label(rows.mean(-2)), model(words[:, :5], lengths)
     return Measured(
         {
-            "scores apart by": (apart(model(words, lengths), short), ROUNDING),
-            "with the mean of all rows": (apart(scores, short), above(0.01)),
+            "scores apart by": (max_abs_diff(model(words, lengths), short), ROUNDING),
+            "with the mean of all rows": (max_abs_diff(scores, short), above(0.01)),
         }
     )
 
@@ -118,11 +118,13 @@ def order_needs_positions(g):
     for name, attend in (("without", lambda: attention), ("with", relative)):
         expected = ROUNDING if name == "without" else above(1e-3)
         labels = random_model(g, lambda reader=attend: tagger(reader()))
-        moved = apart(labels(*of_words(words[:, order])), labels(*of_words(words))[:, order])
-        rows[f"{name} positions, the tagger's scores"] = moved, expected
+        change = max_abs_diff(
+            labels(*of_words(words[:, order])), labels(*of_words(words))[:, order]
+        )
+        rows[f"{name} positions, the tagger's scores"] = change, expected
         label = random_model(g, lambda reader=attend: classifier(encoder(reader())))
         outputs = [label(x, lengths.to(g.device)) for x in (words, words[:, order])]
-        rows[f"{name} positions, the classifier's scores"] = apart(*outputs), expected
+        rows[f"{name} positions, the classifier's scores"] = max_abs_diff(*outputs), expected
     return Measured(rows)
 
 
@@ -141,16 +143,18 @@ def after_the_word_before(g: torch.Generator, texts: int) -> Made:
     source="our own example",
 )
 def labels_may_need_a_neighbour(g):
-    learned, tested = after_the_word_before(g, 400), after_the_word_before(g, 200)
-    pairs = zip((learned.inputs[0], tested.inputs[0]), (learned.labels, tested.labels), strict=True)
-    (words, labels), (asked, right) = ((x[:, 1:], y[:, 1:]) for x, y in pairs)
+    training, test = after_the_word_before(g, 400), after_the_word_before(g, 200)
+    pairs = zip((training.inputs[0], test.inputs[0]), (training.labels, test.labels), strict=True)
+    (words, labels), (test_words, test_labels) = ((x[:, 1:], y[:, 1:]) for x, y in pairs)
     commonest = torch.stack([labels[words == i].mode().values for i in range(WORDS)])
-    accuracies = {"each word's commonest label": (commonest[asked] == right).double().mean().item()}
+    accuracies = {
+        "each word's commonest label": (commonest[test_words] == test_labels).double().mean().item()
+    }
     for name, attend in (("no positions", attention), ("relative positions", relative())):
-        model = trained(
+        model = train_model(
             g, lambda reader=attend: tagger(reader), lambda: after_the_word_before(g, 32), 150
         )
-        accuracies[name] = accuracy(model, [tested])
+        accuracies[name] = accuracy(model, [test])
     expected = [about(0.5, 0.05), at_most(0.75), at_least(0.95)]
     return Measured(
         dict(zip(accuracies, zip(accuracies.values(), expected, strict=True), strict=True))
@@ -160,10 +164,10 @@ def labels_may_need_a_neighbour(g):
 def by_order(g: torch.Generator, texts: int) -> Made:
     """Texts with the words 0 and 1 in two of eight places; the label says whether 0 comes first."""
     words = whole_numbers(g, WORDS - 2, texts, 8) + 2
-    places = torch.rand(texts, 8, device=g.device, generator=g).argsort(dim=-1)[:, :2]
-    words.scatter_(1, places, torch.tensor([0, 1], device=g.device).expand(texts, 2))
+    positions = torch.rand(texts, 8, device=g.device, generator=g).argsort(dim=-1)[:, :2]
+    words.scatter_(1, positions, torch.tensor([0, 1], device=g.device).expand(texts, 2))
     lengths = torch.full((texts,), 8, device=g.device)
-    return Made((words, lengths), (places[:, 0] < places[:, 1]).long())
+    return Made((words, lengths), (positions[:, 0] < positions[:, 1]).long())
 
 
 @claim(
@@ -180,7 +184,9 @@ def a_bag_is_blind_to_order(g):
     )
     shares = []
     for reads in (Alone(), encoder(relative())):
-        model = trained(g, lambda reader=reads: classifier(reader), lambda: by_order(g, 32), 200)
+        model = train_model(
+            g, lambda reader=reads: classifier(reader), lambda: by_order(g, 32), 200
+        )
         shares.append(accuracy(model, [both_orders]))
     return Measured(
         {
@@ -197,17 +203,17 @@ def best_words(texts: Tensor, labels: Tensor, count: int = 20) -> Tensor:
 
 def cross_validated(texts: Tensor, labels: Tensor, leak: bool) -> float:
     """The accuracy over five folds of a vote of the best words, chosen in each fold or before."""
-    folds, right = torch.arange(len(texts), device=texts.device) % 5, 0
+    folds, right_count = torch.arange(len(texts), device=texts.device) % 5, 0
     for fold in range(5):
         training, held_out = folds != fold, folds == fold
         x, y = (texts, labels) if leak else (texts[training], labels[training])
         words = best_words(x, y)
-        middle = (texts[training][:, words][labels[training] == 1].mean(0)) - (
+        direction = (texts[training][:, words][labels[training] == 1].mean(0)) - (
             texts[training][:, words][labels[training] == 0].mean(0)
         )
-        votes = (texts[held_out][:, words] - texts[training][:, words].mean(0)) @ middle
-        right += ((votes > 0) == (labels[held_out] == 1)).sum().item()
-    return right / len(texts)
+        votes = (texts[held_out][:, words] - texts[training][:, words].mean(0)) @ direction
+        right_count += ((votes > 0) == (labels[held_out] == 1)).sum().item()
+    return right_count / len(texts)
 
 
 @claim(
@@ -240,8 +246,8 @@ def exact_match_falls_with_the_length(g):
     rows = {}
     for n in (10, 30):
         labels = whole_numbers(g, WORDS, 20_000, n)
-        wrong = torch.rand(labels.shape, device=g.device, generator=g) > 0.98
-        outputs = torch.where(wrong, (labels + 1) % WORDS, labels)
+        is_wrong = torch.rand(labels.shape, device=g.device, generator=g) > 0.98
+        outputs = torch.where(is_wrong, (labels + 1) % WORDS, labels)
         share = exact_matches(outputs, labels).double().mean().item()
         rows[f"{n} tokens"] = share, about(0.98**n, 0.015)
     return Measured(rows)
@@ -275,17 +281,17 @@ def copier() -> Translator:
 )
 def stopping_is_learned(g):
     rows = {}
-    for name, least in (("1 to 4 words", 1), ("3 and 4 words", 3)):
-        model = trained(
-            g, copier, lambda n=least: to_copy(g, 32, n + int(whole_numbers(g, 5 - n, 1))), 250
+    for name, min_words in (("1 to 4 words", 1), ("3 and 4 words", 3)):
+        model = train_model(
+            g, copier, lambda n=min_words: to_copy(g, 32, n + int(whole_numbers(g, 5 - n, 1))), 250
         )
         for n in (1, 3):
             (words, _, lengths), labels = to_copy(g, 60, n)
             outputs = model.translate(words, lengths, START, END, 8)
-            right = exact_matches(outputs, labels).double().mean().item()
-            unseen = n < least
-            expected = at_most(0.1) if unseen else at_least(0.9)
-            rows[f"trained on {name}, right of {n}"] = right, expected
+            right_share = exact_matches(outputs, labels).double().mean().item()
+            is_unseen = n < min_words
+            expected = at_most(0.1) if is_unseen else at_least(0.9)
+            rows[f"trained on {name}, right of {n}"] = right_share, expected
     return Measured(rows)
 
 
@@ -304,8 +310,8 @@ def equal_models_differ(g):
     rows = {}
     for seeds, share in ((1, 0.48), (3, 0.22)):
         first, second = (means(g, seeds, 40_000) for _ in range(2))
-        differ = ((first - second).abs() > 1).double().mean().item()
-        rows[f"means of {seeds}, share more than $s$ apart"] = differ, about(share, 0.015)
+        share_apart = ((first - second).abs() > 1).double().mean().item()
+        rows[f"means of {seeds}, share more than $s$ apart"] = share_apart, about(share, 0.015)
     return Measured(rows)
 
 
@@ -315,14 +321,14 @@ def equal_models_differ(g):
     source="the binomial distribution; counted over 20,000 test sets",
 )
 def a_share_is_uncertain(g):
-    right = torch.rand(20_000, 300, device=g.device, generator=g) < 0.95
-    deviation = share(right).std().item()
+    is_right = torch.rand(20_000, 300, device=g.device, generator=g) < 0.95
+    deviation = share(is_right).std().item()
     return Measured({"standard deviation": (deviation, about((0.95 * 0.05 / 300) ** 0.5, 5e-4))})
 
 
-def share(right: Tensor) -> Tensor:
-    """The share of what is right in each row."""
-    return right.double().mean(-1)
+def share(is_right: Tensor) -> Tensor:
+    """The share of right results in each row."""
+    return is_right.double().mean(-1)
 
 
 @claim(
@@ -331,24 +337,24 @@ def share(right: Tensor) -> Tensor:
     source="Shaw et al. (2018), eq. 1, 2 and 4; our own measurement",
 )
 def unit_values_show_the_weights(g):
-    n, d, reach = 9, 8, 4
-    q, k, a_k = (normal(g, rows, d).double() for rows in (n, n, 2 * reach + 1))
+    n, d, max_distance = 9, 8, 4
+    q, k, a_k = (normal(g, rows, d).double() for rows in (n, n, 2 * max_distance + 1))
     identity = torch.eye(n, device=g.device, dtype=torch.float64)
-    zeros = identity.new_zeros(2 * reach + 1, n)
-    towards = a_k[relative_index(n, reach, g.device)]
-    right = ((q @ k.mT + (q[:, None] * towards).sum(-1)) / d**0.5).softmax(-1)
+    zeros = identity.new_zeros(2 * max_distance + 1, n)
+    offset_vectors = a_k[relative_index(n, max_distance, g.device)]
+    expected = ((q @ k.mT + (q[:, None] * offset_vectors).sum(-1)) / d**0.5).softmax(-1)
     return Measured(
         {
             "relative attention, apart by": (
-                apart(relative_attention(q, k, identity, a_k, zeros), right),
+                max_abs_diff(relative_attention(q, k, identity, a_k, zeros), expected),
                 ROUNDING,
             ),
             "attention, apart by": (
-                apart(attention(q, k, identity), attention_weights(q, k)),
+                max_abs_diff(attention(q, k, identity), attention_weights(q, k)),
                 ROUNDING,
             ),
             "other than without the offsets by": (
-                apart(right, attention_weights(q, k)),
+                max_abs_diff(expected, attention_weights(q, k)),
                 above(0.01),
             ),
         }

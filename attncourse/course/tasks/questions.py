@@ -44,8 +44,8 @@ scores_of_a_text = Row(
         "takes the mean of the text's rows, then a linear layer whose $W$ is the identity and "
         "whose $b$ is zero. What are the text's two scores?"
     ),
-    draw=lambda chance: {
-        "first": (six := chance.sample([x for x in range(-8, 9, 2) if x], 6))[:2],
+    draw=lambda rng: {
+        "first": (six := rng.sample([x for x in range(-8, 9, 2) if x], 6))[:2],
         "second": six[2:4],
         "pad": six[4:],
     },
@@ -146,14 +146,14 @@ wrong_line_of_a_lookup = Line(
 )  # fmt: skip
 
 
-def matrix(chance) -> dict:
+def matrix(rng) -> dict:
     """Counts for three labels: one has the most frequent mistake, another the most mistakes."""
-    most = chance.choice([4, 5])
-    wrong = [most, 1], [most - 1, 3], [chance.choice([1, 2]), chance.choice([0, 1])]
-    rows = [chance.sample(row, 2) for row in wrong]
-    chance.shuffle(rows)
+    top = rng.choice([4, 5])
+    others_ = [top, 1], [top - 1, 3], [rng.choice([1, 2]), rng.choice([0, 1])]
+    rows = [rng.sample(row, 2) for row in others_]
+    rng.shuffle(rows)
     for i, row in enumerate(rows):
-        row.insert(i, chance.choice([12, 20, 25]) - sum(row))
+        row.insert(i, rng.choice([12, 20, 25]) - sum(row))
     return dict(zip("abc", map(tuple, rows), strict=True))
 
 
@@ -167,8 +167,8 @@ def found_again(answer, a, b, c) -> float:
 
 def most_frequent(*rows: Sequence[int]) -> tuple[int, int]:
     """The row of the most frequent mistake, and how often it was made."""
-    wrong = [(i, x) for i, row in enumerate(rows) for j, x in enumerate(row) if i != j]
-    return max(wrong, key=lambda mistake: mistake[1])
+    errors = [(i, x) for i, row in enumerate(rows) for j, x in enumerate(row) if i != j]
+    return max(errors, key=lambda mistake: mistake[1])
 
 
 def the_most_mistakes(a, b, c):
@@ -224,10 +224,10 @@ recall_of_the_most_confused = Number(
 )  # fmt: skip
 
 
-def drawn_parents(chance) -> dict:
+def drawn_parents(rng) -> dict:
     """Five parents: of those that are not the root, the next word is some, but not all."""
     while True:
-        parents = tuple(chance.randint(i + 1, 5) for i in range(5))
+        parents = tuple(rng.randint(i + 1, 5) for i in range(5))
         if 1 < next_to(parents) <= sum(parent < 5 for parent in parents):
             return {"parents": parents}
 
@@ -318,36 +318,36 @@ one_of_two_heads = Choice(
 SPLITS = [(1, 3), (1, 4), (1, 5), (1, 6), (2, 4), (2, 5)]
 
 
-def ways(one: int, other: int) -> int:
-    """In how many ways coins favour the first model at least as clearly as one of these two."""
-    return sum(comb(one + other, i) for i in range(max(one, other), one + other + 1))
+def way_count(a: int, b: int) -> int:
+    """The number of ways in which coins favour the first model at least as clearly."""
+    return sum(comb(a + b, i) for i in range(max(a, b), a + b + 1))
 
 
-def just_as_uneven(one, other, n):
-    return 2 * comb(one + other, one) / 2 ** (one + other)
+def split_probability(a, b, n):
+    return 2 * comb(a + b, a) / 2 ** (a + b)
 
 
 coins_alone = Number(
     aim="baselines",
     asks=(
-        "Two models are tested on the same <n> tweets. On <one> of them only the first is right, "
-        "on <other> only the second, and on the rest both are right or both are wrong. If the two "
+        "Two models are tested on the same <n> tweets. On <a> of them only the first is right, "
+        "on <b> only the second, and on the rest both are right or both are wrong. If the two "
         "were equally good, each tweet on which they differ would be like the toss of a coin. "
         "With what probability would coins split these tweets at least as unevenly, in favour of "
         "either model?"
     ),
-    draw=lambda chance: (
-        dict(zip(("one", "other"), chance.sample(chance.choice(SPLITS), 2), strict=True))
-        | {"n": chance.choice([20, 40, 50, 100, 200])}
+    draw=lambda rng: (
+        dict(zip(("a", "b"), rng.sample(rng.choice(SPLITS), 2), strict=True))
+        | {"n": rng.choice([20, 40, 50, 100, 200])}
     ),
-    right=lambda one, other, n: 2 * ways(one, other) / 2 ** (one + other),
-    steps=lambda one, other, n: (
-        f"The models differ on {one + other} tweets, and {one + other} coins can fall in "
-        f"{2 ** (one + other)} equally likely ways.",
-        f"{max(one, other)} or more for the first model: "
-        f"{' + '.join(str(comb(one + other, i)) for i in range(max(one, other), one + other + 1))}"
-        f" = {ways(one, other)} of these ways. There are as many for the second.",
-        f"That is {2 * ways(one, other)}/{2 ** (one + other)}.",
+    right=lambda a, b, n: 2 * way_count(a, b) / 2 ** (a + b),
+    steps=lambda a, b, n: (
+        f"The models differ on {a + b} tweets, and {a + b} coins can fall in "
+        f"{2 ** (a + b)} equally likely ways.",
+        f"{max(a, b)} or more for the first model: "
+        f"{' + '.join(str(comb(a + b, i)) for i in range(max(a, b), a + b + 1))}"
+        f" = {way_count(a, b)} of these ways. There are as many for the second.",
+        f"That is {2 * way_count(a, b)}/{2 ** (a + b)}.",
     ),
     check=(
         "List the splits that are at least as uneven as this one. In how many ways can the coins "
@@ -357,24 +357,24 @@ coins_alone = Number(
     placement=True,
     mistakes={
         "You looked at one direction. Coins may favour the first model as well as the second.":
-            lambda one, other, n: ways(one, other) / 2 ** (one + other),
+            lambda a, b, n: way_count(a, b) / 2 ** (a + b),
         "You took the splits that are just as uneven as this one. Are there any that are more "
         "uneven?":
-            just_as_uneven,
+            split_probability,
         "You took only the splits that are more uneven than this one. Does this one count?":
-            lambda one, other, n: coins_alone.right(one, other, n) - just_as_uneven(one, other, n),
+            lambda a, b, n: coins_alone.right(a, b, n) - split_probability(a, b, n),
         "That is how likely a split is that is less uneven than this one. Which splits are asked "
         "for?":
-            lambda one, other, n: 1 - coins_alone.right(one, other, n),
+            lambda a, b, n: 1 - coins_alone.right(a, b, n),
         "That is how likely this very split is. Which other splits are at least as uneven, in "
         "either direction?":
-            lambda one, other, n: comb(one + other, one) / 2 ** (one + other),
+            lambda a, b, n: comb(a + b, a) / 2 ** (a + b),
         "That is how far apart the two accuracies are. Could equally good models be so far apart "
         "by luck? Look only at the tweets on which they differ.":
-            lambda one, other, n: abs(one - other) / n,
+            lambda a, b, n: abs(a - b) / n,
         "That is the larger part of the tweets on which the models differ. How likely is a split "
         "as uneven as this, if each of them is the toss of a coin?":
-            lambda one, other, n: max(one, other) / (one + other),
+            lambda a, b, n: max(a, b) / (a + b),
     },
 )  # fmt: skip
 
@@ -386,11 +386,11 @@ longer_names = Number(
         "Suppose that all tokens are right with the same probability, independently of one "
         "another. What proportion of the names of <m> tokens is right in every token then?"
     ),
-    draw=lambda chance: {
-        "share": (share := chance.choice([0.9, 0.8, 0.7, 0.6])),
+    draw=lambda rng: {
+        "share": (share := rng.choice([0.9, 0.8, 0.7, 0.6])),
         "percent": f"{share:.0%}",
         "times": (times := 3 if share >= 0.8 else 2),
-        "n": (n := chance.choice([4, 5, 6, 8, 10])),
+        "n": (n := rng.choice([4, 5, 6, 8, 10])),
         "m": times * n,
     },
     right=lambda share, times, **_: share**times,
@@ -434,12 +434,12 @@ def numbered(number: int) -> dict:
     }
 
 
-def looking_at(number: int, places: Sequence[int | None]) -> torch.Tensor:
+def weight_map(number: int, word_of_row: Sequence[int | None]) -> torch.Tensor:
     """The map that has all of a row's weight on one English word, or spreads it over all."""
-    words = len(name(number, "english"))
-    even = torch.full((words,), 1 / words, dtype=torch.float64)
-    one = torch.eye(words, dtype=torch.float64)
-    return torch.stack([even if place is None else one[place] for place in places])
+    count = len(name(number, "english"))
+    uniform = torch.full((count,), 1 / count, dtype=torch.float64)
+    one_hot = torch.eye(count, dtype=torch.float64)
+    return torch.stack([uniform if word is None else one_hot[word] for word in word_of_row])
 
 
 looks_ahead = Maps(
@@ -450,8 +450,8 @@ looks_ahead = Maps(
         "stand for the start, *<a>*, *hundert* and *und*, as the last token written so far; the "
         "columns for the English words.)"
     ),
-    draw=lambda chance: numbered(chance.choice(NUMBERS)),
-    right=lambda number, **_: looking_at(number, (0, 1, 4, 3)),
+    draw=lambda rng: numbered(rng.choice(NUMBERS)),
+    right=lambda number, **_: weight_map(number, (0, 1, 4, 3)),
     steps=lambda number, english, german, a: (
         f"After the start comes *{a}*, and after *{a}* comes *hundert*: the words that are needed "
         "are the first two.",
@@ -462,12 +462,12 @@ looks_ahead = Maps(
     mistakes={
         "There each row looks at the word of the token that it has just written. Which token is "
         "to be written next?":
-            lambda number, **_: looking_at(number, (None, 0, 1, 2)),
+            lambda number, **_: weight_map(number, (None, 0, 1, 2)),
         "There the decoder goes through the English words one by one. In which order do the tens "
         "and the ones come in German?":
-            lambda number, **_: looking_at(number, (0, 1, 2, 3)),
+            lambda number, **_: weight_map(number, (0, 1, 2, 3)),
         "There the tens come before the ones, as in English. Which of the two does German say "
         "first?":
-            lambda number, **_: looking_at(number, (0, 1, 3, 4)),
+            lambda number, **_: weight_map(number, (0, 1, 3, 4)),
     },
 )  # fmt: skip

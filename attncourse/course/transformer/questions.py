@@ -18,7 +18,7 @@ from attncourse.transformer import (
     generate,
 )
 
-RESIDUAL, MASKS, STEP, DRAWN = (
+RESIDUAL, MASKS, STEP, TOP_K = (
     "residual_block",
     "translation_masks",
     "cached_step",
@@ -55,29 +55,31 @@ without_attention = Choice(
 )  # fmt: skip
 
 
-def part_of(a: int) -> tuple[torch.Tensor, torch.Tensor]:
+def part_weights(a: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The two matrices of a part that keeps what is positive, and multiplies it by a."""
-    one = torch.eye(2, dtype=torch.float64)
-    return one, a * one
+    identity = torch.eye(2, dtype=torch.float64)
+    return identity, a * identity
 
 
-def one_token(chance) -> dict:
-    mean, away = chance.randint(1, 6), chance.randint(2, 4)
-    signs = chance.sample([-1, 1], 2)
-    x = tuple(mean + away * sign for sign in signs)
-    return {"x": x, "a": chance.randint(2, 5), "normed": tuple(signs)}
+def one_token(rng) -> dict:
+    mean, deviation = rng.randint(1, 6), rng.randint(2, 4)
+    signs = rng.sample([-1, 1], 2)
+    x = tuple(mean + deviation * sign for sign in signs)
+    return {"x": x, "a": rng.randint(2, 5), "normed": tuple(signs)}
 
 
 def pre_norm_output(x, a, normed):
-    (up, down), zero = part_of(a), torch.zeros(2)
-    part = FeedForward(2, 2)
-    part.load_state_dict({"up.weight": up, "up.bias": zero, "down.weight": down, "down.bias": zero})
-    return PreNorm(2, part).double()(torch.tensor([x], dtype=torch.float64))[0].detach()
+    (up, down), zero = part_weights(a), torch.zeros(2)
+    network = FeedForward(2, 2)
+    network.load_state_dict(
+        {"up.weight": up, "up.bias": zero, "down.weight": down, "down.bias": zero}
+    )
+    return PreNorm(2, network).double()(torch.tensor([x], dtype=torch.float64))[0].detach()
 
 
 def residual(hint, x, a):
     token = torch.tensor(x, dtype=torch.float64)
-    return mutant(RESIDUAL, hint)(token, token * 0 + 1, token * 0, *part_of(a))
+    return mutant(RESIDUAL, hint)(token, token * 0 + 1, token * 0, *part_weights(a))
 
 
 out_of_pre_norm = Row(
@@ -140,32 +142,33 @@ out_of_pre_norm = Row(
 )  # fmt: skip
 
 
-def two_texts(chance) -> dict:
-    m, n = chance.choice([5, 6]), chance.choice([3, 4])
-    read, written = chance.randint(3, m - 1), chance.randint(2, n - 1)
-    return {"m": m, "n": n, "read": read, "written": written}
+def two_texts(rng) -> dict:
+    m, n = rng.choice([5, 6]), rng.choice([3, 4])
+    source, target = rng.randint(3, m - 1), rng.randint(2, n - 1)
+    return {"m": m, "n": n, "source": source, "target": target}
 
 
-def cross(hint, m, n, read, written):
-    return mutant(MASKS, hint)(torch.tensor(read), torch.tensor(written), m, n)[2].double()
+def cross(hint, m, n, source, target):
+    return mutant(MASKS, hint)(torch.tensor(source), torch.tensor(target), m, n)[2].double()
 
 
-def causal(m, n, read, written):
-    return cross("the cross-attention is causal", m, n, read, written)
+def causal(m, n, source, target):
+    return cross("the cross-attention is causal", m, n, source, target)
 
 
 seen_of_the_source = Maps(
     aim="build-blocks",
     asks=(
-        "In training, a source of <read> words is padded to <m> tokens, and its target of "
-        "<written> words is padded to <n>. Which map shows what the cross-attention of the decoder "
+        "In training, a source of <source> words is padded to <m> tokens, and its target of "
+        "<target> words is padded to <n>. Which map shows what the cross-attention of the decoder "
         "may see? (A row is a query, a column is a key.)"
     ),
     draw=two_texts,
-    right=lambda m, n, read, written: padding_mask(torch.tensor(read), m).expand(n, m).double(),
-    steps=lambda m, n, read, written: (
+    right=lambda m, n, source, target: padding_mask(torch.tensor(source), m).expand(n, m).double(),
+    steps=lambda m, n, source, target: (
         f"The queries come from the target, the keys from the source: {n} rows, {m} columns.",
-        f"The padding of the source is hidden from every query: the first {read} columns are left.",
+        f"The padding of the source is hidden from every query: the first {source} columns "
+        "are left.",
         "The whole source is known before the first word of the target, so no query has to wait "
         "for a part of it.",
     ),
@@ -190,7 +193,7 @@ def copier() -> Decoding:
     return Decoding(table, Encoder([]))
 
 
-def counted(start, step, first) -> list[int]:
+def count_up(start, step, first) -> list[int]:
     return [(start + i * step) % 11 for i in range(first, first + 3)]
 
 
@@ -201,13 +204,13 @@ written_without_the_shift = Row(
         "targets are not shifted, and its loss falls to nearly 0. Now it gets the prompt <prompt>, "
         "and appends the likeliest token three times. Which three?"
     ),
-    draw=lambda chance: {
-        "start": (start := chance.randrange(11)),
-        "step": (step := chance.randint(1, 5)),
+    draw=lambda rng: {
+        "start": (start := rng.randrange(11)),
+        "step": (step := rng.randint(1, 5)),
         "prompt": ", ".join(str((start + i * step) % 11) for i in range(3)),
     },
     right=lambda start, step, prompt: generate(
-        copier(), torch.tensor([counted(start, step, 0)]), 3
+        copier(), torch.tensor([count_up(start, step, 0)]), 3
     )[0],
     steps=lambda start, step, prompt: (
         "Without the shift, the target of each row is the token that this row has just read, so "
@@ -220,17 +223,17 @@ written_without_the_shift = Row(
     mistakes={
         "That is how a model with shifted targets goes on. What was this one asked for at each "
         "row?":
-            lambda start, step, prompt: counted(start, step, 3),
+            lambda start, step, prompt: count_up(start, step, 3),
         "You copied the prompt from its beginning. Which row of scores decides about the next "
         "token?":
-            lambda start, step, prompt: counted(start, step, 0),
+            lambda start, step, prompt: count_up(start, step, 0),
         "Your first token is right for shifted targets. What did the last row learn to say here?":
-            lambda start, step, prompt: counted(start, step, 3)[:1] * 3,
+            lambda start, step, prompt: count_up(start, step, 3)[:1] * 3,
         "You read the prompt from its end. Your first token becomes the input of the next step: "
         "what does the model make of it?":
-            lambda start, step, prompt: counted(start, step, 0)[::-1],
+            lambda start, step, prompt: count_up(start, step, 0)[::-1],
         "Your first token is right. Then your model counts: has it ever been asked to?":
-            lambda start, step, prompt: counted(start, step, 2),
+            lambda start, step, prompt: count_up(start, step, 2),
     },
 )  # fmt: skip
 
@@ -287,10 +290,10 @@ BASES = {
 }
 
 
-def scores_of_three(chance) -> dict:
-    temperature = chance.choice([*BASES])
-    *likely, last = chance.choice(BASES[temperature])
-    scores = [*map(Ln, chance.sample(likely, 2))]
+def scores_of_three(rng) -> dict:
+    temperature = rng.choice([*BASES])
+    *top_numbers, last = rng.choice(BASES[temperature])
+    scores = [*map(Ln, rng.sample(top_numbers, 2))]
     # neither the first two are left nor the last two
     scores.insert(1, Ln(last))
     return {"scores": scores, "temperature": temperature}
@@ -302,13 +305,13 @@ def powers(scores, temperature) -> list[int]:
 
 
 def top_two_probability(scores, temperature):
-    probabilities = exercise(DRAWN).valid_answers[0]
+    probabilities = exercise(TOP_K).valid_answers[0]
     return probabilities(row_of(scores), 2, tau(temperature))[0]
 
 
-def left(scores, temperature) -> list[int]:
-    both = zip(powers(scores, temperature), scores, strict=True)
-    return [x for x, s in both if s > min(scores)]
+def top_two(scores, temperature) -> list[int]:
+    pairs = zip(powers(scores, temperature), scores, strict=True)
+    return [x for x, s in pairs if s > min(scores)]
 
 
 def row_of(scores) -> torch.Tensor:
@@ -320,8 +323,8 @@ def tau(temperature: str) -> float:
 
 
 def temperature_multiplies(scores, temperature):
-    wrong = mutant(DRAWN, "the scores are multiplied by the temperature")
-    return wrong(row_of(scores), 2, tau(temperature))[0]
+    multiplied = mutant(TOP_K, "the scores are multiplied by the temperature")
+    return multiplied(row_of(scores), 2, tau(temperature))[0]
 
 
 def first_two_kept(scores, temperature):
@@ -343,23 +346,23 @@ probability_of_the_first = Number(
         + ("twice a logarithm is that of the square, " if temperature == "1/2" else "")
         + ("half a logarithm is that of the root, " if temperature == "2" else "")
         + "so their exponentials are "
-        + " and ".join(str(x) for x in left(scores, temperature))
+        + " and ".join(str(x) for x in top_two(scores, temperature))
         + ".",
-        f"The first token gets {left(scores, temperature)[0]} of "
-        f"{sum(left(scores, temperature))} parts.",
+        f"The first token gets {top_two(scores, temperature)[0]} of "
+        f"{sum(top_two(scores, temperature))} parts.",
     ),
     check="Write down the scores that are left, divide each by the temperature, then take exp.",
     mistakes={
         "Your tokens are the right two, but the temperature has changed nothing. What does it "
         "divide?":
-            lambda scores, temperature: mutant(DRAWN, "the temperature is ignored")(
+            lambda scores, temperature: mutant(TOP_K, "the temperature is ignored")(
                 row_of(scores), 2, tau(temperature)
             )[0],
         "You multiplied the scores by the temperature. A temperature above 1 should make tokens "
         "more alike: does yours?":
             temperature_multiplies,
         "All three tokens have a share in your answer. How many of them can be drawn?":
-            lambda scores, temperature: mutant(DRAWN, "the k is ignored")(
+            lambda scores, temperature: mutant(TOP_K, "the k is ignored")(
                 row_of(scores), 2, tau(temperature)
             )[0],
         "You kept the two tokens that are written first. Which two does top-k keep?":
@@ -378,12 +381,12 @@ probability_of_the_first = Number(
 
 def equal_cost_length(d, times, hidden):
     with torch.device("meta"):
-        block, one, two = EncoderBlock(d, 1, hidden), torch.empty(1, d), torch.empty(2, d)
-    network = count(block.feed_forward, one).flops
+        block, one_row, two_rows = EncoderBlock(d, 1, hidden), torch.empty(1, d), torch.empty(2, d)
+    network = count(block.feed_forward, one_row).flops
     # of n tokens, a n + b n^2 operations
-    of_one, of_two = (count(block.attention, x).flops for x in (one, two))
-    b = (of_two - 2 * of_one) / 2
-    return (network - (of_one - b)) / b
+    flops_1, flops_2 = (count(block.attention, x).flops for x in (one_row, two_rows))
+    b = (flops_2 - 2 * flops_1) / 2
+    return (network - (flops_1 - b)) / b
 
 
 length_of_equal_cost = Number(
@@ -395,9 +398,9 @@ length_of_equal_cost = Number(
         "At how many tokens does the attention layer, with its four matrices, take as many "
         "operations as the feed-forward network?"
     ),
-    draw=lambda chance: {
-        "d": (d := chance.choice([10, 16, 20, 50, 64, 100])),
-        "times": (times := chance.choice([5, 6, 7, 8])),
+    draw=lambda rng: {
+        "d": (d := rng.choice([10, 16, 20, 50, 64, 100])),
+        "times": (times := rng.choice([5, 6, 7, 8])),
         "hidden": times * d,
     },
     right=equal_cost_length,

@@ -17,7 +17,7 @@ from attncourse.figures.explorer import TEMPERATURES
 from attncourse.figures.interactive import Button, Choice, Interactive, Slider, columns, number, row
 from attncourse.figures.numbers import format_number, require_finite
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 # the range of both axes, and the SVG units of one unit
 LOW, HIGH, UNIT = -1, 3, 60
 # radius of the disc of a key with weight 1
@@ -44,7 +44,7 @@ def plane(
     weight = initial_weights(x, query)
     output = weight @ x
     return Interactive(
-        HERE / "view.js",
+        FOLDER / "view.js",
         {
             "words": list(words),
             "axes": list(axes),
@@ -66,7 +66,7 @@ def plane(
             f"{queries_keys_svg(x, words, axes, weight, query)}{values_svg(x, axes, weight)}</div>"
             f"{position_inputs(x)}{numbers_details(x, words, axes, weight, output, query)}"
         ),
-        scripts=[SCRIPT, HERE / "start.js"],
+        scripts=[SCRIPT, FOLDER / "start.js"],
     )
 
 
@@ -91,9 +91,9 @@ def initial_weights(x: Tensor, query: int) -> Tensor:
     return (x @ x[query] / x.shape[1] ** 0.5).softmax(dim=0)
 
 
-def svg_point(at: Sequence[float]) -> tuple[float, float]:
+def svg_point(point: Sequence[float]) -> tuple[float, float]:
     """A point in SVG coordinates, whose y axis points down."""
-    a, b = at
+    a, b = point
     return UNIT * a + 0.0, -UNIT * b + 0.0
 
 
@@ -138,7 +138,9 @@ def queries_keys_svg(
         for row in rows
     )
     projection_lines = '<path data-show="made" class="made" d=""/>' * (len(rows) + 1)
-    handles = "".join(word_handle(word, axes, one) for word, one in zip(words, rows, strict=True))
+    handles = "".join(
+        word_handle(word, axes, value) for word, value in zip(words, rows, strict=True)
+    )
     lines = (
         f'<path data-show="along" class="along" d="{query_line(q.tolist())}"/>{feet}{discs}'
         f"{projection_lines}"
@@ -146,31 +148,32 @@ def queries_keys_svg(
         f"{keys}{handles}"
     )
     weight_list = ", ".join(
-        f"{escape(word)} {number('given', one)}" for word, one in zip(words, weight, strict=True)
+        f"{escape(word)} {number('given', value)}"
+        for word, value in zip(words, weight, strict=True)
     )
     title = f'<b class="query">query</b> and <b class="key">keys</b>; weights: {weight_list}'
     return plane_svg(axes, title, lines, 'role="group" aria-label="words"')
 
 
-def word_handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
+def word_handle(word: str, names: Sequence[str], point: Sequence[float]) -> str:
     """SVG of a word's point, movable by pointer or arrow keys."""
-    (a, b), (x, y), (across, up, anchor) = at, svg_point(at), label_position(at, 8)
+    (a, b), (x, y), (dx, dy, anchor) = point, svg_point(point), label_position(point, 8)
     return (
         f'<g data-show="word" class="word" transform="translate({x:.1f} {y:.1f})" '
         f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LOW}" '
         f'aria-valuemax="{HIGH}" aria-valuenow="{a:g}" aria-valuetext="'
         f'{escape(names[0])} {format_number(a)}, {escape(names[1])} {format_number(b)}">'
         f'<circle class="hold" r="18"/><circle r="4"/>'
-        f'<text data-show="label" x="{across}" y="{up}" text-anchor="{anchor}">{escape(word)}'
+        f'<text data-show="label" x="{dx}" y="{dy}" text-anchor="{anchor}">{escape(word)}'
         "</text></g>"
     )
 
 
-def label_position(at: Sequence[float], gap: int) -> tuple[int, int, str]:
+def label_position(point: Sequence[float], gap: int) -> tuple[int, int, str]:
     """Offset and anchor of a point's label: above right, unless it would be cut off there."""
-    a, b = at
-    right, above = a < HIGH - 0.7, b < HIGH - 0.3
-    return gap if right else -gap, -8 if above else 20, "start" if right else "end"
+    a, b = point
+    fits_right, fits_above = a < HIGH - 0.7, b < HIGH - 0.3
+    return gap if fits_right else -gap, -8 if fits_above else 20, "start" if fits_right else "end"
 
 
 def path_between(make: Callable[[Point, Point], str], tail: Point, tip: Point) -> str:
@@ -191,29 +194,29 @@ def values_svg(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
     """The right plane: the values, and the weighted values head to tail, up to the output."""
     path = torch.cat([x.new_zeros(1, 2), (weight[:, None] * x).cumsum(0)]).tolist()
     values = "".join(
-        f'<path data-show="value" class="whole" d="{path_between(arrow, (0, 0), one)}"/>'
-        for one in x.tolist()
+        f'<path data-show="value" class="whole" d="{path_between(arrow, (0, 0), value)}"/>'
+        for value in x.tolist()
     )
-    parts = "".join(
+    weighted_values = "".join(
         f'<path data-show="share" class="value" d="{path_between(arrow, *pair)}"/>'
         for pair in pairwise(path)
     )
-    (right, top), (across, up, anchor) = svg_point(path[-1]), label_position(path[-1], 10)
+    (right, top), (dx, dy, anchor) = svg_point(path[-1]), label_position(path[-1], 10)
     end = (
         f'<circle data-show="end" r="6" cx="{right:.1f}" cy="{top:.1f}"/>'
-        f'<text data-show="name" x="{right + across:.1f}" y="{top + up:.1f}" '
+        f'<text data-show="name" x="{right + dx:.1f}" y="{top + dy:.1f}" '
         f'text-anchor="{anchor}">output</text>'
     )
     title = '<b class="value">values</b> times weights, head to tail'
-    return plane_svg(axes, title, values + parts + end)
+    return plane_svg(axes, title, values + weighted_values + end)
 
 
 def position_inputs(x: Tensor) -> str:
     """Hidden inputs with the words' coordinates, set by start.js and read by the view."""
     return "".join(
-        f'<input type="hidden" name="{name}{i}" value="{at:g}">'
+        f'<input type="hidden" name="{name}{i}" value="{coordinate:g}">'
         for i, point in enumerate(x.tolist())
-        for name, at in zip("xy", point, strict=True)
+        for name, coordinate in zip("xy", point, strict=True)
     )
 
 

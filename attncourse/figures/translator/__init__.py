@@ -20,8 +20,8 @@ from attncourse.figures.interactive import (
 )
 from attncourse.stored import read_script
 
-HERE = Path(__file__).parent
-WEIGHTS = HERE / "weights.js"
+FOLDER = Path(__file__).parent
+WEIGHTS = FOLDER / "weights.js"
 END = "(end)"
 
 
@@ -50,15 +50,15 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
     """
     script = read_script(WEIGHTS)
     first = script["recorded"][0]
-    written = [*first["parts"], END]
+    parts_and_end = [*first["parts"], END]
     steps = [
         {"part": text, "cross": [rows[i] for rows in first["cross"]]}
-        for i, text in enumerate(written)
+        for i, text in enumerate(parts_and_end)
     ]
-    pick = Choice("part", written, part)
+    pick = Choice("part", parts_and_end, part)
     name = f"{first['number']}, “{' '.join(first['english'])}”"
     return Interactive(
-        HERE / "view.js",
+        FOLDER / "view.js",
         {
             "recorded": {"n": first["number"], "english": first["english"], "steps": steps},
             "longest": script["longest"],
@@ -71,61 +71,62 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         "",
         alt=f"On the left the English words of {name}, on the right the parts of the German name "
         f"that a trained model writes: {' '.join(first['parts'])}. From each part arcs lead to the "
-        f"words that head {head} looks at; those of “{written[part]}” are marked.",
+        f"words that head {head} looks at; those of “{parts_and_end[part]}” are marked.",
         picture=picture_html(first["english"], pick, first["cross"][head])
         + deferred_script(WEIGHTS),
         within=[pick],
-        scripts=[HERE / f"{script}.js" for script in ("naming", "model", "resize", "start")],
+        scripts=[FOLDER / f"{script}.js" for script in ("naming", "model", "resize", "start")],
         fallback=examples_table(script["recorded"]),
     )
 
 
 def picture_html(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[float]]) -> str:
     """HTML of the name so far, and below it the words, the parts, and an arc for each pair."""
-    m, n, at = len(words), len(pick.options), pick.start
+    m, n, chosen = len(words), len(pick.options), pick.start
     keys = (
         f'<span class="key"><span data-show="key">{escape(word)}</span>'
         f"{number('found', share, 'heat')}</span>"
-        for word, share in zip(words, shares[at], strict=True)
+        for word, share in zip(words, shares[chosen], strict=True)
     )
     arcs = (
-        f'<path data-show="arc" class="{part_class(i, at)}" style="--share:{share:.3f}" '
+        f'<path data-show="arc" class="{part_class(i, chosen)}" style="--share:{share:.3f}" '
         f'd="M0 {x:.4g}C.5 {x:.4g} .5 {y:.4g} 1 {y:.4g}"/>'
         for i, line in enumerate(shares)
         for j, share in enumerate(line)
         for x, y in [((j + 0.5) / m, (i + 0.5) / n)]
     )
-    parts = (
-        f'<label data-show="ask" class="{part_class(i, at)}"{pick.hover_attrs(i)}>'
+    part_buttons = (
+        f'<label data-show="ask" class="{part_class(i, chosen)}"{pick.hover_attrs(i)}>'
         '<input type="radio" name="part" '
-        f'value="{i}"{" checked" * (i == at)} hidden><span data-show="part">{part}</span></label>'
+        f'value="{i}"{" checked" * (i == chosen)} hidden>'
+        f'<span data-show="part">{part}</span></label>'
         for i, part in enumerate(pick.options)
     )
     # a long name may break between its parts
-    done, whole = (
-        german_spelling(pick.options[:end], "\u00ad") for end in (min(at + 1, n - 1), n - 1)
+    start, full = (
+        german_spelling(pick.options[:end], "\u00ad") for end in (min(chosen + 1, n - 1), n - 1)
     )
     return (
         '<div data-show="drawn" class="drawn"><div class="name" lang="de">'
-        f'<b data-show="done">{done}</b><span data-show="rest">{whole[len(done) :]}</span></div>'
+        f'<b data-show="done">{start}</b><span data-show="rest">{full[len(start) :]}</span></div>'
         '<div class="is"><span data-show="from">English words</span><span>German parts</span></div>'
         f'<div class="sides"><div data-show="keys">{"".join(keys)}</div>'
         '<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">'
         f'<g data-show="arcs">{"".join(arcs)}</g></svg>'
-        f'<div data-show="parts" lang="de">{"".join(parts)}</div></div></div>'
+        f'<div data-show="parts" lang="de">{"".join(part_buttons)}</div></div></div>'
     )
 
 
-def part_class(i: int, at: int) -> str:
+def part_class(i: int, chosen: int) -> str:
     """CSS class of part i and its arcs: chosen, before the chosen one, or later."""
-    return "on" if i == at else "" if i < at else "later"
+    return "on" if i == chosen else "" if i < chosen else "later"
 
 
-def german_spelling(parts: Sequence[str], between: str = "") -> str:
+def german_spelling(parts: Sequence[str], separator: str = "") -> str:
     """A German name in its spelling: millions are separate words, the rest is one word."""
     words = (f" {part.capitalize()} " if part.startswith("mill") else part for part in parts)
-    name = between.join(words)
-    return name.replace(f"{between} ", " ").replace(f" {between}", " ").strip()
+    name = separator.join(words)
+    return name.replace(f"{separator} ", " ").replace(f" {separator}", " ").strip()
 
 
 def examples_table(examples: Sequence[dict]) -> str:

@@ -23,10 +23,10 @@ from attncourse.figures.interactive import (
 from attncourse.figures.numbers import format_number
 from attncourse.stored import read_script
 
-HERE = Path(__file__).parent
-WEIGHTS = HERE.parents[1] / "stored" / "english.js"
+FOLDER = Path(__file__).parent
+WEIGHTS = FOLDER.parents[1] / "stored" / "english.js"
 SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "start")
-BARS, EARLY, GUESSES = 6, 4, 3
+BARS, EARLY_BARS, GUESSES = 6, 4, 3
 NOTE = (
     "A small model makes this text up: nobody said it, though a phrase may be real. It learned "
     "from the Presidents’ addresses to Congress, 1790 to 2026, and repeats the language of their "
@@ -41,27 +41,27 @@ def writer(*, suggestions: Sequence[str] = SUGGESTIONS) -> Interactive:
 
     The first text and its decades are recorded ones; `suggestions` are other beginnings.
     """
-    script = read_script(WEIGHTS)
-    opening = script["opening"]
+    model_data = read_script(WEIGHTS)
+    opening = model_data["opening"]
     decades = [decade_name(decade) for decade in opening["decades"]]
     side = Choice("side", decades)
     return Interactive(
-        HERE / "view.js",
+        FOLDER / "view.js",
         {
             "opening": opening,
             "hint": HINT,
             "heads": len(opening["sides"][0]["looks"]) - 1,
-            "of_block": script["heads"],
-            "unsaid": (HERE / "unsaid.txt").read_text("utf-8").split(),
+            "of_block": model_data["heads"],
+            "unsaid": (FOLDER / "unsaid.txt").read_text("utf-8").split(),
         },
         [],
         "",
         alt=summary(opening, decades),
-        picture=picture_html(script, decades, side, suggestions) + deferred_script(WEIGHTS),
+        picture=picture_html(model_data, decades, side, suggestions) + deferred_script(WEIGHTS),
         within=[side],
-        below=folds_html(script, decades),
-        scripts=[HERE / f"{script}.js" for script in SCRIPTS],
-        fallback=examples_table(script["examples"]),
+        below=collapsed_parts_html(model_data, decades),
+        scripts=[FOLDER / f"{name}.js" for name in SCRIPTS],
+        fallback=examples_table(model_data["examples"]),
     )
 
 
@@ -78,18 +78,18 @@ def token_label(text: str) -> str:
 def summary(opening: Mapping, decades: Sequence[str]) -> str:
     """Caption of the first state: the likeliest continuation in each decade."""
     firsts = (side["next"][0] for side in opening["sides"])
-    takes = (
+    continuations = (
         f"“{token_label(token['text'])}{token['rest']}” ({token['p']:.2f}) in the {decade}"
         for decade, token in zip(decades, firsts, strict=True)
     )
-    return f"After “{opening['text']}”, most likely: {', '.join(takes)}. {HINT}"
+    return f"After “{opening['text']}”, most likely: {', '.join(continuations)}. {HINT}"
 
 
 def picture_html(
-    script: Mapping, decades: Sequence[str], side: Choice, suggestions: Sequence[str]
+    model_data: Mapping, decades: Sequence[str], side: Choice, suggestions: Sequence[str]
 ) -> str:
     """HTML of the text field, the words of the text, and the next tokens in two decades."""
-    opening = script["opening"]
+    opening = model_data["opening"]
     chips = "".join(button("try", text, f'data-try="{escape(text)}"') for text in suggestions)
     marks = opening["sides"][0]["marks"]
     words = "".join(
@@ -97,8 +97,10 @@ def picture_html(
         for i, text in enumerate([decades[0], *opening["items"][1:]])
     )
     sides = "".join(
-        bars_html(i, one, decade, script["decades"])
-        for i, (one, decade) in enumerate(zip(opening["sides"], opening["decades"], strict=True))
+        bars_html(i, side_data, decade, model_data["decades"])
+        for i, (side_data, decade) in enumerate(
+            zip(opening["sides"], opening["decades"], strict=True)
+        )
     )
     return (
         f'<div class="note">{NOTE}</div><div data-show="sheet" class="sheet">'
@@ -114,7 +116,7 @@ def picture_html(
         "1 bit on the bar is full.</span> "
         f'<span data-show="legend">{legend(opening)}</span></div>'
         '<details class="heads" hidden><summary>Look into its heads, which draw these lines'
-        f"</summary>{heads_html(script, side)}</details>"
+        f"</summary>{heads_html(model_data, side)}</details>"
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
         '<input type="hidden" name="writing" value="-1">'
@@ -142,20 +144,20 @@ def item_html(i: int, text: str, bits: float, *, last: bool) -> str:
 def bars_html(side: int, prediction: Mapping, decade: int, decades: Sequence[int]) -> str:
     """HTML of the likeliest next tokens in a decade, each a button."""
     options = "".join(
-        f'<option value="{one}"{" selected" * (one == decade)}>{decade_name(one)}</option>'
-        for one in decades
+        f'<option value="{year}"{" selected" * (year == decade)}>{decade_name(year)}</option>'
+        for year in decades
     )
     name = ("decade", "beside")[side]
     rows = "".join(
-        f'<div class="next" data-show="next" style="--share:{one["p"]:.3f}">'
-        f'<span><b data-show="word">{escape(token_label(one["text"]))}</b>'
-        f'<i data-show="rest">{escape(one["rest"])}</i></span>{number("share", one["p"])}'
+        f'<div class="next" data-show="next" style="--share:{token["p"]:.3f}">'
+        f'<span><b data-show="word">{escape(token_label(token["text"]))}</b>'
+        f'<i data-show="rest">{escape(token["rest"])}</i></span>{number("share", token["p"])}'
         f'<button type="button" data-do="take" data-take="{side * BARS + i}" data-show="take" '
-        f'aria-label="take “{escape(token_label(one["text"]) + one["rest"])}”" hidden>'
+        f'aria-label="take “{escape(token_label(token["text"]) + token["rest"])}”" hidden>'
         "</button></div>"
-        for i, one in enumerate(prediction["next"])
+        for i, token in enumerate(prediction["next"])
     )
-    at = f'data-side="{side}"'
+    data = f'data-side="{side}"'
     return (
         f'<section class="side" data-show="side" role="group" aria-label="{decade_name(decade)}">'
         f'<div class="head"><b data-show="decade">'
@@ -163,17 +165,18 @@ def bars_html(side: int, prediction: Mapping, decade: int, decades: Sequence[int
         f"{options}"
         f"</select></div>{rows}"
         f'<div class="other"><span>all others</span>{number("other", prediction["other"])}</div>'
-        f'<div class="acts">{button("draw", "draw one", at)}{button("write", "write on", at)}</div>'
+        f'<div class="acts">{button("draw", "draw one", data)}'
+        f"{button('write', 'write on', data)}</div>"
         "</section>"
     )
 
 
-def folds_html(script: Mapping, decades: Sequence[str]) -> str:
+def collapsed_parts_html(model_data: Mapping, decades: Sequence[str]) -> str:
     """HTML of the collapsed parts: the guessing game, and the model during training."""
     return (
         '<div class="folds" hidden>'
         f"{details('Guess first: are you better than the model?', game_html())}"
-        f"{details('How it learned this', training_html(script, decades))}"
+        f"{details('How it learned this', training_html(model_data, decades))}"
         '<div class="note"><span class="sent">Once you have changed something, the address '
         "of this page holds your text, the decades, what is covered and which heads are off: send "
         "it, and others see what you see. </span>A bar is the chance of a next piece, in bold; in "
@@ -187,29 +190,32 @@ def details(title: str, content: str) -> str:
     return f"<details><summary>{title}</summary>{content}</details>"
 
 
-def heads_html(script: Mapping, side: Choice) -> str:
+def heads_html(model_data: Mapping, side: Choice) -> str:
     """HTML of all heads, those with a known role first, to follow one or switch it off."""
-    reads = "".join(
+    side_buttons = "".join(
         f'<label><input type="radio" name="side" value="{i}"{" checked" * (i == side.start)} '
         f'hidden><span data-show="reads">{one}</span></label>'
         for i, one in enumerate(side.options)
     )
-    roles = {tuple(role["head"]): role["role"] for role in script["roles"]}
-    count = script["heads"]
-    all_heads = [divmod(i, count) for i in range(len(script["opening"]["sides"][0]["looks"]) - 1)]
+    roles = {tuple(role["head"]): role["role"] for role in model_data["roles"]}
+    count = model_data["heads"]
+    opening = model_data["opening"]
+    all_heads = [divmod(i, count) for i in range(len(opening["sides"][0]["looks"]) - 1)]
     count_others = len(all_heads) - len(roles)
     ordered = [*roles, *(head for head in all_heads if head not in roles)]
     html_by_head = {
-        one: head_row(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, ""))
-        for one in ordered
+        (block, head): head_row(
+            block * count + head, f"{block}.{head}", roles.get((block, head), "")
+        )
+        for block, head in ordered
     }
-    others = "".join(text for one, text in html_by_head.items() if one not in roles)
+    other_rows = "".join(text for head, text in html_by_head.items() if head not in roles)
     return (
-        f'<div data-show="looked" aria-live="polite">{attention_summary(script["opening"])}</div>'
+        f'<div data-show="looked" aria-live="polite">{attention_summary(opening)}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
         f"</label>{''.join(html_by_head[role] for role in roles)}"
-        f"{details(f'{count_others} heads whose weights have no one target', others)}"
-        f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
+        f"{details(f'{count_others} heads whose weights have no one target', other_rows)}"
+        f"<fieldset><legend>lines and bars for the</legend>{side_buttons}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
         "the heads look: the thicker, the more. A word of several pieces looks with its last "
         "one, and a loop is what it keeps within the word. The grey stroke is the start of the "
@@ -222,14 +228,14 @@ def heads_html(script: Mapping, side: Choice) -> str:
 
 def item_names(opening: Mapping) -> list[str]:
     """The decade and the quoted words of the first text, for sentences."""
-    return ["the decade", *(f"“{token_label(one)}”" for one in opening["items"][1:])]
+    return ["the decade", *(f"“{token_label(text)}”" for text in opening["items"][1:])]
 
 
 def legend(opening: Mapping) -> str:
     """Sentence: the word of the first text that matters most for the next token."""
-    bits, most = max(zip(opening["sides"][0]["marks"], item_names(opening), strict=True))
+    bits, word = max(zip(opening["sides"][0]["marks"], item_names(opening), strict=True))
     return (
-        f"What matters most is {most}: covering it changes what comes next by "
+        f"What matters most is {word}: covering it changes what comes next by "
         f"{format_number(bits)} bits."
     )
 
@@ -237,21 +243,21 @@ def legend(opening: Mapping) -> str:
 def attention_summary(opening: Mapping) -> str:
     """Sentence: where the heads look from the last word of the first text."""
     start, *token_shares = opening["sides"][0]["looks"][0]
-    words, parts = item_names(opening), opening["parts"]
+    words, pieces_by_word = item_names(opening), opening["parts"]
     remaining = iter(token_shares)
-    by_word = [[*islice(remaining, len(own))] for own in parts]
+    by_word = [[*islice(remaining, len(pieces_of_word))] for pieces_of_word in pieces_by_word]
     targets = {"the start": start, **dict(zip(words, map(sum, by_word), strict=True))}
-    most = max(targets, key=lambda name: targets[name])
-    where = "itself" if most == words[-1] else most
+    target = max(targets, key=lambda name: targets[name])
+    target_text = "itself" if target == words[-1] else target
     sentence = (
-        f"From {words[-1]}, the heads together look most at {where}: "
-        f"{format_number(targets[most])} of the weight."
+        f"From {words[-1]}, the heads together look most at {target_text}: "
+        f"{format_number(targets[target])} of the weight."
     )
-    if where != "itself" or len(parts[-1]) == 1:
+    if target_text != "itself" or len(pieces_by_word[-1]) == 1:
         return sentence
     pieces = (
-        f"“{token_label(part)}” {format_number(share)}"
-        for part, share in zip(parts[-1], by_word[-1], strict=True)
+        f"“{token_label(piece)}” {format_number(share)}"
+        for piece, share in zip(pieces_by_word[-1], by_word[-1], strict=True)
     )
     return f"{sentence} Its pieces: {', '.join(pieces)}."
 
@@ -287,23 +293,23 @@ def game_html() -> str:
     )
 
 
-def training_html(script: Mapping, decades: Sequence[str]) -> str:
+def training_html(model_data: Mapping, decades: Sequence[str]) -> str:
     """HTML of the likeliest next tokens after the first text, by training step."""
-    steps = [state["step"] for state in script["training"]]
+    steps = [state["step"] for state in model_data["training"]]
     slider = Slider("step", steps, len(steps) - 1)
     sides = "".join(
         f'<section class="side"><div class="head"><b>{decade}</b></div>'
         + "".join(
-            f'<div class="next" data-show="early" style="--share:{one["p"]:.3f}"><span>'
-            f'<b data-show="begun">{escape(token_label(one["text"]) + one["rest"])}</b></span>'
-            f"{number('chance', one['p'])}</div>"
-            for one in side["next"][:EARLY]
+            f'<div class="next" data-show="early" style="--share:{token["p"]:.3f}"><span>'
+            f'<b data-show="begun">{escape(token_label(token["text"]) + token["rest"])}</b></span>'
+            f"{number('chance', token['p'])}</div>"
+            for token in side["next"][:EARLY_BARS]
         )
         + "</section>"
-        for decade, side in zip(decades, script["opening"]["sides"], strict=True)
+        for decade, side in zip(decades, model_data["opening"]["sides"], strict=True)
     )
     return (
-        f"<div>What came most likely after “{escape(script['opening']['text'])}” after so many "
+        f"<div>What came most likely after “{escape(model_data['opening']['text'])}” after so many "
         f'steps of training:</div><div class="steps">{slider.html()}</div>'
         f'<div class="both">{sides}</div>'
     )

@@ -6,7 +6,7 @@ from attncourse.course.language_model import claims as page
 from attncourse.data import BytePairs
 from attncourse.language_model import language_model, without
 
-LOADED, BITS, PAIRS = page.loaded, page.bits, page.windower().pairs
+LOADED, BITS, PAIRS = page.load_model, page.bits, page.windower().pairs
 
 
 class Ascii(BytePairs):
@@ -41,11 +41,11 @@ FALSE_OF = {
         "count_back_off",
         lambda order, texts, windows: page.BackOff(1, windows.vocabulary),
     ),
-    "context_pays_less_and_less": ("ours", untrained_model),
-    "the_decade_is_worth_bits": [("ours", untrained_model), ("bits", bits_of_one_decade)],
+    "context_pays_less_and_less": ("course_model", untrained_model),
+    "the_decade_is_worth_bits": [("course_model", untrained_model), ("bits", bits_of_one_decade)],
     "heads_look_one_back_and_at_the_decade": [
-        ("ours", untrained_model),
+        ("course_model", untrained_model),
         ("without", lambda model, heads: without(model, [])),
     ],
-    "copying_takes_two_blocks": ("loaded", lambda name, device: LOADED("copier_1", device)),
+    "copying_takes_two_blocks": ("load_model", lambda name, device: LOADED("copier_1", device)),
 }

@@ -88,7 +88,7 @@ FALSE_OF = {
     "clipping_keeps_the_direction": ("clip_grad_norm_", clip_grad_value_),
     "truncation_forgets_what_the_state_remembers": [
         ("rnn", rnn_without_state),
-        ("in_pieces", rnn_without_cut),
+        ("states_in_pieces", rnn_without_cut),
     ],
     "products_that_must_wait": ("rnn", rnn_without_state),
     "writing_is_one_by_one_in_both": ("rnn", lambda x, *weights: weights[-1][None]),

@@ -50,7 +50,7 @@ def share_of_one_query(scores):
 
 
 FALSE_OF = {
-    "heads_differ_in_what_the_offset_explains": ("explained", share_of_one_query),
+    "heads_differ_in_what_the_offset_explains": ("explained_share", share_of_one_query),
     "all_forms_are_one": [
         ("relative_attention_gather", reversed_offsets),
         ("attncourse.kernels.relative.add_by_row", add_in_band_only),

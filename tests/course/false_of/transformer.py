@@ -101,7 +101,7 @@ FALSE_OF = {
     ),
     "attention_overtakes": (f"{BLOCKS}.operations", lambda n, d: (4 * n * n * d, 16 * n * d * d)),
     "each_path_is_needed": [
-        (f"{BLOCKS}.nothing", attention),
+        (f"{BLOCKS}.zero_heads", attention),
         (f"{SHARED}.SinusoidalEncoding", Nowhere),
     ],
     "prefix_is_enough": (f"{SHARED}.Causal", lambda: attention),

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch.distributions import MultivariateNormal
 
 
-def numpy_window(n, width, global_tokens, device=None):
+def numpy_window_and_global(n, width, global_tokens, device=None):
     """numpy writes the bands of a matrix one by one."""
     bands = [np.eye(n, k=k, dtype=bool) for k in range(-(width // 2), width // 2 + 1)]
     mask = np.logical_or.reduce(bands)
@@ -14,18 +14,18 @@ def numpy_window(n, width, global_tokens, device=None):
     return torch.from_numpy(mask).to(device)
 
 
-def numpy_rank(weights, share):
+def numpy_rank_for_share(weights, share):
     """By what is left: without the first r directions, and for each r anew."""
     u, s, vh = np.linalg.svd(weights.numpy(), full_matrices=False)
-    whole = np.square(weights.numpy()).sum((-2, -1))
-    enough = []
+    total = np.square(weights.numpy()).sum((-2, -1))
+    suffices = []
     for r in range(s.shape[-1] + 1):
-        kept = (u[..., :r] * s[..., None, :r]) @ vh[..., :r, :]
-        enough.append(np.square(kept).sum((-2, -1)) >= share * whole * (1 - 1e-13))
-    return torch.from_numpy(np.asarray(np.argmax(np.stack(enough), axis=0)))
+        low_rank = (u[..., :r] * s[..., None, :r]) @ vh[..., :r, :]
+        suffices.append(np.square(low_rank).sum((-2, -1)) >= share * total * (1 - 1e-13))
+    return torch.from_numpy(np.asarray(np.argmax(np.stack(suffices), axis=0)))
 
 
-def torch_projected(q, k, v, e, f):
+def torch_projected_attention(q, k, v, e, f):
     """A projection along the length is a convolution of width 1: the tokens are its channels."""
     batch = k.shape[:-2]
     keys, values = (
@@ -35,7 +35,7 @@ def torch_projected(q, k, v, e, f):
     return flat.reshape(*batch, *flat.shape[-2:])
 
 
-def torch_features(x, w):
+def torch_positive_features(x, w):
     """The ratio of two normal densities at w: the one around x, and the one around 0."""
     r, d = w.shape
     center = (x / d**0.25)[..., None, :]
@@ -45,18 +45,18 @@ def torch_features(x, w):
     return (around_x - around_0).exp() / r**0.5
 
 
-def torch_buckets(x, rotations):
+def torch_lsh_buckets(x, rotations):
     """The nearest of the directions, by distance."""
     directions = torch.cat([rotations, -rotations], dim=1).mT
     # between vectors of one length the nearest is the one with the largest product
     lengths = directions.norm(dim=-1)
-    rest = (lengths.max() ** 2 - lengths**2).clamp(min=0).sqrt()
-    directions = torch.cat([directions, rest[:, None]], dim=-1)
+    padding = (lengths.max() ** 2 - lengths**2).clamp(min=0).sqrt()
+    directions = torch.cat([directions, padding[:, None]], dim=-1)
     tokens = F.pad(F.normalize(x, dim=-1), (0, 1))
     return torch.cdist(tokens, directions).argmin(-1)
 
 
-def numpy_iteration(a, steps):
+def numpy_newton_inverse(a, steps):
     """By singular values: a step is a polynomial of degree two in each."""
     u, s, vh = np.linalg.svd(a.numpy(), full_matrices=False)
     z = s / np.square(s).sum(-1, keepdims=True)
@@ -65,7 +65,7 @@ def numpy_iteration(a, steps):
     return torch.from_numpy(np.swapaxes(vh, -2, -1) * z[..., None, :] @ np.swapaxes(u, -2, -1))
 
 
-def torch_grouped(q, k, v, mask=None):
+def torch_shared_heads_attention(q, k, v, mask=None):
     """torch wants one leading axis, and every axis of the mask."""
     batch, n, m = q.shape[:-2], q.shape[-2], k.shape[-2]
     q, k, v = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
@@ -76,7 +76,7 @@ def torch_grouped(q, k, v, mask=None):
     return out.reshape(*batch, n, v.shape[-1])
 
 
-def torch_running(scores, block):
+def torch_running_max_and_sum(scores, block):
     """From the softmax of all keys so far: its largest weight is one over the sum."""
     tops, sums = [], []
     ends = range(block, scores.shape[-1] + block, block)
@@ -87,26 +87,26 @@ def torch_running(scores, block):
     return torch.stack(tops, dim=-1), torch.stack(sums, dim=-1)
 
 
-def torch_merged(out_a, log_sum_a, out_b, log_sum_b):
+def torch_merge_parts(out_a, log_sum_a, out_b, log_sum_b):
     """Attention to two keys: a part is a key, its logarithm the score, its output the value."""
     scores = torch.stack([log_sum_a, log_sum_b], dim=-1)
     values = torch.stack([out_a, out_b], dim=-2)
-    nothing = values.new_zeros(*values.shape[:-1], 1)
-    one = F.scaled_dot_product_attention(
-        nothing[..., :1, :], nothing, values, attn_mask=scores[..., None, :]
+    zeros = values.new_zeros(*values.shape[:-1], 1)
+    attended = F.scaled_dot_product_attention(
+        zeros[..., :1, :], zeros, values, attn_mask=scores[..., None, :]
     )
-    out = one[..., 0, :].masked_fill((scores == -torch.inf).all(-1, keepdim=True), 0.0)
+    out = attended[..., 0, :].masked_fill((scores == -torch.inf).all(-1, keepdim=True), 0.0)
     return out, torch.from_numpy(np.logaddexp(log_sum_a.numpy(), log_sum_b.numpy()))
 
 
 ORACLES = {
-    "window_and_global": numpy_window,
-    "rank_for_share": numpy_rank,
-    "projected_attention": torch_projected,
-    "positive_features": torch_features,
-    "lsh_buckets": torch_buckets,
-    "newton_inverse": numpy_iteration,
-    "shared_heads_attention": torch_grouped,
-    "running_max_and_sum": torch_running,
-    "merge_parts": torch_merged,
+    "window_and_global": numpy_window_and_global,
+    "rank_for_share": numpy_rank_for_share,
+    "projected_attention": torch_projected_attention,
+    "positive_features": torch_positive_features,
+    "lsh_buckets": torch_lsh_buckets,
+    "newton_inverse": numpy_newton_inverse,
+    "shared_heads_attention": torch_shared_heads_attention,
+    "running_max_and_sum": torch_running_max_and_sum,
+    "merge_parts": torch_merge_parts,
 }

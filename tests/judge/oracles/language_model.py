@@ -5,22 +5,22 @@ import torch
 import torch.nn.functional as F
 
 
-def torch_bits(scores, labels, widths):
+def torch_bits_per_character(scores, labels, widths):
     nats = F.cross_entropy(scores.flatten(0, -2), labels.flatten(), reduction="sum")
     return nats / np.log(2) / F.embedding(labels[labels >= 0], widths[:, None]).sum()
 
 
-def torch_perplexity(scores, tokens, lengths):
+def torch_padded_perplexity(scores, tokens, lengths):
     n, vocabulary = scores.shape[-2:]
-    found = []
+    perplexities = []
     for rows, text, length in zip(
         scores.reshape(-1, n, vocabulary), tokens.reshape(-1, n), lengths.flatten(), strict=True
     ):
         if length < 2:
-            found.append(rows.new_ones(()))
+            perplexities.append(rows.new_ones(()))
         else:
-            found.append(F.cross_entropy(rows[: length - 1], text[1:length]).exp())
-    return torch.stack(found).reshape(lengths.shape)
+            perplexities.append(F.cross_entropy(rows[: length - 1], text[1:length]).exp())
+    return torch.stack(perplexities).reshape(lengths.shape)
 
 
 def numpy_witten_bell(counts, unigram):
@@ -35,45 +35,45 @@ def numpy_witten_bell(counts, unigram):
 def numpy_nucleus(scores, p):
     """For each row, the place in the sums at which p would be put in."""
     rows = scores.reshape(-1, scores.shape[-1]).numpy()
-    found = []
+    distributions = []
     for row in rows:
         order = np.argsort(-row, kind="stable")
         weights = np.exp(row - row.max())
         sums = np.cumsum(weights[order]) / weights.sum()
-        stays = order[: 1 + np.searchsorted(sums, p)]
+        members = order[: 1 + np.searchsorted(sums, p)]
         nucleus = np.zeros_like(row)
-        nucleus[stays] = weights[stays] / weights[stays].sum()
-        found.append(nucleus)
-    return torch.from_numpy(np.stack(found)).reshape(scores.shape)
+        nucleus[members] = weights[members] / weights[members].sum()
+        distributions.append(nucleus)
+    return torch.from_numpy(np.stack(distributions)).reshape(scores.shape)
 
 
-def numpy_induction(weights, tokens):
+def numpy_induction_weight(weights, tokens):
     numbers = tokens.numpy()
-    query, before = np.nonzero(np.tril(np.equal.outer(numbers, numbers), -1))
+    query, earlier = np.nonzero(np.tril(np.equal.outer(numbers, numbers), -1))
     if not len(query):
         return torch.zeros(weights.shape[:-2], dtype=weights.dtype)
-    on_them = weights.numpy()[..., query, before + 1].sum(-1)
-    return torch.tensor(on_them / len(np.unique(query)), dtype=weights.dtype)
+    weight_sums = weights.numpy()[..., query, earlier + 1].sum(-1)
+    return torch.tensor(weight_sums / len(np.unique(query)), dtype=weights.dtype)
 
 
-def torch_ablated(z, w_o, heads):
+def torch_mean_ablated(z, w_o, heads):
     """By torch's running mean of a norm over batch and positions."""
     batch, count, n, width = z.shape
-    joined = z.movedim(1, 2).reshape(-1, count * width)
-    mean = torch.zeros_like(joined[0])
+    rows = z.movedim(1, 2).reshape(-1, count * width)
+    mean = torch.zeros_like(rows[0])
     # with a momentum of 1 the running mean is that of the batch; a row alone has no variance
-    twice = torch.cat([joined, joined])
-    F.batch_norm(twice, mean, torch.ones_like(mean), training=True, momentum=1.0)
-    ablated = torch.isin(torch.arange(count), torch.tensor(heads, dtype=torch.int64))
-    kept = joined.where(~ablated.repeat_interleave(width), mean)
-    return F.linear(kept, w_o.T).reshape(batch, n, -1)
+    doubled = torch.cat([rows, rows])
+    F.batch_norm(doubled, mean, torch.ones_like(mean), training=True, momentum=1.0)
+    is_ablated = torch.isin(torch.arange(count), torch.tensor(heads, dtype=torch.int64))
+    ablated_rows = rows.where(~is_ablated.repeat_interleave(width), mean)
+    return F.linear(ablated_rows, w_o.T).reshape(batch, n, -1)
 
 
 ORACLES = {
-    "bits_per_character": torch_bits,
-    "padded_perplexity": torch_perplexity,
+    "bits_per_character": torch_bits_per_character,
+    "padded_perplexity": torch_padded_perplexity,
     "witten_bell": numpy_witten_bell,
     "nucleus": numpy_nucleus,
-    "induction_weight": numpy_induction,
-    "mean_ablated": torch_ablated,
+    "induction_weight": numpy_induction_weight,
+    "mean_ablated": torch_mean_ablated,
 }

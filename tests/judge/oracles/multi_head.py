@@ -5,10 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.judge.oracles.dot_product import torch_weights
+from tests.judge.oracles.dot_product import torch_masked_softmax
 
 
-def torch_heads(q, k, v, heads, mask=None):
+def torch_attend_in_heads(q, k, v, heads, mask=None):
     q, k, v = (torch.stack(x.tensor_split(heads, dim=-1), dim=-3) for x in (q, k, v))
     if mask is None:
         return torch.cat(F.scaled_dot_product_attention(q, k, v).unbind(-3), dim=-1)
@@ -56,19 +56,21 @@ class TorchCross(nn.Module):
 
     def forward(self, x, context, mask=None):
         *batch, n, _ = x.shape
-        flat, other = (sequence.reshape(-1, *sequence.shape[-2:]) for sequence in (x, context))
+        flat, flat_context = (
+            sequence.reshape(-1, *sequence.shape[-2:]) for sequence in (x, context)
+        )
         if mask is not None:
             mask = mask.expand(*batch, *mask.shape[-2:]).reshape(-1, *mask.shape[-2:])
         weights = [layer.weight for layer in (self.w_q, self.w_k, self.w_v)]
         # torch asks for a mask for each head of each sentence, True where it may not attend
         hidden = mask if mask is None else ~mask.repeat_interleave(self.heads, dim=0)
-        out = torch_layer(flat, other, weights, self.w_o.weight, self.heads, hidden)
+        out = torch_layer(flat, flat_context, weights, self.w_o.weight, self.heads, hidden)
         if mask is not None:
             out = out.where(mask.any(-1, keepdim=True), 0.0)
         return out.reshape(*batch, n, -1)
 
 
-def torch_matrices(w_v, w_o, heads):
+def torch_head_matrices(w_v, w_o, heads):
     values = F.linear(torch.eye(w_v.shape[1], dtype=w_v.dtype), w_v)
     selectors = torch.eye(heads, dtype=w_v.dtype).repeat_interleave(len(w_v) // heads, dim=1)
     return torch.stack([F.linear(values * selector, w_o) for selector in selectors])
@@ -77,38 +79,40 @@ def torch_matrices(w_v, w_o, heads):
 def torch_collapse(x):
     ones = torch.ones_like(x[..., :1])
     nearest = ones @ torch.linalg.lstsq(ones, x).solution
-    whole = torch.linalg.matrix_norm(x)
-    return (torch.linalg.matrix_norm(x - nearest) / whole).where(whole > 0, 0.0)
+    norm = torch.linalg.matrix_norm(x)
+    return (torch.linalg.matrix_norm(x - nearest) / norm).where(norm > 0, 0.0)
 
 
-def torch_batch(x, w_q, w_k, w_v, lengths, heads):
+def torch_self_attention_of_batch(x, w_q, w_k, w_v, lengths, heads):
     padding = torch.arange(x.shape[1]) >= lengths[:, None]
     w_o = torch.eye(x.shape[-1], dtype=x.dtype)
     out = torch_layer(x, x, (w_q, w_k, w_v), w_o, heads, padding=padding)
     return out.where(lengths[:, None, None] > 0, 0.0)
 
 
-def torch_talking(q, k, v, mix, mask=None):
+def torch_talking_heads(q, k, v, w_mix, mask=None):
     scores = q @ k.mT / q.shape[-1] ** 0.5
     # to mix the heads at each pair of query and key is a convolution with a kernel of 1 x 1
-    flat = F.conv2d(scores.reshape(-1, *scores.shape[-3:]), mix.mT[..., None, None])
-    return torch_weights(flat.reshape(*scores.shape[:-3], *flat.shape[-3:]), mask) @ v
+    flat = F.conv2d(scores.reshape(-1, *scores.shape[-3:]), w_mix.mT[..., None, None])
+    return torch_masked_softmax(flat.reshape(*scores.shape[:-3], *flat.shape[-3:]), mask) @ v
 
 
-def numpy_pruned(w_q, w_k, w_v, w_o, heads, keep):
+def numpy_prune_heads(w_q, w_k, w_v, w_o, heads, keep):
     matrices = []
     for w, axis in ((w_q, 0), (w_k, 0), (w_v, 0), (w_o, 1)):
-        parts = np.split(w.numpy(), heads, axis=axis)
-        matrices.append(torch.from_numpy(np.concatenate([parts[h] for h in keep], axis=axis)))
+        head_matrices = np.split(w.numpy(), heads, axis=axis)
+        matrices.append(
+            torch.from_numpy(np.concatenate([head_matrices[h] for h in keep], axis=axis))
+        )
     return tuple(matrices)
 
 
 ORACLES = {
-    "attend_in_heads": torch_heads,
+    "attend_in_heads": torch_attend_in_heads,
     "CrossAttention": TorchCross,
-    "head_matrices": torch_matrices,
+    "head_matrices": torch_head_matrices,
     "collapse": torch_collapse,
-    "self_attention_of_batch": torch_batch,
-    "talking_heads": torch_talking,
-    "prune_heads": numpy_pruned,
+    "self_attention_of_batch": torch_self_attention_of_batch,
+    "talking_heads": torch_talking_heads,
+    "prune_heads": numpy_prune_heads,
 }

@@ -20,11 +20,11 @@ def torch_states(kind, x, w_ih, w_hh, b, first=None):
     return states.reshape(*x.shape[:-1], -1)
 
 
-def torch_rnn(x, w_x, w_h, b, first=None):
+def torch_rnn_states(x, w_x, w_h, b, first=None):
     return torch_states(nn.RNN, x, w_x, w_h, b, first)
 
 
-def torch_lstm(x, w_ih, w_hh, b):
+def torch_lstm_steps(x, w_ih, w_hh, b):
     """An input gate of 1 - sigmoid(f) is that of -f."""
     h = w_hh.shape[-1]
     return torch_states(nn.LSTM, x, *(torch.cat([-w[:h], w]) for w in (w_ih, w_hh, b)))
@@ -36,55 +36,55 @@ class TorchCell(nn.GRUCell):
         return super().forward(*rows).reshape(*input.shape[:-1], -1)
 
 
-def numpy_reversed(x, lengths):
+def numpy_reverse_within(x, lengths):
     """The whole turned round, then rolled so that its padding is back at the end."""
-    turned = np.empty(x.shape)
-    for at in np.ndindex(*x.shape[:-2]):
-        sequence, length = x[at].numpy(), int(lengths[at])
-        turned[at] = np.roll(sequence[::-1], length - len(sequence), axis=0)
-        turned[at][length:] = sequence[length:]
-    return torch.from_numpy(turned)
+    reversed_ = np.empty(x.shape)
+    for index in np.ndindex(*x.shape[:-2]):
+        sequence, length = x[index].numpy(), int(lengths[index])
+        reversed_[index] = np.roll(sequence[::-1], length - len(sequence), axis=0)
+        reversed_[index][length:] = sequence[length:]
+    return torch.from_numpy(reversed_)
 
 
-def torch_last(states, lengths):
+def torch_last_states(states, lengths):
     """The end of each packed sequence, with a state of zeros in front of the first."""
     longer = F.pad(states.reshape(-1, *states.shape[-2:]), (0, 0, 1, 0))
     ends = lengths.flatten() + 1
-    packed = pack_padded_sequence(longer, ends, batch_first=True, enforce_sorted=False)
-    padded, _ = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    packed_states = pack_padded_sequence(longer, ends, batch_first=True, enforce_sorted=False)
+    padded, _ = nn.utils.rnn.pad_packed_sequence(packed_states, batch_first=True)
     last = [states[-1] for states in unpad_sequence(padded, ends, batch_first=True)]
     return torch.stack(last).reshape(*states.shape[:-2], -1)
 
 
-def torch_gradient(layer, x):
+def torch_gradient_by_lag(layer, x):
     jacobian = torch.func.jacfwd(layer)(x)[-1]
     return torch.linalg.matrix_norm(jacobian.transpose(0, 1)).flip(0)
 
 
-def numpy_paths(reads, layers):
+def numpy_path_lengths(adjacency, layers):
     """The first power of the matrix of reads in which an entry is not zero."""
     reachable = [
-        np.linalg.matrix_power(reads.numpy().astype(float), k) > 0 for k in range(layers + 1)
+        np.linalg.matrix_power(adjacency.numpy().astype(float), k) > 0 for k in range(layers + 1)
     ]
-    reached = np.any(reachable, axis=0)
-    return torch.from_numpy(np.where(reached, np.argmax(reachable, axis=0), -1))
+    is_reached = np.any(reachable, axis=0)
+    return torch.from_numpy(np.where(is_reached, np.argmax(reachable, axis=0), -1))
 
 
-def torch_linear(a, b):
+def torch_linear_recurrence(a, b):
     """Each state less its factor times the one before is b: a system of equations."""
     n = b.shape[-2]
-    below = torch.diag_embed(a[..., 1:, :].mT, offset=-1)
-    solved = torch.linalg.solve_triangular(torch.eye(n) - below, b.mT[..., None], upper=False)
-    return solved[..., 0].mT
+    subdiagonal = torch.diag_embed(a[..., 1:, :].mT, offset=-1)
+    states = torch.linalg.solve_triangular(torch.eye(n) - subdiagonal, b.mT[..., None], upper=False)
+    return states[..., 0].mT
 
 
 ORACLES = {
-    "rnn_states": torch_rnn,
+    "rnn_states": torch_rnn_states,
     "GatedCell": TorchCell,
-    "reverse_within": numpy_reversed,
-    "last_states": torch_last,
-    "lstm_steps": torch_lstm,
-    "gradient_by_lag": torch_gradient,
-    "path_lengths": numpy_paths,
-    "linear_recurrence": torch_linear,
+    "reverse_within": numpy_reverse_within,
+    "last_states": torch_last_states,
+    "lstm_steps": torch_lstm_steps,
+    "gradient_by_lag": torch_gradient_by_lag,
+    "path_lengths": numpy_path_lengths,
+    "linear_recurrence": torch_linear_recurrence,
 }

@@ -8,7 +8,7 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.utils.rnn import pad_sequence
 
 
-def torch_residual(x, scale, shift, w_up, w_down, pre=True):
+def torch_residual_block(x, scale, shift, w_up, w_down, pre=True):
     norm = nn.LayerNorm(x.shape[-1], dtype=x.dtype)
     normed = {"weight": scale, "bias": shift}
     normalised = functional_call(norm, normed, x) if pre else x
@@ -41,8 +41,8 @@ class TorchBlock(nn.Module):
         }
         names = {"norm_1": "norm1", "norm_2": "norm2", "up": "linear1", "down": "linear2"}
         for name, theirs in names.items():
-            part = getattr(self, name)
-            weights |= {f"{theirs}.weight": part.weight, f"{theirs}.bias": part.bias}
+            layer_name = getattr(self, name)
+            weights |= {f"{theirs}.weight": layer_name.weight, f"{theirs}.bias": layer_name.bias}
         flat = x.reshape(-1, *x.shape[-2:])
         if words is None:
             return functional_call(layer, weights, flat).reshape(x.shape)
@@ -52,11 +52,11 @@ class TorchBlock(nn.Module):
         out = functional_call(layer, weights, flat, hidden)
         # torch gives NaN where there is no word: there, attention adds nothing
         weights["self_attn.out_proj.weight"] = 0 * self.w_o.weight
-        nothing = functional_call(layer, weights, flat)
-        return out.where(has_words[..., None], nothing).reshape(x.shape)
+        zeros = functional_call(layer, weights, flat)
+        return out.where(has_words[..., None], zeros).reshape(x.shape)
 
 
-def torch_shifted(tokens, start, end, pad):
+def torch_shift_targets(tokens, start, end, pad):
     texts = [row[row != pad] for row in tokens.reshape(-1, tokens.shape[-1])]
     # a row of the full length keeps the others from being shorter
     whole = tokens.new_zeros(tokens.shape[-1] + 1)
@@ -69,7 +69,7 @@ def torch_shifted(tokens, start, end, pad):
     return inputs, labels.reshape(inputs.shape)
 
 
-def torch_step(x, keys, values, positions, w_q, w_k, w_v):
+def torch_cached_step(x, keys, values, positions, w_q, w_k, w_v):
     x = x + positions[keys.shape[-2] :][: x.shape[-2]]
     keys = torch.cat([keys, F.linear(x, w_k)], dim=-2)
     values = torch.cat([values, F.linear(x, w_v)], dim=-2)
@@ -78,7 +78,7 @@ def torch_step(x, keys, values, positions, w_q, w_k, w_v):
     return out, keys, values
 
 
-def torch_loss(tokens, table, w_q, w_k, w_v):
+def torch_text_loss(tokens, table, w_q, w_k, w_v):
     x = F.embedding(tokens[..., :-1], table)
     q, k, v = (F.linear(x, w) for w in (w_q, w_k, w_v))
     x = x + F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -88,9 +88,9 @@ def torch_loss(tokens, table, w_q, w_k, w_v):
 
 
 ORACLES = {
-    "residual_block": torch_residual,
+    "residual_block": torch_residual_block,
     "EncoderBlock": TorchBlock,
-    "shift_targets": torch_shifted,
-    "cached_step": torch_step,
-    "text_loss": torch_loss,
+    "shift_targets": torch_shift_targets,
+    "cached_step": torch_cached_step,
+    "text_loss": torch_text_loss,
 }

@@ -30,19 +30,19 @@ from attncourse.efficient import (
 def smooth(g: torch.Generator, n: int, d: int, strength: float) -> Tensor:
     """Tokens that change slowly along the sequence; each has the score `strength` with itself."""
     position = torch.arange(n, device=g.device)
-    near = torch.exp(-((position - position[:, None]) ** 2) / 128)
-    return normalize(near @ normal(g, n, d), dim=-1) * (strength * d**0.5) ** 0.5
+    kernel = torch.exp(-((position - position[:, None]) ** 2) / 128)
+    return normalize(kernel @ normal(g, n, d), dim=-1) * (strength * d**0.5) ** 0.5
 
 
 def error(z: Tensor, exact: Tensor, v: Tensor) -> float:
-    """How far z is from exact, where 1 is as far as the mean of all values, for every query."""
+    """The distance of z from exact, divided by that of the mean of all values."""
     return ((z - exact).norm() / (v.mean(-2) - exact).norm()).item()
 
 
 def error_of_rank(r: int, weights: Tensor, v: Tensor) -> float:
     """The error of the matrix of rank r that is closest to the weights."""
-    left, sizes, right = torch.linalg.svd(weights)
-    return error((left[:, :r] * sizes[:r]) @ right[:r] @ v, weights @ v, v)
+    u, singular_values, v_t = torch.linalg.svd(weights)
+    return error((u[:, :r] * singular_values[:r]) @ v_t[:r] @ v, weights @ v, v)
 
 
 def pooling(n: int, r: int, device: torch.device) -> Tensor:
@@ -61,19 +61,19 @@ def trained_weights(device: torch.device | None = None, n: int = 128) -> Tensor:
     return (weights / weights.sum(-1, keepdim=True)).flatten(0, 1)
 
 
-def off(weights: Tensor, others: Tensor) -> float:
-    """How far other weights are from these, as a share of the norm of these: the heads' mean."""
+def relative_distance(weights: Tensor, others: Tensor) -> float:
+    """The distance of other weights from these, as a share of their norm; the mean of the heads."""
     return ((others - weights).norm(dim=(1, 2)) / weights.norm(dim=(1, 2))).mean().item()
 
 
-def left(weights: Tensor, mask: Tensor) -> Tensor:
-    """The weights where the mask leaves them, each row divided by its sum."""
+def renormalised(weights: Tensor, mask: Tensor) -> Tensor:
+    """The weights that the mask allows, each row divided by its sum."""
     masked = weights * mask
     return masked / masked.sum(-1, keepdim=True).clamp(min=1e-9)
 
 
 def trained_tradeoff(g: torch.Generator) -> dict[str, list[tuple[float, float]]]:
-    """For each way to leave something out: its share of attention's operations, and its error.
+    """For each approximation: its share of attention's operations, and its error.
 
     The largest weights are what the best pattern would leave, if it knew them; the best matrix of
     rank r is more than r mixtures or landmarks can reach.
@@ -88,12 +88,14 @@ def trained_tradeoff(g: torch.Generator) -> dict[str, list[tuple[float, float]]]
             "Longformer": longformer_mask(n, 2 * r - 1, [0], g.device),
             "BigBird": bigbird_mask(n, r - 1, [0], r // 2, g),
         }
-        for name, both_ways in masks.items():
-            mask = both_ways & causal_mask(n, g.device)
+        for name, bidirectional in masks.items():
+            mask = bidirectional & causal_mask(n, g.device)
             share = mask.double().sum((-2, -1)).mean().item() / n**2
-            points.setdefault(name, []).append((share, off(weights, left(weights, mask))))
-        low = (rows[..., :r] * sizes[:, None, :r]) @ columns[:, :r]
-        points.setdefault("best rank", []).append((2 * r / n, off(weights, low)))
+            points.setdefault(name, []).append(
+                (share, relative_distance(weights, renormalised(weights, mask)))
+            )
+        low_rank = (rows[..., :r] * sizes[:, None, :r]) @ columns[:, :r]
+        points.setdefault("best rank", []).append((2 * r / n, relative_distance(weights, low_rank)))
     return points
 
 
@@ -105,7 +107,7 @@ def trained_tradeoff(g: torch.Generator) -> dict[str, list[tuple[float, float]]]
     source="our own measurement",
 )
 def trained_heads_are_sparse_and_not_of_low_rank(g):
-    points = {name: at[2][1] for name, at in trained_tradeoff(g).items()}
+    points = {name: tradeoff_points[2][1] for name, tradeoff_points in trained_tradeoff(g).items()}
     return Measured(
         {
             "error, 16 largest weights": (points["largest"], below(0.1)),
@@ -118,7 +120,7 @@ def trained_heads_are_sparse_and_not_of_low_rank(g):
 def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tuple[float, float]]]:
     """For each method, at several budgets: its share of attention's operations, and its error."""
     x, v = smooth(g, n, 16, strength), smooth(g, n, 16, 4)
-    whole, exact = count(attention, x, x, v).flops, attention(x, x, v)
+    full_flops, exact = count(attention, x, x, v).flops, attention(x, x, v)
     points = {}
     for r in (n // 32, n // 16, n // 8, n // 4):
         masks = {
@@ -134,17 +136,17 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
             "Performer": (performer_attention, x, x, v, w),
             "Nyström": (nystrom_attention, x, x, v, r),
         }
-        for name, (form, *parts) in forms.items():
-            share = count(form, *parts).flops / whole
-            points.setdefault(name, []).append((share, error(form(*parts), exact, v)))
+        for name, (form, *args) in forms.items():
+            share = count(form, *args).flops / full_flops
+            points.setdefault(name, []).append((share, error(form(*args), exact, v)))
     # keys of norm 1, and queries longer by as much: the scores stay, but for those with itself
-    long, others = x * x.norm(dim=-1, keepdim=True), torch.eye(n, device=x.device) == 0
-    exact = attention(x, x, v, others)
+    long_q, not_self = x * x.norm(dim=-1, keepdim=True), torch.eye(n, device=x.device) == 0
+    exact = attention(x, x, v, not_self)
     points["Reformer"] = []
     for rounds in (1, 2, 4):
-        parts = long, v, n // 16, rounds, g
-        share = count(lsh_attention, *parts).flops / whole
-        points["Reformer"].append((share, error(lsh_attention(*parts), exact, v)))
+        args = long_q, v, n // 16, rounds, g
+        share = count(lsh_attention, *args).flops / full_flops
+        points["Reformer"].append((share, error(lsh_attention(*args), exact, v)))
     return points
 
 
@@ -156,10 +158,10 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
 )
 def pairs_grow_with_the_length(g):
     pairs = {n: longformer_mask(n, 9, [0], g.device).sum().item() for n in (16, 17, 1024, 2048)}
-    added = [(pairs[b] - pairs[a]) / (b - a) for a, b in ((16, 17), (1024, 2048))]
+    pairs_by_token = [(pairs[b] - pairs[a]) / (b - a) for a, b in ((16, 17), (1024, 2048))]
     return Measured(
         {
-            "pairs per token added, at 16 and at 1024": (added, exactly(11)),
+            "pairs per token added, at 16 and at 1024": (pairs_by_token, exactly(11)),
             "share of all pairs, $n$ = 16": (pairs[16] / 16**2, above(0.5)),
             "$n$ = 2048": (pairs[2048] / 2048**2, below(0.006)),
         }
@@ -168,9 +170,9 @@ def pairs_grow_with_the_length(g):
 
 def layers_until_all_are_reached(mask: Tensor) -> int:
     """How many layers it takes until every output depends on every token."""
-    reached, layers = mask.float(), 1
-    while not reached.all():
-        reached, layers = (reached @ mask.float()).clamp(max=1), layers + 1
+    reachable, layers = mask.float(), 1
+    while not reachable.all():
+        reachable, layers = (reachable @ mask.float()).clamp(max=1), layers + 1
     return layers
 
 
@@ -199,10 +201,10 @@ def few_layers_reach_everything(g):
 )
 def more_rounds_come_closer(g):
     x, v = smooth(g, 256, 16, 8), smooth(g, 256, 16, 4)
-    others, long = torch.eye(256, device=x.device) == 0, x * x.norm(dim=-1, keepdim=True)
-    exact = attention(x, x, v, others)
+    not_self, long_q = torch.eye(256, device=x.device) == 0, x * x.norm(dim=-1, keepdim=True)
+    exact = attention(x, x, v, not_self)
     error_of_1, error_of_4, error_of_many = (
-        sum(error(lsh_attention(long, v, 16, rounds, g), exact, v) for _ in range(3)) / 3
+        sum(error(lsh_attention(long_q, v, 16, rounds, g), exact, v) for _ in range(3)) / 3
         for rounds in (1, 4, 16)
     )
     return Measured(
@@ -258,22 +260,22 @@ def low_rank_is_not_enough(g):
 def mixtures_and_landmarks_come_closer(g):
     x, v = smooth(g, 256, 16, 2), smooth(g, 256, 16, 4)
     exact = attention(x, x, v)
-    lin, nys = {}, {}
+    linformer, nystrom = {}, {}
     for r in (8, 16, 32, 64, 256):
         e = pooling(256, r, g.device)
-        lin[r] = error(linformer_attention(x, x, v, e, e), exact, v)
+        linformer[r] = error(linformer_attention(x, x, v, e, e), exact, v)
     for r, steps in ((8, 6), (16, 6), (32, 6), (128, 6), (128, 12)):
-        nys[r, steps] = error(nystrom_attention(x, x, v, r, steps), exact, v)
-    *falling, none = lin.values()
-    *few, many, better = nys.values()
-    halves = [[b / a for a, b in pairwise(errors)] for errors in (falling, few)]
+        nystrom[r, steps] = error(nystrom_attention(x, x, v, r, steps), exact, v)
+    *linformer_errors, linformer_exact = linformer.values()
+    *nystrom_errors, error_of_128, error_of_12_steps = nystrom.values()
+    halves = [[b / a for a, b in pairwise(errors)] for errors in (linformer_errors, nystrom_errors)]
     return Measured(
         {
             "Linformer, with twice as many, 8 to 64": (halves[0], below(0.5)),
-            "Linformer, 256": (none, at_most(1e-4, "rounding")),
+            "Linformer, 256": (linformer_exact, at_most(1e-4, "rounding")),
             "Nyström, with twice as many, 8 to 32": (halves[1], below(0.5)),
-            "128 / 32": (many / few[-1], above(0.5)),
-            "128 with 12 steps / 32": (better / few[-1], below(0.1)),
+            "128 / 32": (error_of_128 / nystrom_errors[-1], above(0.5)),
+            "128 with 12 steps / 32": (error_of_12_steps / nystrom_errors[-1], below(0.1)),
         }
     )
 
@@ -286,19 +288,19 @@ def mixtures_and_landmarks_come_closer(g):
 def each_step_cubes_what_is_missing(g):
     a = attention_weights(normal(g, 8, 16).double() * 3, normal(g, 8, 16).double())
     identity = torch.eye(8, dtype=a.dtype, device=a.device)
-    missing = [identity - a @ iterative_pinv(a, steps) for steps in (3, 4)]
-    cubed = torch.linalg.matrix_power(missing[0], 3)
-    off = max_abs_diff(missing[1], (3 * cubed + missing[0] @ cubed) / 4)
+    residuals = [identity - a @ iterative_pinv(a, steps) for steps in (3, 4)]
+    cubed = torch.linalg.matrix_power(residuals[0], 3)
+    difference = max_abs_diff(residuals[1], (3 * cubed + residuals[0] @ cubed) / 4)
     return Measured(
         {
-            "largest entry of $D$": (missing[0].abs().max().item(), above(0.01)),
-            "$D'$, off by": (off, at_most(1e-9, "rounding")),
+            "largest entry of $D$": (residuals[0].abs().max().item(), above(0.01)),
+            "$D'$, off by": (difference, at_most(1e-9, "rounding")),
         }
     )
 
 
-def shares(x: Tensor, w: Tensor) -> Tensor:
-    """The products of features, as shares of what they estimate."""
+def estimate_ratios(x: Tensor, w: Tensor) -> Tensor:
+    """The products of features, divided by the exponentials that they estimate."""
     features = log_positive_features(x, w).exp()
     return features @ features.mT / (x @ x.mT / x.shape[-1] ** 0.5).exp()
 
@@ -313,12 +315,15 @@ def shares(x: Tensor, w: Tensor) -> Tensor:
 )
 def features_are_right_on_average(g):
     x = 0.35 * normal(g, 64, 16)
-    off = {}
+    errors = {}
     for r in (16, 256):
-        draws = [shares(x, orthogonal_random_matrix(r, 16, g)) - 1 for _ in range(100)]
-        off[r] = torch.stack(draws)
-    off["alone"] = torch.stack([shares(x, normal(g, 256, 16)) - 1 for _ in range(100)])
-    bias, square = off[256].mean().item(), {of: x.square().mean().item() for of, x in off.items()}
+        draws = [estimate_ratios(x, orthogonal_random_matrix(r, 16, g)) - 1 for _ in range(100)]
+        errors[r] = torch.stack(draws)
+    errors["alone"] = torch.stack([estimate_ratios(x, normal(g, 256, 16)) - 1 for _ in range(100)])
+    bias, square = (
+        errors[256].mean().item(),
+        {kind: x.square().mean().item() for kind, x in errors.items()},
+    )
     ratio, gain = (square[16] / square[256]) ** 0.5, square[256] / square["alone"]
     return Measured(
         {
@@ -336,15 +341,17 @@ def features_are_right_on_average(g):
     source="our own measurement; Choromanski et al. (2021), lemma 2, on the variance",
 )
 def large_scores_need_more_features(g):
-    middle = {}
+    medians = {}
     for score in (1, 8):
         x = smooth(g, 128, 16, score)
-        draws = [shares(x, orthogonal_random_matrix(256, 16, g)).diagonal() for _ in range(10)]
-        middle[score] = torch.cat(draws).median().item()
+        draws = [
+            estimate_ratios(x, orthogonal_random_matrix(256, 16, g)).diagonal() for _ in range(10)
+        ]
+        medians[score] = torch.cat(draws).median().item()
     return Measured(
         {
-            "median share, score 1": (middle[1], above(0.7)),
-            "median share, score 8": (middle[8], below(0.05)),
+            "median share, score 1": (medians[1], above(0.7)),
+            "median share, score 8": (medians[8], below(0.05)),
         }
     )
 

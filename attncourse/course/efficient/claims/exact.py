@@ -25,9 +25,9 @@ FAST = 2**14
 ROUNDING = at_most(1e-12, "rounding")
 
 
-def with_gradients(form: Callable, parts: list[Tensor], grad_output: Tensor) -> list[Tensor]:
-    """The output, and the gradients of all that went in."""
-    leaves = [x.clone().requires_grad_() for x in parts]
+def with_gradients(form: Callable, tensors: list[Tensor], grad_output: Tensor) -> list[Tensor]:
+    """The output of a form, and the gradients of its inputs."""
+    leaves = [x.clone().requires_grad_() for x in tensors]
     z = form(*leaves)
     return [z.detach(), *torch.autograd.grad(z, leaves, grad_output)]
 
@@ -38,16 +38,21 @@ def with_gradients(form: Callable, parts: list[Tensor], grad_output: Tensor) -> 
     source="Dao et al. (2022), theorem 1 (that the result is exact)",
 )
 def blocks_are_exact(g):
-    *parts, grad_output = (normal(g, 2, 11, 8).double() for _ in range(4))
-    mask, earlier = normal(g, 11, 11) > 0, causal_mask(11, g.device)
+    *tensors, grad_output = (normal(g, 2, 11, 8).double() for _ in range(4))
+    mask, causal_pairs = normal(g, 11, 11) > 0, causal_mask(11, g.device)
     mask[3] = False
-    apart = {4: [], 64: []}
-    for block, causal in product(apart, (False, True)):
+    errors = {4: [], 64: []}
+    for block, causal in product(errors, (False, True)):
         blocks = partial(flash_attention, mask=mask, causal=causal, block=block)
-        whole = partial(attention, mask=mask & earlier if causal else mask)
-        ours, theirs = (with_gradients(form, parts, grad_output) for form in (blocks, whole))
-        apart[block] += map(max_abs_diff, ours, theirs)
-    return Measured({f"apart, blocks of {b}": (max(off), ROUNDING) for b, off in apart.items()})
+        full = partial(attention, mask=mask & causal_pairs if causal else mask)
+        ours, theirs = (with_gradients(form, tensors, grad_output) for form in (blocks, full))
+        errors[block] += map(max_abs_diff, ours, theirs)
+    return Measured(
+        {
+            f"apart, blocks of {b}": (max(errors_of_block), ROUNDING)
+            for b, errors_of_block in errors.items()
+        }
+    )
 
 
 @claim(
@@ -66,18 +71,18 @@ def blocks_come_in_any_order(g):
 
     a, b = folded((0, 3)), folded((4, 1, 2))
     highest = torch.maximum(a[0], b[0])
-    fades = [(part[0] - highest).exp() for part in (a, b)]
-    merged = [fades[0] * x + fades[1] * y for x, y in zip(a, b, strict=True)]
+    factors = [(state_of_blocks[0] - highest).exp() for state_of_blocks in (a, b)]
+    merged = [factors[0] * x + factors[1] * y for x, y in zip(a, b, strict=True)]
     ends = {"backwards": folded((4, 3, 2, 1, 0)), "mixed": folded((2, 0, 4, 1, 3)), "two": merged}
-    apart = {name: max_abs_diff(z / ell, attention(q, k, v)) for name, (_, ell, z) in ends.items()}
-    return Measured({f"apart, {name}": (off, ROUNDING) for name, off in apart.items()})
+    errors = {name: max_abs_diff(z / ell, attention(q, k, v)) for name, (_, ell, z) in ends.items()}
+    return Measured({f"apart, {name}": (error, ROUNDING) for name, error in errors.items()})
 
 
 # they take only the dtype and the device of their argument
 LIKE = {torch.ops.aten.new_full.default, torch.ops.aten.new_zeros.default}
 
 
-class Moved(TorchDispatchMode):
+class CountMoved(TorchDispatchMode):
     """Counts the numbers read and written in tensors that are too large for the fast memory."""
 
     def __init__(self, fast: int):
@@ -94,8 +99,8 @@ class Moved(TorchDispatchMode):
 
 
 def numbers_moved(call: Callable, fast: int = FAST) -> int:
-    """What a call moves to and from the slow memory, if the fast one holds so many numbers."""
-    with Moved(fast) as traffic:
+    """The numbers that a call moves to and from slow memory; the fast one holds `fast` numbers."""
+    with CountMoved(fast) as traffic:
         call()
     return traffic.numbers
 
@@ -112,25 +117,25 @@ def blocks_save_memory_not_operations(g):
     xs = [torch.empty(n, 64, device="meta") for n in (512, 1024)]
     plain, blocks = ([count(f, x, x, x) for x in xs] for f in (attention, flash_attention))
     causal = count(flash_attention, *3 * [xs[1]], causal=True)
-    moved = {}
+    moved_by_form = {}
     for form, x in product((attention, flash_attention), xs):
-        moved.setdefault(form, []).append(numbers_moved(partial(form, x, x, x)))
+        moved_by_form.setdefault(form, []).append(numbers_moved(partial(form, x, x, x)))
     largest = [p.largest / b.largest for p, b in zip(plain, blocks, strict=True)]
-    fewer = [p / max(b, 1) for p, b in zip(*moved.values(), strict=True)]
+    ratios = [p / max(b, 1) for p, b in zip(*moved_by_form.values(), strict=True)]
     return Measured(
         {
             "operations, blocks / written out": (blocks[1].flops / plain[1].flops, exactly(1)),
             "causal: pairs of blocks, of 64": (64 * causal.flops / plain[1].flops, exactly(36)),
             "largest tensor, written out / blocks, $n$ = 512": (largest[0], exactly(8)),
             "$n$ = 1024": (largest[1], exactly(16)),
-            "numbers moved, written out / blocks": (fewer, exactly(4)),
+            "numbers moved, written out / blocks": (ratios, exactly(4)),
         }
     )
 
 
-def operations_per_byte(form: Callable, *parts: Tensor) -> float:
-    """The operations of a call for each byte of what goes in and comes out."""
-    return count(form, *parts).flops / sum(x.nbytes for x in (*parts, form(*parts)))
+def operations_per_byte(form: Callable, *tensors: Tensor) -> float:
+    """The operations of a call for each byte of its inputs and outputs."""
+    return count(form, *tensors).flops / sum(x.nbytes for x in (*tensors, form(*tensors)))
 
 
 @claim(
@@ -146,22 +151,22 @@ def decoding_moves_a_byte_for_each_operation(g):
         shapes = (32, n, 128), (groups, m, 128), (groups, m, 128)
         return [torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in shapes]
 
-    apiece = {
+    intensity = {
         (n, groups): operations_per_byte(grouped_query_attention, *inputs(n, groups))
         for n, groups in ((1, 32), (1, 8), (1, 1), (8192, 32))
     }
     steps = [partial(grouped_query_attention, *inputs(1, groups)) for groups in (32, 1)]
-    many, few = map(count, steps)
+    ungrouped, grouped = map(count, steps)
     # the fast memory holds a score of each head for each token
-    moved = [numbers_moved(step, fast=32 * 8192) for step in steps]
+    moved_numbers = [numbers_moved(step, fast=32 * 8192) for step in steps]
     return Measured(
         {
-            "operations per byte, 32 groups": (apiece[1, 32], between(0.9, 1)),
-            "8 groups": (apiece[1, 8], between(3.9, 4)),
-            "one group": (apiece[1, 1], between(31, 32)),
-            "8192 queries, 32 groups": (apiece[8192, 32], above(1000)),
-            "operations, 32 groups / one": (many.flops / few.flops, exactly(1)),
-            "bytes moved, 32 groups / one": (moved[0] / moved[1], exactly(32)),
+            "operations per byte, 32 groups": (intensity[1, 32], between(0.9, 1)),
+            "8 groups": (intensity[1, 8], between(3.9, 4)),
+            "one group": (intensity[1, 1], between(31, 32)),
+            "8192 queries, 32 groups": (intensity[8192, 32], above(1000)),
+            "operations, 32 groups / one": (ungrouped.flops / grouped.flops, exactly(1)),
+            "bytes moved, 32 groups / one": (moved_numbers[0] / moved_numbers[1], exactly(32)),
         }
     )
 
@@ -175,28 +180,28 @@ def decoding_moves_a_byte_for_each_operation(g):
 def sharing_saves_bytes_not_operations(g):
     n, heads, d = 24, 32, 8
     q = normal(g, heads, 5, d).double()
-    whole = cache_bytes(n, 1, heads, d, q.dtype)
+    full_bytes = cache_bytes(n, 1, heads, d, q.dtype)
     reported, operations = [], []
-    apart, ratios = [], []
+    errors, ratios = [], []
     for groups in (8, 1):
         k, v = (normal(g, groups, n, d).double() for _ in "kv")
-        wide = [x.repeat_interleave(heads // groups, dim=0) for x in (k, v)]
+        repeated = [x.repeat_interleave(heads // groups, dim=0) for x in (k, v)]
         shared, separate = (
             count(f, q, *kv).flops
-            for f, kv in ((grouped_query_attention, (k, v)), (attention, wide))
+            for f, kv in ((grouped_query_attention, (k, v)), (attention, repeated))
         )
         operations.append(shared / separate)
-        apart.append(max_abs_diff(grouped_query_attention(q, k, v), attention(q, *wide)))
-        cached = cache_bytes(n, 1, groups, d, q.dtype)
-        ratios.append(whole / cached)
-        reported.append(cached / (k.nbytes + v.nbytes))
+        errors.append(max_abs_diff(grouped_query_attention(q, k, v), attention(q, *repeated)))
+        shared_bytes = cache_bytes(n, 1, groups, d, q.dtype)
+        ratios.append(full_bytes / shared_bytes)
+        reported.append(shared_bytes / (k.nbytes + v.nbytes))
     return Measured(
         {
             "bytes, 32 groups / 8": (ratios[0], exactly(4)),
             "bytes, 32 groups / 1": (ratios[1], exactly(32)),
             "`cache_bytes` / bytes of the tensors": (reported, exactly(1)),
             "operations, shared / separate": (operations, exactly(1)),
-            "outputs apart": (apart, ROUNDING),
+            "outputs apart": (errors, ROUNDING),
         }
     )
 
@@ -213,8 +218,8 @@ def a_latent_serves_all_heads(g):
     w_k, w_v = (normal(g, heads, width, d).double() / 8 for _ in "kv")
     k, v = latent @ w_k, latent @ w_v
     # attention divides by the root of the latent width, and not of d
-    asking = q @ w_k.mT * (width / d) ** 0.5
-    z = grouped_query_attention(asking, latent[None], latent[None]) @ w_v
+    latent_q = q @ w_k.mT * (width / d) ** 0.5
+    z = grouped_query_attention(latent_q, latent[None], latent[None]) @ w_v
     ratio = (k.numel() + v.numel()) / latent.numel()
     return Measured(
         {
@@ -241,13 +246,13 @@ def four_bits_want_a_scale_per_channel(g):
     q, k, v = (normal(g, 256, 64) for _ in "qkv")
     k[:, 0] *= 10
     exact = attention(q, k, v)
-    off = {}
+    errors = {}
     for bits, dim in product((8, 4), (-1, -2)):
         z = attention(q, rounded(k, bits, dim), rounded(v, bits, -1))
-        off[bits, dim] = ((z - exact).norm() / exact.norm()).item()
+        errors[bits, dim] = ((z - exact).norm() / exact.norm()).item()
     return Measured(
         {
-            "error, 8 bits": ([off[8, -1], off[8, -2]], below(0.03)),
-            "4 bits, a scale per token / per channel": (off[4, -1] / off[4, -2], above(1.5)),
+            "error, 8 bits": ([errors[8, -1], errors[8, -2]], below(0.03)),
+            "4 bits, a scale per token / per channel": (errors[4, -1] / errors[4, -2], above(1.5)),
         }
     )

@@ -28,7 +28,7 @@ from attncourse.course.linear.claims.shared import (
     recalled,
 )
 from attncourse.course.recurrence.claims import moved_by as moved_by
-from attncourse.course.recurrence.claims import moved_in_texts
+from attncourse.course.recurrence.claims import moved_by_in_texts
 from attncourse.dot_product import attention, masked_softmax
 from attncourse.linear import (
     delta_write,
@@ -48,14 +48,14 @@ PAPER = "Katharopoulos et al. (2020)"
 ROUNDING = at_most(1e-12, "rounding")
 
 
-def by_hand(q: Tensor, k: Tensor, v: Tensor, feature_map=feature_map) -> Tensor:
-    """The causal form of the package."""
+def causal_attention(q: Tensor, k: Tensor, v: Tensor, feature_map=feature_map) -> Tensor:
+    """The causal form of the package, with its own backward pass."""
     return linear_attention(q, k, v, causal=True, feature_map=feature_map)
 
 
-def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
-    """A call, and the gradients with respect to all that went in."""
-    out = form(*(x.requires_grad_() for x in parts))
+def with_gradients(form: Callable[..., Tensor], tensors: list[Tensor]) -> None:
+    """Call a form, and compute the gradients of its inputs."""
+    out = form(*(x.requires_grad_() for x in tensors))
     out.backward(torch.empty_like(out))
 
 
@@ -67,7 +67,7 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
     source="our own measurement",
 )
 def a_sum_forgets_less_than_gates(g):
-    linear, lstm = moved_in_texts(g, "linear", "lstm")
+    linear, lstm = moved_by_in_texts(g, "linear", "lstm")
     return Measured(
         {
             "linear / LSTM, 1 token later": ((linear[1] / lstm[1]).item(), at_most(0.75)),
@@ -109,20 +109,23 @@ def weights_may_not_be_negative(g):
     q, k, v = inputs(g, 200, 4)
     highest, lowest = v.cummax(0).values, v.cummin(0).values
 
-    def outside(features: Callable[[Tensor], Tensor]) -> float:
+    def largest_excess(features: Callable[[Tensor], Tensor]) -> float:
         out = linear_attention(q, k, v, causal=True, feature_map=features)
-        beyond = torch.maximum(out - highest, lowest - out)
+        excess = torch.maximum(out - highest, lowest - out)
         # the first token has a range of width 0
-        return (beyond / (highest - lowest))[1:].max().item()
+        return (excess / (highest - lowest))[1:].max().item()
 
     ones = max_abs_diff(linear_attention(q, k, torch.ones_like(v), causal=True), torch.ones_like(v))
     negative = ((q * k.cumsum(0)).sum(-1) < 0).double().mean().item()
     return Measured(
         {
             "values of 1: output off by": (ones, ROUNDING),
-            r"$\mathrm{elu} + 1$: outside the range, in widths": (outside(feature_map), ROUNDING),
+            r"$\mathrm{elu} + 1$: outside the range, in widths": (
+                largest_excess(feature_map),
+                ROUNDING,
+            ),
             "$q$ and $k$: share of negative totals": (negative, between(0.3, 0.7)),
-            "$q$ and $k$: outside the range, in widths": (outside(lambda x: x), above(1)),
+            "$q$ and $k$: outside the range, in widths": (largest_excess(lambda x: x), above(1)),
         }
     )
 
@@ -136,17 +139,17 @@ def weights_may_not_be_negative(g):
 )
 def features_choose_the_similarity(g):
     tokens = torch.eye(64, dtype=torch.float64, device=g.device)
-    measured = {}
+    quantities = {}
     q, k = inputs(g, 64, 16)[:2]
     for name, features in {"three terms": taylor_features, "elu + 1": feature_map}.items():
         for scale in (0.1, 3):
-            left = q * scale / 4
-            softmax = masked_softmax(left @ k.mT)
-            weights = linear_attention(left, k, tokens, feature_map=features)
-            off = max_abs_diff(weights, softmax) / softmax.max().item()
-            close = below(0.03) if (name, scale) == ("three terms", 0.1) else above(0.1)
-            measured[f"{name}, scores of {scale}, apart by"] = (off, close)
-    return Measured(measured)
+            scaled_q = q * scale / 4
+            softmax = masked_softmax(scaled_q @ k.mT)
+            weights = linear_attention(scaled_q, k, tokens, feature_map=features)
+            error = max_abs_diff(weights, softmax) / softmax.max().item()
+            expected = below(0.03) if (name, scale) == ("three terms", 0.1) else above(0.1)
+            quantities[f"{name}, scores of {scale}, apart by"] = (error, expected)
+    return Measured(quantities)
 
 
 @claim(
@@ -157,23 +160,23 @@ def features_choose_the_similarity(g):
     source=f"{PAPER}, eq. 8-12 and 16-20; the chunks after Hua et al. (2022) and Sun et al. (2023)",
 )
 def all_forms_are_one(g):
-    parts, grad_output = inputs(g, 150, 4), normal(g, 150, 4).double()
+    tensors, grad_output = inputs(g, 150, 4), normal(g, 150, 4).double()
     forms = {
         "cumulative sums": linear_attention_cumsum,
         "recurrent network": linear_attention_recurrent,
         "chunks": linear_attention_chunkwise,
-        "chunks, own backward pass": by_hand,
+        "chunks, own backward pass": causal_attention,
     }
-    off = {name: [] for name in forms}
+    errors = {name: [] for name in forms}
     for features in (feature_map, taylor_features):
-        errors = {}
+        results = {}
         for name, form in {"masked": linear_attention_parallel, **forms}.items():
-            leaves = [x.clone().requires_grad_() for x in parts]
+            leaves = [x.clone().requires_grad_() for x in tensors]
             out = form(*leaves, feature_map=features)
-            errors[name] = [out.detach(), *torch.autograd.grad((out * grad_output).sum(), leaves)]
+            results[name] = [out.detach(), *torch.autograd.grad((out * grad_output).sum(), leaves)]
         for name in forms:
-            off[name] += map(max_abs_diff, errors["masked"], errors[name])
-    return Measured({f"{name}, off by": (by, ROUNDING) for name, by in off.items()})
+            errors[name] += map(max_abs_diff, results["masked"], results[name])
+    return Measured({f"{name}, off by": (error, ROUNDING) for name, error in errors.items()})
 
 
 @claim(
@@ -184,20 +187,20 @@ def all_forms_are_one(g):
 )
 def the_past_is_a_sum(g):
     q, k, v = inputs(g, 30, 8)
-    whole = linear_attention(q, k, v, causal=True)[20:]
+    expected = linear_attention(q, k, v, causal=True)[20:]
     order = torch.randperm(20, generator=torch.Generator().manual_seed(g.initial_seed() % 1000))
     state = linear_attention_state(k[order], v[order])
     outputs = []
     for token in zip(q[20:], k[20:], v[20:], strict=True):
         state, output = linear_attention_step(state, *token)
         outputs.append(output)
-    off = max_abs_diff(torch.stack(outputs), whole)
+    error = max_abs_diff(torch.stack(outputs), expected)
     first = linear_attention(q[:20], k[order], v[order], causal=True)
-    moved = max_abs_diff(first, linear_attention(q[:20], k[:20], v[:20], causal=True))
+    change = max_abs_diff(first, linear_attention(q[:20], k[:20], v[:20], causal=True))
     return Measured(
         {
-            "later outputs, off by": (off, ROUNDING),
-            "outputs among the shuffled, moved by": (moved, above(0.1)),
+            "later outputs, off by": (error, ROUNDING),
+            "outputs among the shuffled, moved by": (change, above(0.1)),
         }
     )
 
@@ -213,17 +216,17 @@ def chunks_hold_no_large_tensor(g):
     forms = {
         "masked matrix": (linear_attention_parallel, 16),
         "cumulative sums": (linear_attention_cumsum, 64),
-        "chunks": (by_hand, 1),
+        "chunks": (causal_attention, 1),
     }
-    parts = meta_inputs(1024)
-    measured = {}
+    tensors = meta_inputs(1024)
+    quantities = {}
     for name, (form, times) in forms.items():
         largest = [
-            count(form, *parts).largest / parts[0].numel(),
-            count(with_gradients, form, parts).largest / parts[0].numel(),
+            count(form, *tensors).largest / tensors[0].numel(),
+            count(with_gradients, form, tensors).largest / tensors[0].numel(),
         ]
-        measured[f"{name}, without and with gradients"] = (largest, exactly(times))
-    return Measured(measured)
+        quantities[f"{name}, without and with gradients"] = (largest, exactly(times))
+    return Measured(quantities)
 
 
 @claim(
@@ -240,16 +243,18 @@ def chunks_keep_the_least(g):
         "cumulative sums": linear_attention_cumsum,
         "recurrent network": linear_attention_recurrent,
         "chunks": linear_attention_chunkwise,
-        "own backward pass": by_hand,
+        "own backward pass": causal_attention,
     }
     times = {}
     for name, form in forms.items():
-        q, *others = inputs(g, 512, 64)
-        times[name] = saved_elements(lambda x, f=form, o=others: f(x, *o), q, others) / q.numel()
+        q, *k_and_v = inputs(g, 512, 64)
+        times[name] = saved_elements(lambda x, f=form, o=k_and_v: f(x, *o), q, k_and_v) / q.numel()
     bounds = above(8), above(64), above(64), below(6), below(6)
-    measured = {name: (by, b) for (name, by), b in zip(times.items(), bounds, strict=True)}
+    quantities = {
+        name: (ratio, bound) for (name, ratio), bound in zip(times.items(), bounds, strict=True)
+    }
     less = times["own backward pass"] / times["chunks"]
-    return Measured(measured | {"own backward pass over chunks": (less, below(1))})
+    return Measured(quantities | {"own backward pass over chunks": (less, below(1))})
 
 
 @claim(
@@ -263,10 +268,10 @@ def a_token_costs_the_same_everywhere(g):
     state = linear_attention_state(k[:, :0], v[:, :0])
     counts = {}
     for n, token in enumerate(zip(q.unbind(1), k.unbind(1), v.unbind(1), strict=True), start=1):
-        before, (state, _) = state, linear_attention_step(state, *token)
+        state_before, (state, _) = state, linear_attention_step(state, *token)
         if n in (8, 512):
             counts[n] = (
-                count(linear_attention_step, before, *token).flops,
+                count(linear_attention_step, state_before, *token).flops,
                 sum(x.numel() for x in state),
                 count(attention, q[:, n - 1 : n], k[:, :n], v[:, :n]).flops,
                 k[:, :n].numel() + v[:, :n].numel(),
@@ -291,11 +296,11 @@ def break_even_is_early(g):
         return k.numel() + v.numel() > wider * state
 
     def fewer(n: int) -> bool:
-        parts = meta_inputs(n)
-        return count(attention, *parts).flops > count(linear_attention, *parts).flops
+        tensors = meta_inputs(n)
+        return count(attention, *tensors).flops > count(linear_attention, *tensors).flops
 
-    def first(less: Callable[[int], bool]) -> float:
-        return next((n for n in range(1, 99) if less(n)), float("nan"))
+    def first(condition: Callable[[int], bool]) -> float:
+        return next((n for n in range(1, 99) if condition(n)), float("nan"))
 
     return Measured(
         {
@@ -313,17 +318,20 @@ def break_even_is_early(g):
     source=f"bfloat16 has 8 significant bits; the sums are eq. 10 and 11 of {PAPER}",
 )
 def long_sums_need_more_than_16_bits(g):
-    unit = torch.ones((), dtype=torch.bfloat16, device=g.device)
+    one_bfloat16 = torch.ones((), dtype=torch.bfloat16, device=g.device)
     q, k, v = (normal(g, 2**15, 4).bfloat16() for _ in "qkv")
     smallest = linear_attention_state(torch.zeros_like(k), v)[1].min().item()
     out = linear_attention(q, k, v + 3, causal=True).double()
-    want = linear_attention(q.double(), k.double(), (v + 3).double(), causal=True)
-    off = ((out - want) / want).abs().max().item()
+    expected = linear_attention(q.double(), k.double(), (v + 3).double(), causal=True)
+    error = ((out - expected) / expected).abs().max().item()
     return Measured(
         {
-            "300 ones, in bfloat16": (sum([unit] * 300, 0 * unit).item(), exactly(256)),
+            "300 ones, in bfloat16": (
+                sum([one_bfloat16] * 300, 0 * one_bfloat16).item(),
+                exactly(256),
+            ),
             "32768 ones, summed in float32": (smallest, exactly(2**15)),
-            "relative error of the outputs": (off, at_most(2**-8 * 1.001, "$2^{-8}$")),
+            "relative error of the outputs": (error, at_most(2**-8 * 1.001, "$2^{-8}$")),
         }
     )
 
@@ -338,19 +346,25 @@ def long_sums_need_more_than_16_bits(g):
     "in squares",
 )
 def a_state_recalls_only_so_much(g):
-    recalls = {n: recalled(g, n).values() for n in (32, 256, 1024)}
-    few, more, softmax = map(list, zip(*recalls.values(), strict=True))
-    above_few = [recall - (1 - 16 / n) for n, recall in zip(recalls, few, strict=True)]
-    above_more = [
-        recall - (1 - 153 / n) for n, recall in zip(recalls, more, strict=True) if n > 153
+    errors_by_length = {n: recalled(g, n).values() for n in (32, 256, 1024)}
+    elu_errors, taylor_errors, softmax_errors = map(
+        list, zip(*errors_by_length.values(), strict=True)
+    )
+    elu_margins = [
+        error - (1 - 16 / n) for n, error in zip(errors_by_length, elu_errors, strict=True)
     ]
-    ratios = [larger / smaller for larger, smaller in zip(more, few, strict=True)]
+    taylor_margins = [
+        error - (1 - 153 / n)
+        for n, error in zip(errors_by_length, taylor_errors, strict=True)
+        if n > 153
+    ]
+    ratios = [larger / smaller for larger, smaller in zip(taylor_errors, elu_errors, strict=True)]
     return Measured(
         {
-            r"$\mathrm{elu} + 1$, error above $1 - 16/n$ by": (above_few, at_least(0)),
-            "three terms, error above $1 - 153/n$ by ($n > 153$)": (above_more, at_least(0)),
+            r"$\mathrm{elu} + 1$, error above $1 - 16/n$ by": (elu_margins, at_least(0)),
+            "three terms, error above $1 - 153/n$ by ($n > 153$)": (taylor_margins, at_least(0)),
             r"error of three terms over $\mathrm{elu} + 1$": (ratios, below(1)),
-            "softmax, error": (softmax, below(0.001)),
+            "softmax, error": (softmax_errors, below(0.001)),
         }
     )
 
@@ -385,8 +399,8 @@ def positive_features_interfere(g):
 )
 def gates_are_a_mask(g):
     q, k, v = inputs(g, 12, 4)
-    places = torch.arange(12, device=g.device)
-    faded = (0.9 ** (places[:, None] - places).clamp(min=0).double()).tril()
+    position = torch.arange(12, device=g.device)
+    faded = (0.9 ** (position[:, None] - position).clamp(min=0).double()).tril()
     random_gates = torch.rand(12, 4, generator=g, device=g.device, dtype=torch.float64)
     fade = torch.stack(
         [torch.stack([random_gates[j + 1 : i + 1].prod(0) for j in range(12)]) for i in range(12)]
@@ -399,16 +413,16 @@ def gates_are_a_mask(g):
         "all gates 1": (torch.ones_like(random_gates), (q @ k.mT).tril()),
         "all gates 0.9": (torch.full_like(random_gates, 0.9), q @ k.mT * faded),
     }
-    measured = {}
+    quantities = {}
     for name, (gates, matrix) in weights.items():
         S = v.new_zeros(4, 4)
         outputs = []
         for q_i, *token in zip(q, k, v, gates, strict=True):
             S = gated_write(S, *token)
             outputs.append(q_i @ S)
-        apart = max_abs_diff(torch.stack(outputs), matrix @ v)
-        measured[f"{name}, outputs apart by"] = (apart, ROUNDING)
-    return Measured(measured)
+        error = max_abs_diff(torch.stack(outputs), matrix @ v)
+        quantities[f"{name}, outputs apart by"] = (error, ROUNDING)
+    return Measured(quantities)
 
 
 @claim(
@@ -423,9 +437,9 @@ def the_delta_rule_corrects(g):
     errors = error_by_age(g, 64)
     k, old, new = normalize(normal(g, 4).double(), dim=0), *normal(g, 2, 3).double()
     ones, empty = k.new_ones(1), k.new_zeros(4, 3)
-    corrected = k @ delta_write(delta_write(empty, k, old, ones[0]), k, new, ones[0])
-    added = k @ gated_write(gated_write(empty, k, old, ones), k, new, ones)
-    apart = [max_abs_diff(corrected, new), max_abs_diff(added, old + new)]
+    delta_answer = k @ delta_write(delta_write(empty, k, old, ones[0]), k, new, ones[0])
+    sum_answer = k @ gated_write(gated_write(empty, k, old, ones), k, new, ones)
+    distances = [max_abs_diff(delta_answer, new), max_abs_diff(sum_answer, old + new)]
     return Measured(
         {
             "delta rule, newest, error": (errors["delta rule"][0].item(), ROUNDING),
@@ -433,6 +447,6 @@ def the_delta_rule_corrects(g):
             "sum, newest four, errors": (errors["sum"][:4].tolist(), above(2)),
             "delta rule, oldest four, errors": (errors["delta rule"][-4:].tolist(), above(1)),
             "sum, oldest four, errors": (errors["sum"][-4:].tolist(), above(1)),
-            "stored again: off the new, and off the sum, by": (apart, ROUNDING),
+            "stored again: off the new, and off the sum, by": (distances, ROUNDING),
         }
     )

@@ -24,8 +24,8 @@ from attncourse.course.multi_head.claims.heads import (
 from attncourse.course.multi_head.claims.stacks import (
     attention_alone_collapses,
     attention_cubes_the_distance,
-    explained,
     large_weights_collapse_in_spite_of_skips,
+    match_count,
     mlp,
     norm_before_the_layer_slows_the_collapse,
     skips_slow_the_collapse,
@@ -60,8 +60,8 @@ ORDER = (
 # beside the claims, what others use
 __all__ = [
     "ORDER",
-    "explained",
     "layer_cost",
+    "match_count",
     "mlp",
     "normal64",
     "random_layer",

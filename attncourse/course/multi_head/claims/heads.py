@@ -54,15 +54,15 @@ def weights_of_the_model(device: torch.device | None = None) -> Tensor:
 
 
 def costs_of_heads(block: int, device: torch.device) -> list[float]:
-    """How many bits more “than” costs without each head of a block of the model."""
+    """The bits more that “than” costs without each head of a block of the model."""
     model, tokens = english.model("english", device), english.tokens(device=device)
 
     def cost(*heads: tuple[int, int]) -> float:
         with english.without(model, heads):
             return english.surprisals(model, tokens)[0, english.token_index(english.TARGET)].item()
 
-    whole, heads = cost(), range(english.attention_layers(model)[block].heads)
-    return [cost((block, head)) - whole for head in heads]
+    full_cost, heads = cost(), range(english.attention_layers(model)[block].heads)
+    return [cost((block, head)) - full_cost for head in heads]
 
 
 @claim(
@@ -75,14 +75,14 @@ def one_head_waits_for_a_word(g):
     block, head = WAITS
     weights = weights_of_the_model(g.device)[block, head]
     # the two tokens of the prefix stand before the pieces
-    asks, promise = (2 + english.token_index(word) for word in ("today", english.CUE))
-    others = costs_of_heads(block, g.device)
-    own_weight = others.pop(head)
+    query, key = (2 + english.token_index(word) for word in ("today", english.CUE))
+    other_costs = costs_of_heads(block, g.device)
+    own_cost = other_costs.pop(head)
     return Measured(
         {
-            "weight of “today” on “more”": (weights[asks, promise].item(), at_least(0.9)),
-            "bits more for “than”, without the head": (own_weight, at_least(4)),
-            "without each of the other three": (others, below(1)),
+            "weight of “today” on “more”": (weights[query, key].item(), at_least(0.9)),
+            "bits more for “than”, without the head": (own_cost, at_least(4)),
+            "without each of the other three": (other_costs, below(1)),
         }
     )
 
@@ -112,28 +112,31 @@ def relative_error(first: Tensor, second: Tensor) -> float:
 def one_head_cannot_subtract(g):
     x, eye = normal64(g, 4096, 3, 8), torch.eye(4, dtype=torch.float64, device=g.device)
     subject, target = x[:, 0], x[:, 0, :4] - x[:, 2, :4]
-    two, places = random_layer(g, 8, 2), eye.new_tensor([[[1, 0, 0]] * 3, [[0, 0, 1]] * 3])
-    two.attend = lambda q, k, v, mask: places @ v
+    two_heads, head_weights = (
+        random_layer(g, 8, 2),
+        eye.new_tensor([[[1, 0, 0]] * 3, [[0, 0, 1]] * 3]),
+    )
+    two_heads.attend = lambda q, k, v, mask: head_weights @ v
     # both heads carry the first four numbers of a token, and the last matrix subtracts
-    two.w_v.weight.data = torch.kron(eye.new_tensor([[1, 0], [1, 0]]), eye)
-    two.w_o.weight.data = torch.kron(eye.new_tensor([[1, -1], [0, 0]]), eye)
-    missed = {}
+    two_heads.w_v.weight.data = torch.kron(eye.new_tensor([[1, 0], [1, 0]]), eye)
+    two_heads.w_o.weight.data = torch.kron(eye.new_tensor([[1, -1], [0, 0]]), eye)
+    errors = {}
     for larger in torch.linspace(0.5, 1, 11).tolist():
         mean = larger * subject + (1 - larger) * x[:, 2]
         best = mean @ torch.linalg.lstsq(mean, target).solution
-        missed[larger] = ((best - target).norm() / target.norm()).item()
-    least = min(missed, key=missed.__getitem__)
+        errors[larger] = ((best - target).norm() / target.norm()).item()
+    best_weight = min(errors, key=errors.__getitem__)
     return Measured(
         {
-            "two heads miss": (relative_error(two(x)[:, 0, :4], target), ROUNDING),
-            "one head misses": (missed[least], about(0.5**0.5, 0.02, r"$\sqrt{1/2}$")),
-            "its larger weight": (least, exactly(1)),
+            "two heads miss": (relative_error(two_heads(x)[:, 0, :4], target), ROUNDING),
+            "one head misses": (errors[best_weight], about(0.5**0.5, 0.02, r"$\sqrt{1/2}$")),
+            "its larger weight": (best_weight, exactly(1)),
         }
     )
 
 
 def as_torch(layer: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-    """What torch's own module makes of x and the context y with the parameters of this layer."""
+    """The output of torch's own module with this layer's parameters, for x and the context y."""
     with torch.device("meta"):
         theirs = nn.MultiheadAttention(layer.d_model, layer.heads, batch_first=True)
     first, last = (layer.w_q, layer.w_k, layer.w_v), layer.w_o
@@ -156,13 +159,19 @@ def equals_torch(g):
     outputs, gradients = [], []
     x, y = normal64(g, 2, 7, 12).requires_grad_(), normal64(g, 2, 5, 12).requires_grad_()
     mask = causal_mask(7, g.device) & padding_mask(torch.tensor([7, 4], device=g.device), 7)
-    inputs, grad = [x, y, *ours.parameters()], normal64(g, 2, 7, 12)
+    inputs, grad_output = [x, y, *ours.parameters()], normal64(g, 2, 7, 12)
     for context, hidden in ((x, mask), (y, None)):
-        both = ours(x, context, hidden), as_torch(ours, x, context, hidden)
+        ours_and_torchs = ours(x, context, hidden), as_torch(ours, x, context, hidden)
         # y is no part of self-attention
-        each = [torch.autograd.grad(out, inputs, grad, materialize_grads=True) for out in both]
-        grads = [torch.cat([part.flatten() for part in parts]) for parts in each]
-        outputs.append(relative_error(*both))
+        gradients_of_both = [
+            torch.autograd.grad(out, inputs, grad_output, materialize_grads=True)
+            for out in ours_and_torchs
+        ]
+        grads = [
+            torch.cat([gradient.flatten() for gradient in gradients_of_one])
+            for gradients_of_one in gradients_of_both
+        ]
+        outputs.append(relative_error(*ours_and_torchs))
         gradients.append(relative_error(*grads))
     return Measured(
         {"outputs apart by": (outputs, ROUNDING), "gradients apart by": (gradients, ROUNDING)}
@@ -176,17 +185,17 @@ def equals_torch(g):
     source=f"{VASWANI}, section 3.2.2, gives the shapes; the biases are torch's",
 )
 def parameters_depend_on_the_width_alone(g):
-    d, wrong = 64, 0
-    more = []
+    d, wrong_shapes = 64, 0
+    extra_parameters = []
     for heads in (1, 2, 8, 64):
         with torch.device("meta"):
             layer = MultiHeadAttention(d, heads)
-            wrong += sum(layer(torch.empty(n, d)).shape != (n, d) for n in (1, 50, 2000))
-        more.append(sum(p.numel() for p in layer.parameters()) - 4 * d * d - 4 * d)
+            wrong_shapes += sum(layer(torch.empty(n, d)).shape != (n, d) for n in (1, 50, 2000))
+        extra_parameters.append(sum(p.numel() for p in layer.parameters()) - 4 * d * d - 4 * d)
     return Measured(
         {
-            "parameters beyond the formula": (more, exactly(0)),
-            "outputs of another shape": (wrong, exactly(0)),
+            "parameters beyond the formula": (extra_parameters, exactly(0)),
+            "outputs of another shape": (wrong_shapes, exactly(0)),
         }
     )
 
@@ -198,13 +207,13 @@ def parameters_depend_on_the_width_alone(g):
 )
 def second_map_folds_into_the_first(g):
     folded, x = random_layer(g, 32, 4), normal64(g, 2, 9, 32)
-    twice = deepcopy(folded)
+    unfolded = deepcopy(folded)
     for name in ("w_q", "w_k", "w_v"):
         first, second = nn.Linear(32, 32, bias=False, device="meta"), getattr(folded, name)
         first.weight = nn.Parameter(normal64(g, 32, 32) / 32**0.5)
-        setattr(twice, name, nn.Sequential(first, deepcopy(second)))
+        setattr(unfolded, name, nn.Sequential(first, deepcopy(second)))
         second.weight.data = second.weight @ first.weight
-    return Measured({"outputs apart by": (relative_error(twice(x), folded(x)), ROUNDING)})
+    return Measured({"outputs apart by": (relative_error(unfolded(x), folded(x)), ROUNDING)})
 
 
 @claim(
@@ -217,20 +226,20 @@ def a_head_is_two_products(g):
     heads = 4
     layer = random_layer(g, 32, 4)
     x = normal64(g, 2, 9, 32)
-    changed = deepcopy(layer)
+    other_layer = deepcopy(layer)
     s = normal64(g, heads, 8, 8)
     t = normal64(g, heads, 8, 8)
-    for name, by in (("w_q", s.mT), ("w_k", s.inverse()), ("w_v", t.mT)):
-        weight = getattr(changed, name).weight
-        weight.data = (by @ weight.unflatten(0, (heads, 8))).flatten(0, 1)
+    for name, factor in (("w_q", s.mT), ("w_k", s.inverse()), ("w_v", t.mT)):
+        weight = getattr(other_layer, name).weight
+        weight.data = (factor @ weight.unflatten(0, (heads, 8))).flatten(0, 1)
     columns = split_heads(layer.w_o.weight, heads) @ t.inverse().mT
-    changed.w_o.weight.data = columns.transpose(0, 1).flatten(1)
-    pairs = zip(changed.parameters(), layer.parameters(), strict=True)
+    other_layer.w_o.weight.data = columns.transpose(0, 1).flatten(1)
+    pairs = zip(other_layer.parameters(), layer.parameters(), strict=True)
     return Measured(
         {
             "each matrix changes by": ([relative_error(*pair) for pair in pairs], above(0.1)),
             "outputs apart by": (
-                relative_error(changed(x), layer(x)),
+                relative_error(other_layer(x), layer(x)),
                 at_most(1e-9, "rounding, times the matrices' condition"),
             ),
         }
@@ -252,12 +261,12 @@ def head_products(layer: MultiHeadAttention) -> Tensor:
 def layer_is_a_sum_over_heads(g):
     layer, x = random_module(g, lambda: MultiHeadAttention(32, 4)), normal64(g, 2, 9, 32)
     q, k = split_heads(layer.w_q(x), 4), split_heads(layer.w_k(x), 4)
-    parts = (attention_weights(q, k) @ x[:, None] @ head_products(layer)).sum(-3)
-    whole = relative_error(parts + layer.w_o(layer.w_v.bias), layer(x))
+    sum_of_heads = (attention_weights(q, k) @ x[:, None] @ head_products(layer)).sum(-3)
+    error = relative_error(sum_of_heads + layer.w_o(layer.w_v.bias), layer(x))
     return Measured(
         {
-            "sum and layer apart by": (whole, ROUNDING),
-            "without the vector": (relative_error(parts, layer(x)), above(0.1)),
+            "sum and layer apart by": (error, ROUNDING),
+            "without the vector": (relative_error(sum_of_heads, layer(x)), above(0.1)),
         }
     )
 
@@ -279,11 +288,11 @@ def head_has_rank_d_v(g):
 
 
 def heads_behind(layer: MultiHeadAttention, x: Tensor) -> Tensor:
-    """For each number of an output token, how many heads' W_V it has a gradient for."""
-    of_w_v = jacrev(lambda w: functional_call(layer, {"w_v.weight": w}, (x,)))
-    jacobian = of_w_v(layer.w_v.weight.detach())
-    touched = (jacobian != 0).any(-1).any(0)
-    return touched.unflatten(-1, (layer.heads, -1)).any(-1).sum(-1)
+    """For each number of an output token, the count of heads whose W_V it depends on."""
+    jacobian_of_w_v = jacrev(lambda w: functional_call(layer, {"w_v.weight": w}, (x,)))
+    jacobian = jacobian_of_w_v(layer.w_v.weight.detach())
+    has_gradient = (jacobian != 0).any(-1).any(0)
+    return has_gradient.unflatten(-1, (layer.heads, -1)).any(-1).sum(-1)
 
 
 @claim(
@@ -293,13 +302,13 @@ def heads_behind(layer: MultiHeadAttention, x: Tensor) -> Tensor:
 )
 def w_o_mixes_the_heads(g):
     layer, x = random_layer(g, 16, 4), normal64(g, 5, 16)
-    mixed = heads_behind(layer, x).tolist()
+    heads_with_w_o = heads_behind(layer, x).tolist()
     layer.w_o.weight.data = torch.eye(16).to(x)
-    alone = heads_behind(layer, x).tolist()
+    heads_without_w_o = heads_behind(layer, x).tolist()
     return Measured(
         {
-            "heads behind a number, without $W_O$": (alone, exactly(1)),
-            "with $W_O$": (mixed, exactly(4)),
+            "heads behind a number, without $W_O$": (heads_without_w_o, exactly(1)),
+            "with $W_O$": (heads_with_w_o, exactly(4)),
         }
     )
 
@@ -318,8 +327,8 @@ def every_head_reads_the_whole_token(g):
     for i, name in enumerate(("queries", "keys", "values")):
         # each of the three goes through alone
         layer.attend = lambda *qkv_and_mask, i=i: qkv_and_mask[i]
-        reads = (jacrev(layer)(x) != 0).any(2).any(0).unflatten(0, (4, 4)).any(1)
-        rows[f"numbers that each head's {name} read"] = reads.sum(-1).tolist(), exactly(16)
+        is_read = (jacrev(layer)(x) != 0).any(2).any(0).unflatten(0, (4, 4)).any(1)
+        rows[f"numbers that each head's {name} read"] = is_read.sum(-1).tolist(), exactly(16)
     return Measured(rows)
 
 
@@ -344,7 +353,7 @@ def heads_have_no_order(g):
     )
 
 
-def fewer(weights: Tensor, v: Tensor) -> Tensor:
+def sparsify(weights: Tensor, v: Tensor) -> Tensor:
     """Weights of at most d_v + 1 rows of v that have the mean of those given."""
     weights = weights.clone()
     while len(positive := weights.nonzero()[:, 0]) > v.shape[-1] + 1:
@@ -367,21 +376,23 @@ def other_weights_give_the_same_output(g):
     layer, x = random_layer(g, 16, 4), normal64(g, 16, 16)
     q, k, v = (split_heads(projection(x), 4) for projection in (layer.w_q, layer.w_k, layer.w_v))
     weights = attention_weights(q, k)
-    others = torch.stack([torch.stack([fewer(row, v[i]) for row in weights[i]]) for i in range(4)])
-    moved = (others - weights).abs().sum(-1) / 2
+    other_weights = torch.stack(
+        [torch.stack([sparsify(row, v[i]) for row in weights[i]]) for i in range(4)]
+    )
+    moved_share = (other_weights - weights).abs().sum(-1) / 2
     return Measured(
         {
-            "tokens with weight": ((others > 0).sum(-1).flatten().tolist(), at_most(5)),
-            "least of the weights": (others.min().item(), at_least(0)),
-            "sums off 1 by": ((others.sum(-1) - 1).abs().max().item(), ROUNDING),
-            "outputs apart by": (relative_error(others @ v, weights @ v), ROUNDING),
-            "weight moved, on average": (moved.mean().item(), above(0.5)),
+            "tokens with weight": ((other_weights > 0).sum(-1).flatten().tolist(), at_most(5)),
+            "least of the weights": (other_weights.min().item(), at_least(0)),
+            "sums off 1 by": ((other_weights.sum(-1) - 1).abs().max().item(), ROUNDING),
+            "outputs apart by": (relative_error(other_weights @ v, weights @ v), ROUNDING),
+            "weight moved, on average": (moved_share.mean().item(), above(0.5)),
         }
     )
 
 
 def layer_cost(n: int, d: int, heads: int) -> Cost:
-    """What self-attention of n tokens costs in a layer of this width."""
+    """The cost of self-attention of n tokens in a layer of this width."""
     with torch.device("meta"):
         return count(MultiHeadAttention(d, heads, bias=False), torch.empty(n, d))
 
@@ -396,11 +407,11 @@ def heads_cost_no_operations(g):
     n, d = 512, 64
     numbers = (1, 2, 4, 8, 16)
     costs = [layer_cost(n, d, heads) for heads in numbers]
-    more = [cost.flops - 8 * n * d * d - 4 * n * n * d for cost in costs]
+    extra_operations = [cost.flops - 8 * n * d * d - 4 * n * n * d for cost in costs]
     per_head = [cost.largest / heads / n**2 for cost, heads in zip(costs, numbers, strict=True)]
     return Measured(
         {
-            "operations beyond the formula": (more, exactly(0)),
+            "operations beyond the formula": (extra_operations, exactly(0)),
             "largest tensor, divided by $h\\, n^2$": (per_head, exactly(1)),
         }
     )

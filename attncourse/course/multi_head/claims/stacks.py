@@ -23,11 +23,11 @@ def normalised(x: Tensor) -> Tensor:
 
 # what a stack makes of x at each of its parts
 STEPS = {
-    "attention alone": lambda x, part: part(x),
-    "LayerNorm": lambda x, part: normalised(part(x)),
-    "skip": lambda x, part: x + part(x),
-    "post-norm": lambda x, part: normalised(x + part(x)),
-    "pre-norm": lambda x, part: x + part(normalised(x)),
+    "attention alone": lambda x, layer: layer(x),
+    "LayerNorm": lambda x, layer: normalised(layer(x)),
+    "skip": lambda x, layer: x + layer(x),
+    "post-norm": lambda x, layer: normalised(x + layer(x)),
+    "pre-norm": lambda x, layer: x + layer(normalised(x)),
 }
 
 
@@ -46,9 +46,11 @@ def attention_cubes_the_distance(g):
     layer = random_layer(g, 64, 4)
     mean = normal64(g, 1, 64)
     around = normal64(g, 16, 64)
-    far, near = (mean + size * around for size in (0.01, 0.001))
-    alone = math.log10(distance(layer(far)) / distance(layer(near)))
-    skip = math.log10(distance(far + layer(far)) / distance(near + layer(near)))
+    far_tokens, near_tokens = (mean + size * around for size in (0.01, 0.001))
+    alone = math.log10(distance(layer(far_tokens)) / distance(layer(near_tokens)))
+    skip = math.log10(
+        distance(far_tokens + layer(far_tokens)) / distance(near_tokens + layer(near_tokens))
+    )
     return Measured(
         {
             "powers of ten closer, attention alone": (alone, about(3, 0.02)),
@@ -57,25 +59,25 @@ def attention_cubes_the_distance(g):
     )
 
 
-def stack(g, x: Tensor, depth: int, how: str, mlps: bool = False, gain: float = 1) -> list[Tensor]:
-    """The tokens x, and what 1, 2, ... layers with weights of `random_module` make of them."""
+def stack(g, x: Tensor, depth: int, step: str, mlps: bool = False, gain: float = 1) -> list[Tensor]:
+    """The tokens x, and the outputs of 1, 2, ... layers with weights of `random_module`."""
     stream, d = [x], x.shape[-1]
     for _ in range(depth):
         layer = random_layer(g, d, 4, gain)
         for part in [layer, random_module(g, lambda: mlp(d), gain)] if mlps else [layer]:
-            x = STEPS[how](x, part)
+            x = STEPS[step](x, part)
         stream.append(x)
     return stream
 
 
 def mlp(d: int) -> nn.Module:
     """Two linear maps with a ReLU between, where it is four times as wide."""
-    wide, back = nn.Linear(d, 4 * d, bias=False), nn.Linear(4 * d, d, bias=False)
-    return nn.Sequential(wide, nn.ReLU(), back)
+    widen, narrow = nn.Linear(d, 4 * d, bias=False), nn.Linear(4 * d, d, bias=False)
+    return nn.Sequential(widen, nn.ReLU(), narrow)
 
 
 def unlike(stream: list[Tensor]) -> list[float]:
-    """For each, how far its tokens are from being all alike: 0 is alike, at most 1."""
+    """The relative distance of each layer's tokens from being all alike: from 0, alike, to 1."""
     return [distance(x) / x.norm().item() for x in stream]
 
 
@@ -150,19 +152,19 @@ def large_weights_collapse_in_spite_of_skips(g):
 )
 def norm_before_the_layer_slows_the_collapse(g):
     x = normal64(g, 16, 64)
-    left = {how: unlike(stack(g, x, 64, how, gain=3**0.5)) for how in STEPS}
+    differences = {residual: unlike(stack(g, x, 64, residual, gain=3**0.5)) for residual in STEPS}
     return Measured(
         {
-            "$r$ after 64 layers, skips alone": (left["skip"][64], below(1e-6)),
-            "LayerNorm after the sum": (left["post-norm"][64], below(1e-6)),
-            "LayerNorm before the layer": (left["pre-norm"][64], above(0.05)),
-            "LayerNorm without skips, 8 layers": (left["LayerNorm"][8], ROUNDING),
+            "$r$ after 64 layers, skips alone": (differences["skip"][64], below(1e-6)),
+            "LayerNorm after the sum": (differences["post-norm"][64], below(1e-6)),
+            "LayerNorm before the layer": (differences["pre-norm"][64], above(0.05)),
+            "LayerNorm without skips, 8 layers": (differences["LayerNorm"][8], ROUNDING),
         }
     )
 
 
-def explained(stream: list[Tensor]) -> float:
-    """How many of the last tokens point to their own first vector more than to any other."""
+def match_count(stream: list[Tensor]) -> float:
+    """The count of last tokens whose nearest first vector is their own."""
     first, last = (nn.functional.normalize(x, dim=-1) for x in (stream[0], stream[-1]))
     return float(((last @ first.mT).argmax(-1).cpu() == torch.arange(len(first))).sum())
 
@@ -177,13 +179,13 @@ def explained(stream: list[Tensor]) -> float:
 def stream_remembers_its_tokens(g):
     x = normal64(g, 16, 64)
     stream = stack(g, x, 32, "skip", mlps=True)
-    none = explained(stack(g, x, 16, "attention alone", mlps=True))
-    large = explained(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))
+    attention_count = match_count(stack(g, x, 16, "attention alone", mlps=True))
+    large_weights_count = match_count(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))
     return Measured(
         {
-            "tokens of 16, after 16 layers": (explained(stream[:17]), at_least(14)),
-            "after 32 layers": (explained(stream), at_most(12)),
-            "16 layers without skips": (none, at_most(3)),
-            "16 layers, larger weights": (large, at_most(3)),
+            "tokens of 16, after 16 layers": (match_count(stream[:17]), at_least(14)),
+            "after 32 layers": (match_count(stream), at_most(12)),
+            "16 layers without skips": (attention_count, at_most(3)),
+            "16 layers, larger weights": (large_weights_count, at_most(3)),
         }
     )

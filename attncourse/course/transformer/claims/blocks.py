@@ -25,14 +25,14 @@ from attncourse.course.transformer.claims.shared import (
     HEADS,
     NoNorm,
     NoSkip,
-    changed_by,
     gradients,
-    nothing,
     random_module,
+    relative_difference,
     stack,
     tokens,
     translator,
     writer,
+    zero_heads,
 )
 from attncourse.dot_product import attention, causal_mask, padding_mask
 from attncourse.transformer import (
@@ -47,35 +47,39 @@ from attncourse.transformer import (
 VASWANI = "Vaswani et al. (2017)"
 XIONG = "Xiong et al. (2020)"
 ROUNDING = at_most(1e-12, "rounding")
-REST = {"up": "linear1", "down": "linear2"}
-PLACES = {"attention": "self_attn", "cross_attention": "multihead_attn"}
+TORCH_LINEARS = {"up": "linear1", "down": "linear2"}
+TORCH_ATTENTIONS = {"attention": "self_attn", "cross_attention": "multihead_attn"}
 
 
 def as_torch(block: EncoderBlock, *inputs: Tensor, **masks: Tensor) -> Tensor:
-    """What torch's own block makes of the inputs with the parameters of this one."""
-    parts = [name for name in (*PLACES, "feed_forward") if hasattr(block, name)]
-    own = {}
-    for i, name in enumerate(parts, 1):
+    """The output of torch's own block with the parameters of this one."""
+    layer_names = [name for name in (*TORCH_ATTENTIONS, "feed_forward") if hasattr(block, name)]
+    weights = {}
+    for i, name in enumerate(layer_names, 1):
         residual = getattr(block, name)
-        own |= {f"norm{i}.{kind}": x for kind, x in residual.norm.named_parameters()}
+        weights |= {f"norm{i}.{kind}": x for kind, x in residual.norm.named_parameters()}
         for kind in ("weight", "bias"):
             if name == "feed_forward":
-                mine = {theirs: getattr(residual.part, ours) for ours, theirs in REST.items()}
-                own |= {f"{theirs}.{kind}": getattr(one, kind) for theirs, one in mine.items()}
+                linears = {
+                    theirs: getattr(residual.part, ours) for ours, theirs in TORCH_LINEARS.items()
+                }
+                weights |= {
+                    f"{theirs}.{kind}": getattr(linear, kind) for theirs, linear in linears.items()
+                }
                 continue
-            first = [getattr(getattr(residual.part, f"w_{x}"), kind) for x in "qkv"]
-            own[f"{PLACES[name]}.in_proj_{kind}"] = torch.cat(first)
-            own[f"{PLACES[name]}.out_proj.{kind}"] = getattr(residual.part.w_o, kind)
-    layer = nn.TransformerEncoderLayer if len(parts) == 2 else nn.TransformerDecoderLayer
-    first = isinstance(block.attention, PreNorm)
+            projections = [getattr(getattr(residual.part, f"w_{x}"), kind) for x in "qkv"]
+            weights[f"{TORCH_ATTENTIONS[name]}.in_proj_{kind}"] = torch.cat(projections)
+            weights[f"{TORCH_ATTENTIONS[name]}.out_proj.{kind}"] = getattr(residual.part.w_o, kind)
+    layer = nn.TransformerEncoderLayer if len(layer_names) == 2 else nn.TransformerDecoderLayer
+    norm_first = isinstance(block.attention, PreNorm)
     d_ff, d = block.get_parameter("feed_forward.part.up.weight").shape
     with torch.device("meta"):
-        theirs = layer(d, HEADS, d_ff, dropout=0.0, batch_first=True, norm_first=first)
-    return functional_call(theirs, own, inputs, masks)
+        theirs = layer(d, HEADS, d_ff, dropout=0.0, batch_first=True, norm_first=norm_first)
+    return functional_call(theirs, weights, inputs, masks)
 
 
 # tokens that may follow “today”, the promised one first
-FOLLOWING = (" than", ".", ",", " in")
+NEXT_TOKENS = (" than", ".", ",", " in")
 
 
 def than_by_block(device: torch.device | None = None) -> Tensor:
@@ -83,9 +87,9 @@ def than_by_block(device: torch.device | None = None) -> Tensor:
 
     Of shape (blocks and the embedding, tokens).
     """
-    read, _ = english.SENTENCE.split(f" {english.TARGET}")
+    prompt, _ = english.SENTENCE.split(f" {english.TARGET}")
     return english.next_probabilities_by_block(
-        english.model("english", device), read, FOLLOWING, device
+        english.model("english", device), prompt, NEXT_TOKENS, device
     )
 
 
@@ -112,26 +116,30 @@ def one_block_brings_the_word(g):
 )
 def blocks_equal_torch(g):
     x, y = normal64(g, 2, 6, 8).requires_grad_(), normal64(g, 2, 5, 8).requires_grad_()
-    seen = padding_mask(torch.tensor([6, 4], device=g.device), 6)
-    outputs, grads = [], []
-    hidden, later = ~seen[:, 0], ~causal_mask(5, g.device)
+    mask = padding_mask(torch.tensor([6, 4], device=g.device), 6)
+    output_errors, gradient_errors = [], []
+    hidden, future = ~mask[:, 0], ~causal_mask(5, g.device)
     for residual in (PreNorm, PostNorm):
         reads = random_module(g, lambda kind=residual: EncoderBlock(8, HEADS, 20, residual=kind))
         writes = random_module(g, lambda kind=residual: DecoderBlock(8, HEADS, 20, residual=kind))
         for weight in (*reads.parameters(), *writes.parameters()):
             weight.data += 0.1 * normal64(g, *weight.shape)
-        theirs = {"tgt_mask": later, "memory_key_padding_mask": hidden}
+        torch_masks = {"tgt_mask": future, "memory_key_padding_mask": hidden}
         pairs = [
-            (reads(x, seen), as_torch(reads, x, src_key_padding_mask=hidden), reads),
-            (writes(y, x, memory_mask=seen), as_torch(writes, y, x, **theirs), writes),
+            (reads(x, mask), as_torch(reads, x, src_key_padding_mask=hidden), reads),
+            (writes(y, x, memory_mask=mask), as_torch(writes, y, x, **torch_masks), writes),
         ]
-        for ours, torchs, block in pairs:
-            given, grad = [x, *block.parameters()], normal64(g, *ours.shape)
-            each = [torch.autograd.grad(one, given, grad) for one in (ours, torchs)]
-            outputs.append(relative_error(ours, torchs))
+        for ours, expected, block in pairs:
+            inputs, grad_output = [x, *block.parameters()], normal64(g, *ours.shape)
+            gradients = [torch.autograd.grad(out, inputs, grad_output) for out in (ours, expected)]
+            output_errors.append(relative_error(ours, expected))
             # all at once: that of the keys' bias is 0
-            grads.append(relative_error(*(torch.cat([x.flatten() for x in one]) for one in each)))
-    return Measured({"outputs apart by": (outputs, ROUNDING), "gradients": (grads, ROUNDING)})
+            gradient_errors.append(
+                relative_error(*(torch.cat([x.flatten() for x in out]) for out in gradients))
+            )
+    return Measured(
+        {"outputs apart by": (output_errors, ROUNDING), "gradients": (gradient_errors, ROUNDING)}
+    )
 
 
 @claim(
@@ -142,23 +150,31 @@ def blocks_equal_torch(g):
 )
 def each_path_is_needed(g):
     source, target = tokens(g, 2, 7), tokens(g, 2, 5)
-    other = source.clone()
-    other[:, 0] = (other[:, 0] + 1) % 11
-    whole = partial(translator, g)
+    changed_source = source.clone()
+    changed_source[:, 0] = (changed_source[:, 0] + 1) % 11
+    make_full = partial(translator, g)
     rows = {}
     without = {
-        "attention, others change by": partial(whole, attend=nothing),
-        "cross-attention, another source moves scores by": partial(whole, cross_attend=nothing),
-        "positions, another order moves scores by": partial(whole, positions=False),
+        "attention, others change by": partial(make_full, attend=zero_heads),
+        "cross-attention, another source moves scores by": partial(
+            make_full, cross_attend=zero_heads
+        ),
+        "positions, another order moves scores by": partial(make_full, positions=False),
     }
     for name, left_out in without.items():
-        new = source.flip(1) if "order" in name else other
-        for word, make, stated in (("without", left_out, ROUNDING), ("with", whole, above(1e-3))):
+        new_source = source.flip(1) if "order" in name else changed_source
+        for word, make, expected in (
+            ("without", left_out, ROUNDING),
+            ("with", make_full, above(1e-3)),
+        ):
             model = make()
-            both = [model(one, target) for one in (source, new)]
+            outputs = [model(sequence, target) for sequence in (source, new_source)]
             if "others" in name:
-                both = [model.encoder(model.source(one))[:, 1:] for one in (source, new)]
-            rows[f"{word} {name}"] = changed_by(*both), stated
+                outputs = [
+                    model.encoder(model.source(sequence))[:, 1:]
+                    for sequence in (source, new_source)
+                ]
+            rows[f"{word} {name}"] = relative_difference(*outputs), expected
     return Measured(rows)
 
 
@@ -172,19 +188,19 @@ def feed_forward_multiplies(g):
     product = signs.prod(-1, keepdim=True)
     layer = random_module(g, lambda: GroupedAttention(8, HEADS))
     a, b = normal64(g, 50, 1, 8), normal64(g, 50, 1, 8)
-    bent = layer(a + b) - layer(a) - layer(b) + layer(0 * a)
+    bend = layer(a + b) - layer(a) - layer(b) + layer(0 * a)
     affine = torch.cat([signs, torch.ones_like(product)], dim=-1)
     best = affine @ torch.linalg.lstsq(affine, product).solution
-    made = random_module(g, lambda: FeedForward(2, 2))
-    made.up.weight.data = signs.new_tensor([[1, 1], [-1, -1]])
+    network = random_module(g, lambda: FeedForward(2, 2))
+    network.up.weight.data = signs.new_tensor([[1, 1], [-1, -1]])
     # |a + b| - 1 is 1 where the signs agree, and -1 where they do not
-    made.down.weight.data = torch.ones_like(made.down.weight)
-    made.down.bias.data -= 1
+    network.down.weight.data = torch.ones_like(network.down.weight)
+    network.down.bias.data -= 1
     return Measured(
         {
-            "attention's distance from an affine map": (bent.abs().max().item(), ROUNDING),
+            "attention's distance from an affine map": (bend.abs().max().item(), ROUNDING),
             "affine map misses": (relative_error(best, product), about(1, 1e-12)),
-            "feed-forward misses": (relative_error(made(signs)[:, :1], product), ROUNDING),
+            "feed-forward misses": (relative_error(network(signs)[:, :1], product), ROUNDING),
         }
     )
 
@@ -197,31 +213,34 @@ def feed_forward_multiplies(g):
 )
 def depth_needs_skips_and_norms(g):
     x = normal64(g, 8, 16, 64)
-    alike, first = {}, {}
+    cosines, first_gradients = {}, {}
     for kind in (PreNorm, NoSkip, NoNorm):
-        made = stack(g, 24, 64, kind)
-        out = made(x)
-        alike[kind] = cosine_similarity(out[:, :1], out[:, 1:], dim=-1).min().item()
-        first[kind] = gradients(g, made, 64)[0]
+        encoder = stack(g, 24, 64, kind)
+        out = encoder(x)
+        cosines[kind] = cosine_similarity(out[:, :1], out[:, 1:], dim=-1).min().item()
+        first_gradients[kind] = gradients(g, encoder, 64)[0]
     return Measured(
         {
-            "largest 1 − cosine, without skips": (1 - alike[NoSkip], below(1e-3)),
-            "with skips and norms": (1 - alike[PreNorm], above(0.03)),
-            "gradient without norms / with norms": (first[NoNorm] / first[PreNorm], above(1000)),
+            "largest 1 − cosine, without skips": (1 - cosines[NoSkip], below(1e-3)),
+            "with skips and norms": (1 - cosines[PreNorm], above(0.03)),
+            "gradient without norms / with norms": (
+                first_gradients[NoNorm] / first_gradients[PreNorm],
+                above(1000),
+            ),
         }
     )
 
 
-def written(made: nn.Module, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-    """The output of a stack, and what each part gave to the stream."""
-    parts, hooks = [], []
-    for part in made.modules():
-        if isinstance(part, GroupedAttention | FeedForward):
-            hooks.append(part.register_forward_hook(lambda *seen: parts.append(seen[-1])))
-    out = made(x)
+def stream_and_parts(encoder: nn.Module, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+    """The output of a stack, and the output that each part added to the stream."""
+    outputs, hooks = [], []
+    for module in encoder.modules():
+        if isinstance(module, GroupedAttention | FeedForward):
+            hooks.append(module.register_forward_hook(lambda *args: outputs.append(args[-1])))
+    out = encoder(x)
     for hook in hooks:
         hook.remove()
-    return out, parts
+    return out, outputs
 
 
 @claim(
@@ -232,17 +251,17 @@ def written(made: nn.Module, x: Tensor) -> tuple[Tensor, list[Tensor]]:
 )
 def stream_is_a_sum(g):
     x = normal64(g, 2, 10, 64)
-    apart, size = {}, {}
+    errors, norms = {}, {}
     for kind in (PreNorm, PostNorm):
-        out, parts = written(stack(g, 6, 64, kind, norm=False), x)
-        apart[kind] = relative_error(x + sum(parts), out)
+        out, outputs = stream_and_parts(stack(g, 6, 64, kind, norm=False), x)
+        errors[kind] = relative_error(x + sum(outputs), out)
     for depth in (6, 24):
-        size[depth] = stack(g, depth, 64, norm=False)(x).norm().item()
+        norms[depth] = stack(g, depth, 64, norm=False)(x).norm().item()
     return Measured(
         {
-            "pre-norm, sum and stream apart by": (apart[PreNorm], ROUNDING),
-            "post-norm": (apart[PostNorm], above(0.1)),
-            "stream after 24 blocks, against 6": (size[24] / size[6], above(1.2)),
+            "pre-norm, sum and stream apart by": (errors[PreNorm], ROUNDING),
+            "post-norm": (errors[PostNorm], above(0.1)),
+            "stream after 24 blocks, against 6": (norms[24] / norms[6], above(1.2)),
         }
     )
 
@@ -278,8 +297,12 @@ def feed_forward_holds_most_parameters(g):
     for kind, heads in [(kind, heads) for kind in shares for heads in (1, 8)]:
         with torch.device("meta"):
             block = kind(512, heads, 2048)
-        own = sum(parameter.numel() for parameter in block.feed_forward.part.parameters())
-        shares[kind].append(own / sum(parameter.numel() for parameter in block.parameters()))
+        network_parameters = sum(
+            parameter.numel() for parameter in block.feed_forward.part.parameters()
+        )
+        shares[kind].append(
+            network_parameters / sum(parameter.numel() for parameter in block.parameters())
+        )
     return Measured(
         {
             "encoder block": (shares[EncoderBlock], about(2 / 3, 1e-3, "two thirds")),
@@ -289,7 +312,7 @@ def feed_forward_holds_most_parameters(g):
 
 
 def operations(n: int, d: int) -> tuple[int, int]:
-    """Those of an encoder block's attention layer, and of its feed-forward network."""
+    """The operations of an encoder block's attention layer, and of its feed-forward network."""
     with torch.device("meta"):
         block, x = EncoderBlock(d, HEADS, 4 * d), torch.empty(n, d)
     return count(block.attention.part, x).flops, count(block.feed_forward.part, x).flops
@@ -304,8 +327,8 @@ def operations(n: int, d: int) -> tuple[int, int]:
 def attention_overtakes(g):
     d, ratio = 64, {}
     for times in (0.5, 2, 8):
-        of_attention, of_network = operations(round(times * d), d)
-        ratio[times] = of_attention / of_network
+        attention_flops, network_flops = operations(round(times * d), d)
+        ratio[times] = attention_flops / network_flops
     x = torch.empty(4 * d, d, device="meta")
     pairs = count(attention, x, x, x).flops / operations(4 * d, d)[1]
     return Measured(
@@ -328,19 +351,21 @@ def prefix_is_enough(g):
     text, source = tokens(g, 2, 9), tokens(g, 2, 7)
     model = writer(g)
     open_model = writer(g, attend=attention)
-    whole = translator(g)
+    encoder_decoder = translator(g)
     return Measured(
         {
             "language model, apart by": (
-                changed_by(model(text[:, :5]), model(text)[:, :5]),
+                relative_difference(model(text[:, :5]), model(text)[:, :5]),
                 ROUNDING,
             ),
             "encoder-decoder": (
-                changed_by(whole(source, text[:, :5]), whole(source, text)[:, :5]),
+                relative_difference(
+                    encoder_decoder(source, text[:, :5]), encoder_decoder(source, text)[:, :5]
+                ),
                 ROUNDING,
             ),
             "without the mask": (
-                changed_by(open_model(text[:, :5]), open_model(text)[:, :5]),
+                relative_difference(open_model(text[:, :5]), open_model(text)[:, :5]),
                 at_least(1e-3),
             ),
         }

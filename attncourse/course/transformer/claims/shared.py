@@ -28,22 +28,22 @@ Module = TypeVar("Module", bound=nn.Module)
 
 
 def random_module(g: torch.Generator, make: Callable[[], Module]) -> Module:
-    """What `make` makes, in float64: matrices as Glorot and Bengio draw them, biases of 0.
+    """A module in float64: matrices as Glorot and Bengio draw them, biases of 0.
 
     Torch's own generator, which belongs to the reader's next cell, stays as it is.
     """
     with torch.device("meta"):
-        made = make().double()
-    made.to_empty(device=g.device)
-    for part in made.modules():
-        if isinstance(part, nn.LayerNorm):
-            part.reset_parameters()
-        elif isinstance(part, nn.Linear):
-            nn.init.xavier_normal_(part.weight, generator=g)
-            nn.init.zeros_(part.bias)
-        elif isinstance(part, nn.Embedding):
-            nn.init.normal_(part.weight, std=part.embedding_dim**-0.5, generator=g)
-    return made
+        module = make().double()
+    module.to_empty(device=g.device)
+    for submodule in module.modules():
+        if isinstance(submodule, nn.LayerNorm):
+            submodule.reset_parameters()
+        elif isinstance(submodule, nn.Linear):
+            nn.init.xavier_normal_(submodule.weight, generator=g)
+            nn.init.zeros_(submodule.bias)
+        elif isinstance(submodule, nn.Embedding):
+            nn.init.normal_(submodule.weight, std=submodule.embedding_dim**-0.5, generator=g)
+    return module
 
 
 def tokens(g: torch.Generator, *shape: int) -> Tensor:
@@ -51,16 +51,16 @@ def tokens(g: torch.Generator, *shape: int) -> Tensor:
     return torch.randint(WORDS, shape, generator=g, device=g.device)
 
 
-def nothing(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Heads that are left out."""
+def zero_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Attention whose heads give only zeros."""
     return torch.zeros_like(q)
 
 
 class NoSkip(PreNorm):
     """The part's output in place of x, and not beside it."""
 
-    def forward(self, x: Tensor, *more, **named) -> Tensor:
-        return self.part(self.norm(x), *more, **named)
+    def forward(self, x: Tensor, *args, **kwargs) -> Tensor:
+        return self.part(self.norm(x), *args, **kwargs)
 
 
 class NoNorm(PreNorm):
@@ -121,9 +121,9 @@ def writer(
     return random_module(g, make)
 
 
-def changed_by(one: Tensor, other: Tensor) -> float:
+def relative_difference(first: Tensor, second: Tensor) -> float:
     """Their largest difference, as a share of the largest number."""
-    return ((one - other).abs().max() / other.abs().max()).item()
+    return ((first - second).abs().max() / second.abs().max()).item()
 
 
 def gradients(g: torch.Generator, stack: Encoder, d: int) -> list[float]:
@@ -132,7 +132,7 @@ def gradients(g: torch.Generator, stack: Encoder, d: int) -> list[float]:
     The loss is the cross-entropy of random words for 8 sequences of 16 random tokens.
     """
     x, words = normal64(g, 8, 16, d), normal64(g, 64, d) / d**0.5
-    wanted = torch.randint(64, (8 * 16,), generator=g, device=g.device)
-    loss = nn.functional.cross_entropy((stack(x) @ words.mT).flatten(0, 1), wanted)
-    each = [block.get_parameter("feed_forward.part.down.weight") for block in stack.blocks]
-    return [one.norm().item() for one in torch.autograd.grad(loss, each)]
+    targets = torch.randint(64, (8 * 16,), generator=g, device=g.device)
+    loss = nn.functional.cross_entropy((stack(x) @ words.mT).flatten(0, 1), targets)
+    matrices = [block.get_parameter("feed_forward.part.down.weight") for block in stack.blocks]
+    return [gradient.norm().item() for gradient in torch.autograd.grad(loss, matrices)]

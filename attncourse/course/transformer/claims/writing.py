@@ -27,16 +27,14 @@ def counting(g: torch.Generator, texts: int, length: int) -> Tensor:
     return (tokens(g, texts, 1) + torch.arange(length, device=g.device)) % WORDS
 
 
-def trained_to_count(
-    g: torch.Generator, shift: int, steps: int = 60
-) -> tuple[LanguageModel, float]:
-    """A small model whose target at a token is the one `shift` places on, and its last loss."""
+def train_to_count(g: torch.Generator, shift: int, steps: int = 60) -> tuple[LanguageModel, float]:
+    """Train a small model whose target is `shift` tokens on; return it and its last loss."""
     model, loss = writer(g, depth=1), torch.tensor(torch.nan)
     optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     for _ in range(steps):
         text = counting(g, 32, 8 + shift)
-        scores, wanted = model(text[:, :8]), text[:, shift:]
-        loss = nn.functional.cross_entropy(scores.flatten(0, 1), wanted.flatten())
+        scores, targets = model(text[:, :8]), text[:, shift:]
+        loss = nn.functional.cross_entropy(scores.flatten(0, 1), targets.flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -50,15 +48,15 @@ def trained_to_count(
     source=f"our own measurement; the shift: {VASWANI}, section 3.1",
 )
 def targets_are_shifted(g):
-    shown = counting(g, 64, 10)
+    texts = counting(g, 64, 10)
     rows = {}
     for shift, name in ((1, "shifted"), (0, "not shifted")):
-        model, loss = trained_to_count(g, shift)
-        found = generate(model.decode(), shown[:, :3], 7)
-        right = (found == shown[:, 3:]).double().mean().item()
+        model, loss = train_to_count(g, shift)
+        continuation = generate(model.decode(), texts[:, :3], 7)
+        right_share = (continuation == texts[:, 3:]).double().mean().item()
         rows[f"{name}, last loss"] = loss, below(0.1)
-        rows[f"{name}, tokens right"] = right, at_least(0.95) if shift else exactly(0)
-    repeated = (found == shown[:, 2:3]).double().mean().item()
+        rows[f"{name}, tokens right"] = right_share, at_least(0.95) if shift else exactly(0)
+    repeated = (continuation == texts[:, 2:3]).double().mean().item()
     return Measured(rows | {"not shifted, tokens repeated": (repeated, at_least(0.95))})
 
 
@@ -77,28 +75,30 @@ def step_by_step(decoding: Decoding, text: Tensor) -> Tensor:
 def caches_change_nothing(g):
     source = tokens(g, 2, 7)
     prompt = tokens(g, 2, 3)
-    apart, wrong = [], []
-    whole = translator(g)
-    models = [(writer(g, attend=one), ()) for one in (None, CausalLinearAttention())]
-    for model, given in [(whole, (source,)), *models]:
+    errors, mismatches = [], []
+    encoder_decoder = translator(g)
+    models = [(writer(g, attend=attend), ()) for attend in (None, CausalLinearAttention())]
+    for model, inputs in [(encoder_decoder, (source,)), *models]:
         text = prompt
         for _ in range(12):
-            text = torch.cat([text, model(*given, text)[:, -1:].argmax(-1)], dim=1)
-        found = generate(model.decode(*given), prompt, 12)
-        wrong.append((found != text[:, 3:]).sum().item())
-        apart.append(relative_error(step_by_step(model.decode(*given), text), model(*given, text)))
+            text = torch.cat([text, model(*inputs, text)[:, -1:].argmax(-1)], dim=1)
+        continuation = generate(model.decode(*inputs), prompt, 12)
+        mismatches.append((continuation != text[:, 3:]).sum().item())
+        errors.append(
+            relative_error(step_by_step(model.decode(*inputs), text), model(*inputs, text))
+        )
     return Measured(
-        {"scores apart by": (apart, ROUNDING), "tokens that differ": (wrong, exactly(0))}
+        {"scores apart by": (errors, ROUNDING), "tokens that differ": (mismatches, exactly(0))}
     )
 
 
-def kept(decoding: Decoding, n: int) -> int:
-    """How many numbers its caches hold after n tokens."""
+def cached_numbers(decoding: Decoding, n: int) -> int:
+    """The number of numbers in its caches after n tokens."""
     decoding.step(
         torch.zeros(1, n, dtype=torch.long, device=decoding.embedding.table.weight.device)
     )
-    held = [one for cache in decoding.caches for one in vars(cache).values()]
-    flat = [x for one in held for x in (one if isinstance(one, tuple) else [one])]
+    values = [value for cache in decoding.caches for value in vars(cache).values()]
+    flat = [x for value in values for x in (value if isinstance(value, tuple) else [value])]
     return sum(x.numel() for x in flat)
 
 
@@ -110,19 +110,21 @@ def kept(decoding: Decoding, n: int) -> int:
 )
 def cache_grows_with_the_text(g):
     d, depth = 32, 3
-    each = 2 * 32 * 20 * 3
+    per_text = 2 * 32 * 20 * 3
     grouped = {"attend": Causal(grouped_query_attention), "groups": 1}
-    plain, shared = (kept(writer(g, d, depth, **one).decode(), 20) for one in ({}, grouped))
+    plain, shared = (
+        cached_numbers(writer(g, d, depth, **options).decode(), 20) for options in ({}, grouped)
+    )
     linear = writer(g, d, depth, attend=CausalLinearAttention())
-    few, many = (kept(linear.decode(), n) for n in (20, 80))
+    short, long = (cached_numbers(linear.decode(), n) for n in (20, 80))
     return Measured(
         {
             r"20 tokens, numbers / $(2 \cdot 20\, d_\text{model})$ a block": (
-                plain / each,
+                plain / per_text,
                 exactly(1),
             ),
-            "the same, one group for 4 heads": (shared / each, exactly(0.25)),
-            "linear attention, 80 tokens / 20": (many / few, exactly(1)),
+            "the same, one group for 4 heads": (shared / per_text, exactly(0.25)),
+            "linear attention, 80 tokens / 20": (long / short, exactly(1)),
         }
     )
 
@@ -139,17 +141,23 @@ def a_step_costs_one_row(g):
         text = torch.zeros(1, n, dtype=torch.long, device="meta")
         decoding = model.decode()
         decoding.step(text[:, 1:])
-        one = count(decoding.step, text[:, :1]).flops
-        rows[f"$n = {n}$, whole text / one step"] = count(model, text).flops / one, exactly(n)
+        step_flops = count(decoding.step, text[:, :1]).flops
+        rows[f"$n = {n}$, whole text / one step"] = (
+            count(model, text).flops / step_flops,
+            exactly(n),
+        )
     return Measured(rows)
 
 
 class Table(Decoding):
     """A model whose next token depends on the last one alone: a row of probabilities for each."""
 
-    def __init__(self, words: str, after: dict[str, dict[str, float]]):
+    def __init__(self, words: str, next_words: dict[str, dict[str, float]]):
         # after any other word the text ends
-        rows = [[after.get(one, {".": 1}).get(word, 0) for word in words] for one in words]
+        rows = [
+            [next_words.get(last_word, {".": 1}).get(word, 0) for word in words]
+            for last_word in words
+        ]
         self.scores, self.words = torch.tensor(rows, dtype=torch.float64).log(), words
 
     def step(self, tokens: Tensor) -> Tensor:
@@ -158,7 +166,7 @@ class Table(Decoding):
     def select(self, rows: Tensor) -> None:
         """Nothing is kept."""
 
-    def read(self, tokens: Tensor) -> str:
+    def text_of(self, tokens: Tensor) -> str:
         """A text, up to its end."""
         return "".join(self.words[token] for token in tokens.tolist()).partition(".")[0]
 
@@ -170,19 +178,19 @@ class Table(Decoding):
     source="our own example",
 )
 def a_beam_finds_a_likelier_text(g):
-    after = {">": {"a": 0.6, "t": 0.4}, "t": {"x": 0.9, "y": 0.1}}
-    model = Table(">atxyz.", after | {"a": {"x": 0.4, "y": 0.3, "z": 0.3}})
+    next_words = {">": {"a": 0.6, "t": 0.4}, "t": {"x": 0.9, "y": 0.1}}
+    model = Table(">atxyz.", next_words | {"a": {"x": 0.4, "y": 0.3, "z": 0.3}})
     begin = torch.zeros(1, 1, dtype=torch.long, device=g.device)
-    one = {"width": 1, "length_penalty": 0.0}
-    first, of_first = beam_search(model, begin, 3, stop=6, **one)
-    best, of_best = beam_search(model, begin, 3, stop=6, **one | {"width": 2})
-    found = [generate(model, begin, 3, stop=6)[0], first[0], best[0]]
-    as_told = [model.read(text) for text in found] == ["ax", "ax", "tx"]
+    greedy_options = {"width": 1, "length_penalty": 0.0}
+    first, first_log_p = beam_search(model, begin, 3, stop=6, **greedy_options)
+    best, best_log_p = beam_search(model, begin, 3, stop=6, **greedy_options | {"width": 2})
+    texts = [generate(model, begin, 3, stop=6)[0], first[0], best[0]]
+    as_stated = [model.text_of(text) for text in texts] == ["ax", "ax", "tx"]
     return Measured(
         {
-            "greedy, or a beam of 1": (of_first.exp().item(), about(0.24, 1e-9)),
-            "a beam of 2": (of_best.exp().item(), about(0.36, 1e-9)),
-            "texts as stated": (float(as_told), exactly(1)),
+            "greedy, or a beam of 1": (first_log_p.exp().item(), about(0.24, 1e-9)),
+            "a beam of 2": (best_log_p.exp().item(), about(0.36, 1e-9)),
+            "texts as stated": (float(as_stated), exactly(1)),
         }
     )
 
@@ -193,13 +201,13 @@ def a_beam_finds_a_likelier_text(g):
     source="our own example; Wu et al. (2016), eq. 14",
 )
 def a_penalty_helps_longer_texts(g):
-    sure = {"l": {"o": 1.0}, "o": {"n": 1.0}, "n": {"g": 1.0}}
-    model = Table(">slong.", sure | {">": {"s": 0.52, "l": 0.48}})
+    certain_words = {"l": {"o": 1.0}, "o": {"n": 1.0}, "n": {"g": 1.0}}
+    model = Table(">slong.", certain_words | {">": {"s": 0.52, "l": 0.48}})
     begin = torch.zeros(1, 1, dtype=torch.long, device=g.device)
     lengths = {}
     for power in (0.0, 0.6):
         text, _ = beam_search(model, begin, 6, stop=6, width=2, length_penalty=power)
-        lengths[power] = len(model.read(text[0])) + 1
+        lengths[power] = len(model.text_of(text[0])) + 1
     return Measured(
         {
             "tokens, no penalty": (lengths[0.0], exactly(2)),
@@ -217,8 +225,8 @@ def temperature_and_top_k(g):
     p = torch.tensor([0.5, 0.3, 0.2], device=g.device, dtype=torch.float64)
     scores = p.log().expand(40_000, 3)
     shares = {}
-    ways = {"sharp": {"temperature": 0.5}, "top 2": {"top_k": 2}, "plain": {}}
-    for name, options in ways.items():
+    settings = {"sharp": {"temperature": 0.5}, "top 2": {"top_k": 2}, "plain": {}}
+    for name, options in settings.items():
         shares[name] = sample(scores, g, **options).bincount(minlength=3) / len(scores)
     odds = {name: (share[0] / share[1]).item() for name, share in shares.items()}
     return Measured(
