@@ -436,8 +436,9 @@ wrong_line_of_the_values = Line(
     aim="three-forms",
     asks=(
         "From the weights and the values' table, this function should compute, for each query, "
-        "the weighted sum of the vectors that its keys read in the table. "
-        "`rows(n, n, reach, device)` returns the row number of each pair. Which line is wrong?"
+        "the weighted sum of the vectors that its keys read in the table. The table has a row for "
+        "each offset from `-reach` to `reach`; offsets beyond use the first or the last row. Which "
+        "line is wrong?"
     ),
     faults={
         "keys that share a row overwrite each other":
@@ -464,9 +465,9 @@ wrong_line_of_the_values = Line(
         "That line is right: the row numbers are the same in each head and each sentence, so they "
         "are only repeated.":
             ".expand(",
-        "That line is right: it asks for the row number of each pair, as the function is "
-        "described.":
-            "at = rows(",
+        "That line is right: it gives the row number of each pair, counted from 0, for an offset "
+        "that is clipped to the reach.":
+            "rows = ",
         NAMES_ONLY: "def ",
     },
 )  # fmt: skip

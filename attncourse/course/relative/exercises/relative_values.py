@@ -2,12 +2,13 @@
 
 import torch
 
-from attncourse.course.relative.exercises.shared.rows import SHORT, WAYS, rows
+from attncourse.course.relative.exercises.shared.rows import SHORT, WAYS
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
 exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise.valid(variants.worked(exercise))
 
 
 @exercise.reference
@@ -51,36 +52,27 @@ def cases(draw):
     yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
 
 
-@exercise.valid
-def plain(weights, a_v):
-    n, reach = weights.shape[-1], len(a_v) // 2
-    at = rows(n, n, reach, weights.device)
-    index = at.expand(weights.shape)
-    zeros = weights.new_zeros(*weights.shape[:-1], len(a_v))
-    sums = zeros.scatter_add(-1, index, weights)
-    return sums @ a_v
-
-
 SUMS = "zeros.scatter_add(-1, index, weights)"
 variants.right(exercise,
     # a place for each query and row
-    "query = torch.arange(n, device=weights.device)[:, None]\n"
-    "at = rows(n, n, reach, weights.device) + len(a_v) * query\n"
+    "place = rows + len(a_v) * j[:, None]\n"
     "zeros = weights.new_zeros(*weights.shape[:-2], n * len(a_v))\n"
-    "sums = zeros.index_add(-1, at.flatten(), weights.flatten(-2)).unflatten(-1, (n, len(a_v)))",
-    "units = torch.nn.functional.one_hot(at, len(a_v)).to(weights.dtype)\n"
+    "sums = zeros.index_add(-1, place.flatten(), weights.flatten(-2)).unflatten(-1, (n, len(a_v)))",
+    "units = torch.nn.functional.one_hot(rows, len(a_v)).to(weights.dtype)\n"
     'sums = torch.einsum("...ij,ijr->...ir", weights, units)',
     # a loop over the table is none over the positions
-    "return sum((weights * (at == r)).sum(-1, True) * row for r, row in enumerate(a_v))",
-    "own = [weights.masked_fill(at != r, 0.0).sum(-1) for r in range(a_v.size(0))]\n"
+    "return sum((weights * (rows == r)).sum(-1, True) * row for r, row in enumerate(a_v))",
+    "own = [weights.masked_fill(rows != r, 0.0).sum(-1) for r in range(a_v.size(0))]\n"
     "sums = torch.stack(own, dim=-1)",
     # (..., n, 2 reach + 1, d) numbers
     "return (sums[..., None] * a_v).sum(-2)",
     # n x n numbers at a time, however wide the table is
-    "columns = [(weights * one[at]).sum(-1) for one in a_v.unbind(-1)]\n"
+    "columns = [(weights * one[rows]).sum(-1) for one in a_v.unbind(-1)]\n"
     "return torch.stack(columns, dim=-1)",
 )  # fmt: skip
-variants.calling(exercise, "rows", WAYS)
+variants.calling(
+    exercise, "row_numbers", WAYS, instead="rows = row_numbers(n, n, reach, weights.device)"
+)
 variants.wrong(exercise, {
     # of several writes to one place, the last counts: the first key from the right
     "keys that share a row overwrite each other: their weights add up":
@@ -92,7 +84,7 @@ variants.wrong(exercise, {
     "of the keys that share a row the largest weight is kept: their weights add up":
         'sums = zeros.scatter_reduce(-1, index, weights, "amax")',
     "scatter_add fills no axis of the index: expand it to the shape of the weights": [
-        "index = at", "index = at[(None,) * (weights.dim() - 2)]", "index = at[None]"],
+        "index = rows", "index = rows[(None,) * (weights.dim() - 2)]", "index = rows[None]"],
     "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
         "len(a_v) // 2", "len(a_v)"),
     SHORT: ("len(a_v) // 2", "min(len(a_v) // 2, weights.shape[-1])"),
@@ -103,10 +95,10 @@ variants.wrong(exercise, {
     "there is a sum for each of the 2n - 1 offsets, but a table has 2 reach + 1 rows: clip first": (
         "len(a_v) // 2", "weights.shape[-1] - 1", "len(a_v))", "2 * n - 1)"),
     "keys beyond the reach are left out: they share the first or the last row":
-        "near = at == rows(n, n, n, weights.device) - n + reach\n"
+        "near = (j - j[:, None]).abs() <= reach\n"
         "sums = zeros.scatter_add(-1, index, weights * near)",
     "the sum runs over the queries: row i of the weights holds what query i attends to":
-        "index = at.mT.expand(weights.shape)\nsums = zeros.scatter_add(-1, index, weights.mT)",
+        "index = rows.mT.expand(weights.shape)\nsums = zeros.scatter_add(-1, index, weights.mT)",
     "the weights are transposed: row i of them belongs to query i":
         "sums = zeros.scatter_add(-1, index, weights.mT)",
     "a softmax is taken once more: these are weights already":
@@ -116,7 +108,7 @@ variants.wrong(exercise, {
         "sums = zeros.scatter_add(-1, index, weights / total)",
     "a row of the table gets what the others leave of 1: weights need not sum to 1, so add up its "
     "own, too": [
-        f"left = (1 - sums.sum(-1, True)) * (at.new_tensor(range(len(a_v))) == {one})\n"
+        f"left = (1 - sums.sum(-1, True)) * (j.new_tensor(range(len(a_v))) == {one})\n"
         "return (sums + left) @ a_v" for one in ("0", "reach", "2 * reach")],
     "it divides by sqrt(d): that is for scores, values are not scaled":
         "return sums @ a_v / a_v.shape[-1] ** 0.5",
@@ -126,22 +118,22 @@ variants.wrong(exercise, {
     "the reach is taken from the width of the table: it is (rows - 1) / 2": [
         ("len(a_v) // 2", "min(a_v.shape) // 2"), ("len(a_v) // 2", "a_v.shape[1] // 2")],
     "the reach is a fixed number: a table of 2 reach + 1 rows tells it":
-        "at = rows(n, n, 1, weights.device).clamp(max=len(a_v) - 1)",
+        "rows = ((j - j[:, None]).clamp(-1, 1) + 1).clamp(max=len(a_v) - 1)",
     "later keys are left out: no mask is asked for, each weight counts":
         "sums = zeros.scatter_add(-1, index, weights.tril())",
     "all queries are added up: there is a row of output for each query":
         "return (sums @ a_v).sum(-2)",
     "a_v[rows] holds n x n x d numbers: add up the weights of each row of the table first": [
-        'return torch.einsum("...ij,ijd->...id", weights, a_v[at])',
-        "return (weights[..., None] * a_v[at]).sum(-2)",
-        "return (weights[..., None, :] @ a_v[at]).squeeze(-2)"],
+        'return torch.einsum("...ij,ijd->...id", weights, a_v[rows])',
+        "return (weights[..., None] * a_v[rows]).sum(-2)",
+        "return (weights[..., None, :] @ a_v[rows]).squeeze(-2)"],
     "it takes no leading axes: any, or none, should work": (
         "n, reach = weights.shape[-1]", "(n, _), reach = weights.shape"),
     "torch.zeros gives float32: make them of the dtype of the weights":
         "zeros = torch.zeros(*weights.shape[:-1], len(a_v), device=weights.device)",
     hints.FLOAT32_INSIDE:
         "sums = zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)",
-    LOOP: "return sum(weights[..., j, None] * a_v[at[:, j]] for j in range(n))",
+    LOOP: "return sum(weights[..., j, None] * a_v[rows[:, j]] for j in range(n))",
     "no gradient reaches the table: nothing may be detached": "return sums @ a_v.detach()",
     "no gradient reaches the weights: nothing may be detached": "return sums.detach() @ a_v",
 })  # fmt: skip
