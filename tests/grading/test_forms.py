@@ -161,7 +161,6 @@ LOOKING_ANSWER = ANSWER.format(softmax="torch.softmax(s, dim=-1)").replace(
 
 @pytest.mark.sandbox
 def test_nothing_that_an_answer_is_sent_or_does_reaches_the_next(tmp_path):
-    name = "bilinear_weights"
     notebook = with_cells(answer=LOOKING_ANSWER)
     for cell in notebook.cells:
         if cell.id == "answer-test_attention":
@@ -173,7 +172,7 @@ def test_nothing_that_an_answer_is_sent_or_does_reaches_the_next(tmp_path):
         notebook.cells.insert(1, cell)
         cell_indices = {cell.id: index for index, cell in enumerate(notebook.cells)}
     report = grade_notebook(tmp_path, notebook)
-    assert statuses(report)[name] == "passed", report.exercises
+    assert statuses(report)["bilinear_weights"] == "passed", report.exercises
 
 
 SPOILING_CELLS = {
