@@ -16,8 +16,8 @@ def by_hand(n, m, width, causal=False, device=None):
     mask = []
     for query in range(m - n, m):
         first = query - width + 1 if causal else query - width // 2
-        seen = range(first, first + width)
-        mask.append([key in seen for key in range(m)])
+        window = range(first, first + width)
+        mask.append([key in window for key in range(m)])
     return torch.tensor(mask, dtype=torch.bool, device=device)
 
 
@@ -30,8 +30,8 @@ def cases(draw):
     yield Case(f"n={n}, m={m}, width={width}, causal", (n, m, width, True))
     yield Case(f"no cache, n=m={n}, width={width}", (n, n, width))
     yield Case(f"no cache, n=m={n}, width={width}, causal", (n, n, width), {"causal": True})
-    even = Case("", (60, 66, 4, True))
-    yield Case(f"n={n}, m={m}, an even width of 4, causal", (n, m, 4, True), longer=even)
+    longer_even = Case("", (60, 66, 4, True))
+    yield Case(f"n={n}, m={m}, an even width of 4, causal", (n, m, 4, True), longer=longer_even)
     yield Case(f"one query at the end of m={m}, width={width}, causal", (1, m, width, True))
     yield Case(f"n={n}, m={m}, width=1", (n, m, 1))
     yield Case(f"n={n}, m={m}, width=1, causal", (n, m, 1, True))

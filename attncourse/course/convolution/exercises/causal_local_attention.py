@@ -17,9 +17,9 @@ exercise.valid(variants.worked(exercise))
 def by_hand(q, k, v, width):
     out = []
     for i in range(q.shape[-2]):
-        seen = slice(max(0, i - width + 1), i + 1)
-        scores = (q[..., i, None, :] * k[..., seen, :]).sum(-1) / q.shape[-1] ** 0.5
-        out.append((scores.softmax(-1)[..., None] * v[..., seen, :]).sum(-2))
+        window = slice(max(0, i - width + 1), i + 1)
+        scores = (q[..., i, None, :] * k[..., window, :]).sum(-1) / q.shape[-1] ** 0.5
+        out.append((scores.softmax(-1)[..., None] * v[..., window, :]).sum(-2))
     return torch.stack(out, dim=-2)
 
 
@@ -27,9 +27,9 @@ def by_hand(q, k, v, width):
 def cases(draw):
     n, d_k, d_v = draw.integer(7, 8), draw.integer(5, 6), draw.integer(2, 3)
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, n, d_k), draw.normal(2, n, d_v)
-    long = *(x.repeat(1, 8, 1) for x in (q, k, v)), 4
+    longer_inputs = *(x.repeat(1, 8, 1) for x in (q, k, v)), 4
     sizes = f"n={n}, d_k={d_k}, d_v={d_v}"
-    yield Case(f"a batch of 2, {sizes}, width=4", (q, k, v, 4), longer=long)
+    yield Case(f"a batch of 2, {sizes}, width=4", (q, k, v, 4), longer=longer_inputs)
     yield Case(f"no batch, {sizes}, width=3", (q[0], k[0], v[0], 3))
     heads = draw.normal(2, 3, 5, 4), draw.normal(2, 3, 5, 4), draw.normal(2, 3, 5, 2)
     yield Case("two leading axes (batch, heads), width=3", (*heads, 3))
@@ -40,9 +40,9 @@ def cases(draw):
     opposite = 1e6 * (1 + q.abs()), -1e6 * (1 + k.abs()), v, 4
     yield Case("scores below -1e12, width=4", opposite)
     # its score is 0 as well, and it is no padding
-    zeros = (torch.cat([0 * x[:, :2], x[:, 2:]], dim=1) for x in (k, v))
+    zero_first = (torch.cat([0 * x[:, :2], x[:, 2:]], dim=1) for x in (k, v))
     about = "the first two keys and values are zeros, width=4"
-    yield Case(about, (q, *zeros, 4), gradient=False)
+    yield Case(about, (q, *zero_first, 4), gradient=False)
 
 
 @exercise.valid

@@ -16,7 +16,7 @@ exercise.valid(variants.worked(exercise))
 
 
 def point(n, d, seed=0):
-    """An input that is nothing special."""
+    """A random input, of which no number is special."""
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(n, d, generator=generator, dtype=torch.float64)
 
@@ -25,22 +25,22 @@ def point(n, d, seed=0):
 def number_by_number(layer, n, d):
     x = point(n, d).requires_grad_()
     out = layer(x)
-    found = torch.zeros(n, n, dtype=torch.bool)
+    mask = torch.zeros(n, n, dtype=torch.bool)
     for i in range(n):
         for c in range(d):
             (gradient,) = torch.autograd.grad(out[i, c], x, retain_graph=True)
-            found[i] |= (gradient != 0).any(dim=-1)
-    return found
+            mask[i] |= (gradient != 0).any(dim=-1)
+    return mask
 
 
 @exercise.cases
 def cases(draw):
-    *layers, (third, of_four) = LAYERS.items()
+    *layers, (last_about, last_layer) = LAYERS.items()
     for about, layer in layers:
         n = draw.integer(4, 5)
         yield Case(f"{about}, n={n}, d=2", (layer, n, 2))
     yield Case("one position, d=1", (LAYERS["a convolution of 3 taps"], 1, 1))
-    yield Case(f"{third}, n=3, d=4", (of_four, 3, 4))
+    yield Case(f"{last_about}, n=3, d=4", (last_layer, 3, 4))
 
 
 @exercise.valid

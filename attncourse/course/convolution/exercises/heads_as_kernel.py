@@ -16,8 +16,8 @@ def by_hand(x, weight):
     n, side = x.shape[-2], weight.shape[-1] // 2
     out = []
     for i in range(n):
-        near = range(max(0, i - side), min(n, i + side + 1))
-        out.append(sum(x[..., j, :] @ weight[..., j - i + side].T for j in near))
+        neighbours = range(max(0, i - side), min(n, i + side + 1))
+        out.append(sum(x[..., j, :] @ weight[..., j - i + side].T for j in neighbours))
     return torch.stack(out, dim=-2)
 
 
@@ -26,17 +26,17 @@ def cases(draw):
     n = draw.integer(7, 8)
     c_in, c_out = draw.sizes(2, 2, 4)
     x, weight = draw.normal(2, n, c_in), draw.normal(c_out, c_in, 5)
-    long = draw.normal(2, 40, c_in), weight
+    longer_inputs = draw.normal(2, 40, c_in), weight
     sizes = f"n={n}, c_in={c_in}, c_out={c_out}"
-    yield Case(f"a batch of 2, {sizes}, 5 taps", (x, weight), longer=long)
+    yield Case(f"a batch of 2, {sizes}, 5 taps", (x, weight), longer=longer_inputs)
     yield Case(f"one sequence without a batch, {sizes}, 3 taps", (x[0], weight[..., 1:4].clone()))
-    deep = draw.normal(2, 3, 5, 4), draw.normal(2, 4, 3)
-    yield Case("two leading axes, 3 taps", deep)
+    two_axes = draw.normal(2, 3, 5, 4), draw.normal(2, 4, 3)
+    yield Case("two leading axes, 3 taps", two_axes)
     yield Case(f"one tap, {sizes}", (x, weight[..., :1].clone()))
     yield Case(f"7 taps, n=2, c_in={c_in}", (x[:, :2], draw.normal(c_out, c_in, 7)))
     yield Case("one position, 3 taps", (x[:, :1], draw.normal(c_out, c_in, 3)))
-    edge = torch.tensor([-1.0, 0, 1], dtype=x.dtype)[None, None]
-    yield Case("one channel, the taps -1, 0 and 1", (x[..., :1], edge))
+    difference = torch.tensor([-1.0, 0, 1], dtype=x.dtype)[None, None]
+    yield Case("one channel, the taps -1, 0 and 1", (x[..., :1], difference))
     square = draw.normal(2, n, 3), draw.normal(3, 3, 3)
     yield Case(f"as many channels out as in, n={n}, 3 taps", square)
 

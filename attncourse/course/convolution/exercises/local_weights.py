@@ -15,10 +15,12 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def by_hand(q, k, width):
     n, side, rows = q.shape[-2], width // 2, []
-    nothing = torch.full_like(q[..., 0, 0], -torch.inf)
+    masked_score = torch.full_like(q[..., 0, 0], -torch.inf)
     for i in range(n):
         scores = [
-            (q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5 if 0 <= j < n else nothing
+            (q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5
+            if 0 <= j < n
+            else masked_score
             for j in range(i - side, i + side + 1)
         ]
         rows.append(torch.stack(scores, dim=-1).softmax(-1))
@@ -30,8 +32,8 @@ def cases(draw):
     # a width for which no wrong scale of those below is the right one
     n, d = draw.integer(7, 8), draw.integer(9, 11)
     q, k = draw.normal(2, n, d), draw.normal(2, n, d)
-    long = draw.normal(2, 40, d), draw.normal(2, 40, d), 5
-    yield Case(f"a batch of 2, n={n}, d={d}, width=5", (q, k, 5), longer=long)
+    longer_inputs = draw.normal(2, 40, d), draw.normal(2, 40, d), 5
+    yield Case(f"a batch of 2, n={n}, d={d}, width=5", (q, k, 5), longer=longer_inputs)
     yield Case(f"two matrices without a batch, n={n}, d={d}, width=3", (q[0], k[0], 3))
     heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 4, 5), 3
     yield Case("two leading axes (batch, heads), width=3", heads)
@@ -44,8 +46,8 @@ def cases(draw):
     opposite = 1e6 * (1 + q.abs()), -1e6 * (1 + k.abs()), 5
     yield Case("scores below -1e12, width=5", opposite)
     # its score is 0 as well, and it is no place beyond an end
-    zero = torch.cat([0 * k[:, :2], k[:, 2:]], dim=1)
-    yield Case("the first two keys are zeros, width=5", (q, zero, 5), gradient=False)
+    zero_first = torch.cat([0 * k[:, :2], k[:, 2:]], dim=1)
+    yield Case("the first two keys are zeros, width=5", (q, zero_first, 5), gradient=False)
     wide = draw.normal(20, 2), draw.normal(20, 2), 3
     yield Case("no batch, n=20, d=2, width=3", wide, max_elements=20 * 20 - 1)
 

@@ -32,9 +32,9 @@ def key_by_key(windowed_attention):
         assert all(map(torch.equal, (q, k, v), before))
         for i in range(7):
             last = i if causal else i + width // 2
-            near = [j for j in range(7) if last - width < j <= last]
-            scores = (k[..., near, :] @ q[..., i, :, None])[..., 0] / 6**0.5
-            close(got[..., i, :], (scores.softmax(-1)[..., None] * v[..., near, :]).sum(-2))
+            keys = [j for j in range(7) if last - width < j <= last]
+            scores = (k[..., keys, :] @ q[..., i, :, None])[..., 0] / 6**0.5
+            close(got[..., i, :], (scores.softmax(-1)[..., None] * v[..., keys, :]).sum(-2))
 
 
 @exercise.valid
@@ -73,8 +73,9 @@ NO_NUMBER = (
 )
 
 
-def trials(kept: str) -> tuple[str, str]:
-    return "trials = TRIALS", f"trials = [{kept} for one in TRIALS]"
+def trials(trial: str) -> tuple[str, str]:
+    """The edit after which each trial is what this expression makes of `one`."""
+    return "trials = TRIALS", f"trials = [{trial} for one in TRIALS]"
 
 
 variants.wrong(exercise, {

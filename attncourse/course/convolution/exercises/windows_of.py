@@ -20,17 +20,17 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def by_hand(x, width):
     n, side = x.shape[-2], width // 2
-    nothing = torch.zeros_like(x[..., 0, :])
-    places = [j for i in range(n) for j in range(i - side, i + side + 1)]
-    found = [x[..., j, :] if 0 <= j < n else nothing for j in places]
-    return torch.stack(found, dim=-2).unflatten(-2, (n, width))
+    zeros = torch.zeros_like(x[..., 0, :])
+    positions = [j for i in range(n) for j in range(i - side, i + side + 1)]
+    rows = [x[..., j, :] if 0 <= j < n else zeros for j in positions]
+    return torch.stack(rows, dim=-2).unflatten(-2, (n, width))
 
 
 @exercise.cases
 def cases(draw):
     n, d = draw.integer(7, 8), draw.integer(2, 3)
-    x, long = draw.normal(2, n, d), draw.normal(2, 40, d)
-    yield Case(f"a batch of 2, n={n}, d={d}, width=5", (x, 5), longer=(long, 5))
+    x, longer_x = draw.normal(2, n, d), draw.normal(2, 40, d)
+    yield Case(f"a batch of 2, n={n}, d={d}, width=5", (x, 5), longer=(longer_x, 5))
     yield Case(f"one matrix without a batch, n={n}, d={d}, width=3", (x[0], 3))
     yield Case("two leading axes (batch, heads), width=3", (draw.normal(2, 3, 4, 5), 3))
     yield Case(f"a width of 9, n={n}", (x, 9))

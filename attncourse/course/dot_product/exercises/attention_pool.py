@@ -18,14 +18,14 @@ def by_hand(x, query, lengths):
     return (weights[..., None] * x).sum(1)
 
 
-def words_of(x, lengths):
+def word_mask(x, lengths):
     """True where a position holds a word, False at padding."""
     return torch.arange(x.shape[1], device=x.device) < lengths[:, None]
 
 
 @exercise.unread(*FINITE)
 def padding(x, query, lengths):
-    return {"x": ~words_of(x, lengths)[..., None]}
+    return {"x": ~word_mask(x, lengths)[..., None]}
 
 
 @exercise.cases
@@ -34,26 +34,26 @@ def cases(draw):
     x, query = draw.normal(3, n, d), draw.normal(d)
     lengths = torch.tensor(draw.sizes(3, 1, n - 1))
     sizes = f"n={n}, d={d}, lengths={lengths.tolist()}"
-    long = (x.repeat(8, 8, 1), query, lengths.repeat(8))
-    yield Case(f"a batch of 3, {sizes}", (x, query, lengths), longer=long)
+    longer_inputs = (x.repeat(8, 8, 1), query, lengths.repeat(8))
+    yield Case(f"a batch of 3, {sizes}", (x, query, lengths), longer=longer_inputs)
     yield Case("three sequences without padding", (x, query, torch.full((3,), n)))
     yield Case("scores 10^25 times larger", (x, 1e25 * query, lengths), gradient=False)
-    high = torch.where(words_of(x, lengths), 1.0, 1e3)[..., None] * (1 + x.abs())
-    yield Case("padding with high scores", (high, 1 + query.abs(), lengths))
+    high_padding = torch.where(word_mask(x, lengths), 1.0, 1e3)[..., None] * (1 + x.abs())
+    yield Case("padding with high scores", (high_padding, 1 + query.abs(), lengths))
     empty = lengths.clone()
     empty[1] = 0
     yield Case("a sequence of length 0", (x, query, empty))
     yield Case("sequences of length 0 alone", (x, query, 0 * lengths))
     # a fill that is not small enough outweighs these words, and so does padding left to the softmax
-    some = torch.cat([torch.tensor([n]), lengths[1:]])
-    signs = torch.where(words_of(x, some), -1.0, 1.0)[..., None]
-    opposite = signs * (1 + x.abs()), 1e25 * (1 + query.abs()), some
+    first_full = torch.cat([torch.tensor([n]), lengths[1:]])
+    signs = torch.where(word_mask(x, first_full), -1.0, 1.0)[..., None]
+    opposite = signs * (1 + x.abs()), 1e25 * (1 + query.abs()), first_full
     about = "scores below -10^25 at the words, and above 10^25 at padding"
     yield Case(about, opposite, gradient=False)
     # too many digits for float32; a gradient would lose some in float64, too
-    common = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
+    shifted = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
     about = "x with 100000 added to the first number of every position"
-    yield Case(about, (common, query, lengths), gradient=False)
+    yield Case(about, (shifted, query, lengths), gradient=False)
     yield Case("lengths as int32", (x, query, lengths.int()))
     yield Case("a batch of 1", (x[:1], query, lengths[:1]))
     yield Case("one position", (x[:, :1], query, torch.tensor([1, 0, 1])))

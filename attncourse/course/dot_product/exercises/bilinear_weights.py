@@ -22,8 +22,8 @@ def cases(draw):
     n, m, d_q, d_k = draw.sizes(4, 3, 7)
     q, k, w = draw.normal(2, n, d_q), draw.normal(2, m, d_k), draw.normal(d_q, d_k)
     sizes = f"n={n}, m={m}, d_q={d_q}, d_k={d_k}"
-    long = draw.normal(8, 64 + n, d_q), draw.normal(8, 64 + m, d_k), w
-    yield Case(f"a batch of 2, {sizes}", (q, k, w), longer=long)
+    longer_inputs = draw.normal(8, 64 + n, d_q), draw.normal(8, 64 + m, d_k), w
+    yield Case(f"a batch of 2, {sizes}", (q, k, w), longer=longer_inputs)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], w))
     heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 2), draw.normal(5, 2)
     yield Case("two leading axes (batch, heads)", heads)
@@ -31,31 +31,33 @@ def cases(draw):
     yield Case(f"queries and keys of one width, n={n}, m={m}, d_q=d_k=5", square)
     yield Case("scores 10^25 times larger", (q, k, 1e25 * w), gradient=False)
     # one component more takes the same from every score
-    more_q, more_k = (torch.nn.functional.pad(x, (0, 1), value=1.0) for x in (q, k))
-    lower = torch.nn.functional.pad(w, (0, 1, 0, 1))
-    lower[-1, -1] = -1000
-    yield Case("all scores near -1000", (more_q, more_k, lower))
+    padded_q, padded_k = (torch.nn.functional.pad(x, (0, 1), value=1.0) for x in (q, k))
+    padded_w = torch.nn.functional.pad(w, (0, 1, 0, 1))
+    padded_w[-1, -1] = -1000
+    yield Case("all scores near -1000", (padded_q, padded_k, padded_w))
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {sizes}", (q, k, w, mask))
     yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], w, mask[0]))
     yield Case("one mask for the whole batch", (q, k, w, mask[0]))
     yield Case("a mask of shape (2, 1, n, m) for all heads", (*heads, draw.mask(2, 1, 4, 6)))
-    first = torch.arange(m) == 0
-    others = (~first).expand(n, m)
+    is_first = torch.arange(m) == 0
+    not_first = (~is_first).expand(n, m)
     # one component makes the scores: the masked key's is far above the others
-    far_q, far_k, far_w = q.clone(), k.clone(), w.clone()
-    far_q[..., 0], far_k[..., 0], far_w[0, 0] = 1, first.double(), 1e3
-    yield Case("a masked score near 1000, the others near 0", (far_q, far_k, far_w, others))
-    low_k, low_w = far_k.clone(), 1e22 * far_w
+    high_q, high_k, high_w = q.clone(), k.clone(), w.clone()
+    high_q[..., 0], high_k[..., 0], high_w[0, 0] = 1, is_first.double(), 1e3
+    yield Case("a masked score near 1000, the others near 0", (high_q, high_k, high_w, not_first))
+    low_k, low_w = high_k.clone(), 1e22 * high_w
     # far enough from each other that float32 tells which is the largest
     low_k[..., 0] = -torch.arange(m).double()
-    low = far_q, low_k, low_w, others
+    low_scores = high_q, low_k, low_w, not_first
     # a gradient would be a difference of numbers 10^25 times larger
-    yield Case("a masked score near 0, the others -10^25 and below", low, gradient=False)
-    nowhere = mask.clone()
-    nowhere[1, 0] = False
-    longer = (*long, draw.mask(8, 64 + n, 64 + m))
-    yield Case("a query that may attend nowhere", (q, k, w, nowhere), longer=longer)
+    yield Case("a masked score near 0, the others -10^25 and below", low_scores, gradient=False)
+    mask_with_empty_row = mask.clone()
+    mask_with_empty_row[1, 0] = False
+    longer_masked = (*longer_inputs, draw.mask(8, 64 + n, 64 + m))
+    yield Case(
+        "a query that may attend nowhere", (q, k, w, mask_with_empty_row), longer=longer_masked
+    )
     yield Case("no query may attend anywhere", (q, k, w, mask & False))
     yield Case("a mask by name", (q, k, w), {"mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], w))

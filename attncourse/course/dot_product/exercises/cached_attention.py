@@ -27,9 +27,9 @@ def cases(draw):
     m = 2 * n + draw.integer(4, 6)
     d_k, d_v = [size for size in draw.sizes(4, 2, 8) if size not in (n, m)][:2]
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, m, d_k), draw.normal(2, m, d_v)
-    long = tuple(x.repeat(1, 8, 1) for x in (q, k, v))
+    longer_inputs = tuple(x.repeat(1, 8, 1) for x in (q, k, v))
     sizes = f"{n} new tokens, {m} positions, d_k={d_k}, d_v={d_v}"
-    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
+    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=longer_inputs)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
     heads = draw.normal(2, 3, 2, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 4)
     yield Case("two leading axes (batch, heads)", heads)
@@ -44,11 +44,13 @@ def cases(draw):
     opposite = 1e25 * (1 + q.abs()), signs * (1 + k.abs()), v
     about = "scores below -10^25, and above 10^25 at the last position"
     yield Case(about, opposite, gradient=False)
-    one = draw.normal(1, 2), draw.normal(2100, 2), draw.normal(2100, 1)
-    yield Case("one new token, 2100 positions", one, gradient=False)
+    one_token = draw.normal(1, 2), draw.normal(2100, 2), draw.normal(2100, 1)
+    yield Case("one new token, 2100 positions", one_token, gradient=False)
     # too many digits for float32; a gradient would lose some in float64, too
-    common = torch.cat([k[..., :1] + 1e5, k[..., 1:]], dim=-1)
-    yield Case("100000 added to the first number of every key", (q, common, v), gradient=False)
+    shifted_keys = torch.cat([k[..., :1] + 1e5, k[..., 1:]], dim=-1)
+    yield Case(
+        "100000 added to the first number of every key", (q, shifted_keys, v), gradient=False
+    )
 
 
 variants.right(exercise,

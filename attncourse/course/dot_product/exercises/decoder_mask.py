@@ -22,8 +22,8 @@ def cases(draw):
     n = draw.integer(6, 9)
     # a first length of at least 3, so that a length too short or too long by one always shows
     lengths = torch.tensor([draw.integer(3, 4), n, draw.integer(1, 2)])
-    long = (16 * lengths).repeat(8), 16 * n
-    yield Case(f"lengths {lengths.tolist()}, n={n}", (lengths, n), longer=long)
+    longer_inputs = (16 * lengths).repeat(8), 16 * n
+    yield Case(f"lengths {lengths.tolist()}, n={n}", (lengths, n), longer=longer_inputs)
     yield Case(f"a sentence of length 0, n={n}", (torch.tensor([2, 0, n - 1]), n))
     yield Case(f"all sentences shorter than n={n}", (torch.tensor([2, n - 2]), n))
     yield Case("as many sentences as positions", (torch.tensor([3, 1, 4, 2]), 4))

@@ -24,9 +24,13 @@ def cases(draw):
     # widths for which no wrong scale of those below is another wrong one, or the right one
     d_k, d_v = 7 + 2 * draw.integer(0, 1), 3
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, m, d_k), draw.normal(2, m, d_v)
-    long = draw.normal(2, 64 + n, d_k), draw.normal(2, 64 + m, d_k), draw.normal(2, 64 + m, d_v)
+    longer_inputs = (
+        draw.normal(2, 64 + n, d_k),
+        draw.normal(2, 64 + m, d_k),
+        draw.normal(2, 64 + m, d_v),
+    )
     sizes = f"n={n}, m={m}, d_k={d_k}, d_v={d_v}"
-    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
+    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=longer_inputs)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
     heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 2)
     yield Case("two leading axes (batch, heads)", heads)
@@ -38,16 +42,18 @@ def cases(draw):
     yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], v[0], mask[0]))
     yield Case("one mask for the whole batch", (q, k, v, mask[0]))
     yield Case("a mask of shape (2, 1, n, m) for all heads", (*heads, draw.mask(2, 1, 4, 6)))
-    first = torch.arange(m) == 0
-    far = torch.where(first[:, None], k, 60 + k / 60)
-    others = (~first).expand(n, m)
-    yield Case("a masked key near, the others far away", (q, far, v, others))
-    far = torch.where(first[:, None], k, 1e12 + 1e11 * k)
-    yield Case("the others 10^12 times as far away", (q, far, v, others), gradient=False)
-    nowhere = mask.clone()
-    nowhere[1, 0] = False
-    longer = (*(x.repeat(4, 1, 1) for x in long), draw.mask(8, 64 + n, 64 + m))
-    yield Case("a query that may attend nowhere", (q, k, v, nowhere), longer=longer)
+    is_first = torch.arange(m) == 0
+    far_keys = torch.where(is_first[:, None], k, 60 + k / 60)
+    not_first = (~is_first).expand(n, m)
+    yield Case("a masked key near, the others far away", (q, far_keys, v, not_first))
+    far_keys = torch.where(is_first[:, None], k, 1e12 + 1e11 * k)
+    yield Case("the others 10^12 times as far away", (q, far_keys, v, not_first), gradient=False)
+    mask_with_empty_row = mask.clone()
+    mask_with_empty_row[1, 0] = False
+    longer_masked = (*(x.repeat(4, 1, 1) for x in longer_inputs), draw.mask(8, 64 + n, 64 + m))
+    yield Case(
+        "a query that may attend nowhere", (q, k, v, mask_with_empty_row), longer=longer_masked
+    )
     yield Case("no query may attend anywhere", (q, k, v, mask & False))
     yield Case("a mask by name", (q, k, v), {"mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))

@@ -20,8 +20,8 @@ exercise.valid(variants.worked(exercise))
 def by_hand(weights):
     counts = []
     for row in weights.reshape(-1, weights.shape[-1]):
-        some = row[row > 0]
-        counts.append((-some @ some.log()).exp() * (len(some) > 0))
+        positive = row[row > 0]
+        counts.append((-positive @ positive.log()).exp() * (len(positive) > 0))
     return torch.stack(counts).reshape(weights.shape[:-1])
 
 
@@ -29,21 +29,21 @@ def by_hand(weights):
 def cases(draw):
     n, m = draw.sizes(2, 4, 7)
     scores = draw.normal(2, n, m)
-    weights, long = scores.softmax(-1), draw.normal(2, 8 * n, 8 * m).softmax(-1)
-    yield Case(f"a batch of 2, n={n}, m={m}", (weights,), longer=(long,))
+    weights, longer_weights = scores.softmax(-1), draw.normal(2, 8 * n, 8 * m).softmax(-1)
+    yield Case(f"a batch of 2, n={n}, m={m}", (weights,), longer=(longer_weights,))
     yield Case(f"one matrix without a batch, n={n}, m={m}", (weights[0],))
     # as many rows as it takes to tell float32 from float64 by its rounding
     yield Case("three leading axes", (draw.normal(8, 8, 8, 6).softmax(-1),))
     yield Case(f"uniform weights over {m} keys", (torch.full_like(weights, 1 / m),))
     yield Case("all weight on one key", (torch.eye(m, dtype=weights.dtype),))
-    hidden = scores.masked_fill(~draw.mask(2, n, m), -torch.inf).softmax(-1)
-    yield Case("keys that the mask hides", (hidden,))
-    small = 0.1 ** torch.arange(8, dtype=weights.dtype)
-    yield Case("weights down to a ten-millionth", (small[None] / small.sum(),))
+    masked = scores.masked_fill(~draw.mask(2, n, m), -torch.inf).softmax(-1)
+    yield Case("keys that the mask hides", (masked,))
+    powers = 0.1 ** torch.arange(8, dtype=weights.dtype)
+    yield Case("weights down to a ten-millionth", (powers[None] / powers.sum(),))
     yield Case("scores 60 times larger", ((60 * scores).softmax(-1),))
-    nowhere = hidden.clone()
-    nowhere[1, 0] = 0
-    yield Case("a query that may attend nowhere", (nowhere,))
+    weights_with_empty_row = masked.clone()
+    weights_with_empty_row[1, 0] = 0
+    yield Case("a query that may attend nowhere", (weights_with_empty_row,))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]),))
 
 

@@ -23,7 +23,7 @@ def by_hand(scores, mask=None):
 
 
 @exercise.unread(*FINITE)
-def hidden(scores, mask=None):
+def masked_scores(scores, mask=None):
     return {} if mask is None else {"scores": ~mask}
 
 
@@ -31,13 +31,13 @@ def hidden(scores, mask=None):
 def cases(draw):
     n, m = draw.sizes(2, 3, 7)
     scores, mask = draw.normal(2, n, m), draw.mask(2, n, m)
-    sizes, long = f"n={n}, m={m}", (8, 64 + n, 64 + m)
-    yield Case(f"a batch of 2, {sizes}", (scores,), longer=(draw.normal(*long),))
+    sizes, longer_shape = f"n={n}, m={m}", (8, 64 + n, 64 + m)
+    yield Case(f"a batch of 2, {sizes}", (scores,), longer=(draw.normal(*longer_shape),))
     yield Case(f"one matrix without a batch, {sizes}", (scores[0],))
     heads = draw.normal(2, 3, 4, 6)
     yield Case("two leading axes (batch, heads)", (heads,))
-    first = torch.arange(m) == 0
-    large = scores + torch.where(first, -1000.0, 1000.0)
+    is_first = torch.arange(m) == 0
+    large = scores + torch.where(is_first, -1000.0, 1000.0)
     yield Case("scores near 1000, the first near -1000", (large,))
     yield Case("all scores near -1000", (scores - 1000,))
     yield Case("scores 10^25 times larger", (1e25 * scores,), gradient=False)
@@ -47,14 +47,16 @@ def cases(draw):
     yield Case(f"a mask without a batch, {sizes}", (scores[0], mask[0]))
     yield Case("one mask for the whole batch", (scores, mask[0]))
     yield Case("a mask of shape (2, 1, n, m) for all heads", (heads, draw.mask(2, 1, 4, 6)))
-    others = (~first).expand(n, m)
-    yield Case("the only allowed score near -1000, the others near 1000", (large, ~others))
-    hidden = scores + torch.where(first, 1000.0, 0.0)
-    yield Case("a masked score near 1000, the others near 0", (hidden, others))
-    nowhere = mask.clone()
-    nowhere[1, 0] = False
-    longer = draw.normal(*long), draw.mask(*long)
-    yield Case("a query that may attend nowhere", (scores, nowhere), longer=longer)
+    not_first = (~is_first).expand(n, m)
+    yield Case("the only allowed score near -1000, the others near 1000", (large, ~not_first))
+    high_masked = scores + torch.where(is_first, 1000.0, 0.0)
+    yield Case("a masked score near 1000, the others near 0", (high_masked, not_first))
+    mask_with_empty_row = mask.clone()
+    mask_with_empty_row[1, 0] = False
+    longer_masked = draw.normal(*longer_shape), draw.mask(*longer_shape)
+    yield Case(
+        "a query that may attend nowhere", (scores, mask_with_empty_row), longer=longer_masked
+    )
     yield Case("no query may attend to any key", (scores, mask & False))
     yield Case("a mask by name", (scores,), {"mask": mask})
     yield Case("one query and one key", (scores[:, :1, :1],))

@@ -26,8 +26,8 @@ class HeadByHead(Worked):
         return self.w_o(ways.head_by_head(q, k, v, self.heads, mask))
 
 
-def layer(draw, d_model, d_context, heads, scale=1.0):
-    """What builds the layer, and its weights."""
+def draw_layer(draw, d_model, d_context, heads, scale=1.0):
+    """The arguments that build the layer, and its weights."""
     sizes = {"w_q": d_model, "w_k": d_context, "w_v": d_context, "w_o": d_model}
     weights = {
         f"{name}.weight": draw.normal(d_model, size) / size**0.5 for name, size in sizes.items()
@@ -42,44 +42,56 @@ def cases(draw):
     # a head's width for which no wrong scale of those below is another one, or the right one
     d_model, d_context = 3 * (5 + 2 * draw.integer(0, 1)), 8
     x, context = draw.normal(2, n, d_model), draw.normal(2, m, d_context)
-    made = layer(draw, d_model, d_context, 3)
-    said = f"n={n}, m={m}, d_model={d_model}, d_context=8, 3 heads"
-    long = draw.normal(2, 20 + n, d_model), draw.normal(2, 20 + m, d_context)
-    yield Case(f"a batch of 2, {said}", (x, context), longer=long, **made)
-    yield Case(f"no batch, {said}", (x[0], context[0]), **made)
-    axes = draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 7)
-    yield Case("two leading axes, 2 heads", axes, **layer(draw, 6, 7, 2))
-    wide = layer(draw, d_model, d_model, 3)
-    yield Case("a context as wide as x", (x, draw.normal(2, m, d_model)), **wide)
-    yield Case("a context of the shape of x", (x, draw.normal(2, n, d_model)), **wide)
-    large = layer(draw, d_model, d_context, 3, scale=1e25)
-    yield Case("scores 10^25 times larger", (x, context), gradient=False, **large)
+    layer = draw_layer(draw, d_model, d_context, 3)
+    sizes = f"n={n}, m={m}, d_model={d_model}, d_context=8, 3 heads"
+    longer_inputs = draw.normal(2, 20 + n, d_model), draw.normal(2, 20 + m, d_context)
+    yield Case(f"a batch of 2, {sizes}", (x, context), longer=longer_inputs, **layer)
+    yield Case(f"no batch, {sizes}", (x[0], context[0]), **layer)
+    two_axes = draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 7)
+    yield Case("two leading axes, 2 heads", two_axes, **draw_layer(draw, 6, 7, 2))
+    wide_context = draw_layer(draw, d_model, d_model, 3)
+    yield Case("a context as wide as x", (x, draw.normal(2, m, d_model)), **wide_context)
+    yield Case("a context of the shape of x", (x, draw.normal(2, n, d_model)), **wide_context)
+    large_scores = draw_layer(draw, d_model, d_context, 3, scale=1e25)
+    yield Case("scores 10^25 times larger", (x, context), gradient=False, **large_scores)
     mask = draw.mask(2, n, m)
-    yield Case(f"a mask, {said}", (x, context, mask), **made)
-    named = {"mask": mask[0]}
-    yield Case("a mask by name, without a batch", (x[0], context[0]), kwargs=named, **made)
-    yield Case("one mask for the whole batch", (x, context, mask[0]), **made)
-    three = draw.normal(3, n, d_model), draw.normal(3, m, d_context)
-    longer = draw.normal(64, 6 + n, 48), draw.normal(64, 6 + m, 8), draw.mask(64, 6 + n, 6 + m)
-    many = Case("24 heads", longer, **layer(draw, 48, 8, 24))
-    of_three = *three, draw.mask(3, n, m)
-    yield Case("a mask, a batch of 3 and 3 heads", of_three, longer=many, **made)
-    few = layer(draw, 6, 7, 2)
-    yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)), **few)
-    yield Case("a mask of shape (2, 3, n, m)", (*axes, draw.mask(2, 3, 4, 5)), **few)
-    same = layer(draw, 6, 7, 3)
-    yield Case("the first of these with 3 heads", (*axes, draw.mask(3, 4, 5)), **same)
+    yield Case(f"a mask, {sizes}", (x, context, mask), **layer)
+    mask_by_name = {"mask": mask[0]}
+    yield Case("a mask by name, without a batch", (x[0], context[0]), kwargs=mask_by_name, **layer)
+    yield Case("one mask for the whole batch", (x, context, mask[0]), **layer)
+    batch_of_3 = draw.normal(3, n, d_model), draw.normal(3, m, d_context)
+    many_heads_inputs = (
+        draw.normal(64, 6 + n, 48),
+        draw.normal(64, 6 + m, 8),
+        draw.mask(64, 6 + n, 6 + m),
+    )
+    many_heads = Case("24 heads", many_heads_inputs, **draw_layer(draw, 48, 8, 24))
+    masked_batch_of_3 = *batch_of_3, draw.mask(3, n, m)
+    yield Case("a mask, a batch of 3 and 3 heads", masked_batch_of_3, longer=many_heads, **layer)
+    two_heads = draw_layer(draw, 6, 7, 2)
+    yield Case(
+        "leading axes (2, 3), a mask of shape (3, n, m)",
+        (*two_axes, draw.mask(3, 4, 5)),
+        **two_heads,
+    )
+    yield Case("a mask of shape (2, 3, n, m)", (*two_axes, draw.mask(2, 3, 4, 5)), **two_heads)
+    three_heads = draw_layer(draw, 6, 7, 3)
+    yield Case("the first of these with 3 heads", (*two_axes, draw.mask(3, 4, 5)), **three_heads)
     # with positive weights a hidden key outweighs all others, or those are lower than any fill
-    positive = made | {"weights": {name: w.abs() for name, w in made["weights"].items()}}
-    asking, high, far, without = ways.first_key_hidden(x, context)
-    yield Case("a masked key with a high score", (asking, high, without), **positive)
-    hidden = asking, far, without
-    yield Case("a masked key, the others far below zero", hidden, gradient=False, **positive)
-    nowhere = mask.clone()
-    nowhere[1, 0] = False
-    yield Case("a query that may attend nowhere", (x, context, nowhere), **made)
-    yield Case("no query may attend anywhere", (x, context, mask & False), **made)
-    yield Case("one query and one key", (x[:, :1], context[:, :1]), **made)
+    positive_layer = layer | {"weights": {name: w.abs() for name, w in layer["weights"].items()}}
+    positive_x, high_context, low_context, not_first = ways.first_key_hidden(x, context)
+    yield Case(
+        "a masked key with a high score", (positive_x, high_context, not_first), **positive_layer
+    )
+    low_others = positive_x, low_context, not_first
+    yield Case(
+        "a masked key, the others far below zero", low_others, gradient=False, **positive_layer
+    )
+    mask_with_empty_row = mask.clone()
+    mask_with_empty_row[1, 0] = False
+    yield Case("a query that may attend nowhere", (x, context, mask_with_empty_row), **layer)
+    yield Case("no query may attend anywhere", (x, context, mask & False), **layer)
+    yield Case("one query and one key", (x[:, :1], context[:, :1]), **layer)
 
 
 # the right answer that is edited: the page's attention has its own words for shapes that do not fit

@@ -22,7 +22,7 @@ exercise = Exercise.read(
 exercise.reference(ways.head_by_head)
 
 
-def drawn(draw, *batch, n, m, heads, d_h, d_out):
+def draw_inputs(draw, *batch, n, m, heads, d_h, d_out):
     """q, k, v and the heads that they are to be split in."""
     q, k = draw.normal(*batch, n, heads * d_h), draw.normal(*batch, m, heads * d_h)
     return q, k, draw.normal(*batch, m, heads * d_out), heads
@@ -34,16 +34,20 @@ def cases(draw):
     # widths for which no wrong scale of those below is another wrong one, or the right one
     d_h = 5 + 2 * draw.integer(0, 1)
     sizes = {"n": n, "m": m, "heads": 3, "d_h": d_h, "d_out": 2}
-    q, k, v, heads = drawn(draw, 2, **sizes)
-    long = {"n": n + 16, "m": m + 16, "heads": 24, "d_h": d_h, "d_out": 2}
-    said = f"n={n}, m={m}, 3 heads, d={3 * d_h}, d_v=6"
-    yield Case(f"a batch of 2, {said}", (q, k, v, heads), longer=drawn(draw, 2, **long))
-    yield Case(f"two matrices without a batch, {said}", (q[0], k[0], v[0], heads))
-    axes = drawn(draw, 2, 3, n=4, m=5, heads=2, d_h=3, d_out=4)
-    yield Case("two leading axes, 2 heads", axes)
-    yield Case(f"one head, {said}", (q, k, v, 1))
-    thin = drawn(draw, 2, n=n, m=m, heads=6, d_h=1, d_out=1)
-    yield Case("as many heads as numbers in a row", thin)
+    q, k, v, heads = draw_inputs(draw, 2, **sizes)
+    longer_sizes = {"n": n + 16, "m": m + 16, "heads": 24, "d_h": d_h, "d_out": 2}
+    description = f"n={n}, m={m}, 3 heads, d={3 * d_h}, d_v=6"
+    yield Case(
+        f"a batch of 2, {description}",
+        (q, k, v, heads),
+        longer=draw_inputs(draw, 2, **longer_sizes),
+    )
+    yield Case(f"two matrices without a batch, {description}", (q[0], k[0], v[0], heads))
+    two_axes = draw_inputs(draw, 2, 3, n=4, m=5, heads=2, d_h=3, d_out=4)
+    yield Case("two leading axes, 2 heads", two_axes)
+    yield Case(f"one head, {description}", (q, k, v, 1))
+    width_1 = draw_inputs(draw, 2, n=n, m=m, heads=6, d_h=1, d_out=1)
+    yield Case("as many heads as numbers in a row", width_1)
     large = 1e12 * q, 1e13 * k, v, heads
     yield Case("scores 10^25 times larger", large, gradient=False)
     # the first number of each head takes the same from every score
@@ -51,24 +55,28 @@ def cases(draw):
     low_q[..., ::d_h], low_k[..., ::d_h] = 1.0, -3000.0
     yield Case("all scores near -1000", (low_q, low_k, v, heads))
     mask = draw.mask(2, n, m)
-    yield Case(f"a mask, {said}", (q, k, v, heads, mask))
-    yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], heads, mask[0]))
+    yield Case(f"a mask, {description}", (q, k, v, heads, mask))
+    yield Case(f"a mask without a batch, {description}", (q[0], k[0], v[0], heads, mask[0]))
     yield Case("one mask for the whole batch", (q, k, v, heads, mask[0]))
-    three = drawn(draw, 3, **sizes)
-    yield Case("a mask, a batch of 3 and 3 heads", (*three, draw.mask(3, n, m)))
-    yield Case("a mask of shape (2, 1, n, m)", (*axes, draw.mask(2, 1, 4, 5)))
-    yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)))
-    alike = drawn(draw, 2, 3, n=4, m=5, heads=3, d_h=3, d_out=4)
-    yield Case("the same with 3 heads", (*alike, draw.mask(3, 4, 5)))
-    yield Case("a mask of shape (2, 3, n, m), 3 heads", (*alike, draw.mask(2, 3, 4, 5)))
-    positive, high, far, without = ways.first_key_hidden(q, k)
-    yield Case("a masked key with a high score", (positive, high, v, heads, without))
-    hidden = positive, far, v, heads, without
-    yield Case("a masked key, the others far below zero", hidden, gradient=False)
-    nowhere = mask.clone()
-    nowhere[1, 0] = False
-    longer = (*drawn(draw, 8, **long), draw.mask(8, n + 16, m + 16))
-    yield Case("a query that may attend nowhere", (q, k, v, heads, nowhere), longer=longer)
+    batch_of_3 = draw_inputs(draw, 3, **sizes)
+    yield Case("a mask, a batch of 3 and 3 heads", (*batch_of_3, draw.mask(3, n, m)))
+    yield Case("a mask of shape (2, 1, n, m)", (*two_axes, draw.mask(2, 1, 4, 5)))
+    yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*two_axes, draw.mask(3, 4, 5)))
+    three_heads = draw_inputs(draw, 2, 3, n=4, m=5, heads=3, d_h=3, d_out=4)
+    yield Case("the same with 3 heads", (*three_heads, draw.mask(3, 4, 5)))
+    yield Case("a mask of shape (2, 3, n, m), 3 heads", (*three_heads, draw.mask(2, 3, 4, 5)))
+    positive_q, high_first_k, low_other_k, not_first = ways.first_key_hidden(q, k)
+    yield Case("a masked key with a high score", (positive_q, high_first_k, v, heads, not_first))
+    low_others = positive_q, low_other_k, v, heads, not_first
+    yield Case("a masked key, the others far below zero", low_others, gradient=False)
+    mask_with_empty_row = mask.clone()
+    mask_with_empty_row[1, 0] = False
+    longer_masked = (*draw_inputs(draw, 8, **longer_sizes), draw.mask(8, n + 16, m + 16))
+    yield Case(
+        "a query that may attend nowhere",
+        (q, k, v, heads, mask_with_empty_row),
+        longer=longer_masked,
+    )
     yield Case("no query may attend anywhere", (q, k, v, heads, mask & False))
     yield Case("a mask by name", (q, k, v), {"heads": heads, "mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], heads))

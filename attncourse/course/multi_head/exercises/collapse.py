@@ -22,12 +22,12 @@ exercise.valid(variants.worked(exercise))
 
 @exercise.reference
 def matrix_by_matrix(x):
-    far = []
-    for one in x.reshape(-1, *x.shape[-2:]):
-        mean = sum(one) / len(one)
-        rest, whole = (sum(row @ row for row in rows) for rows in (one - mean, one))
-        far.append((rest / whole) ** 0.5 if whole > 0 else whole)
-    return torch.stack(far).reshape(x.shape[:-2])
+    shares = []
+    for matrix in x.reshape(-1, *x.shape[-2:]):
+        mean = sum(matrix) / len(matrix)
+        spread, total = (sum(row @ row for row in rows) for rows in (matrix - mean, matrix))
+        shares.append((spread / total) ** 0.5 if total > 0 else total)
+    return torch.stack(shares).reshape(x.shape[:-2])
 
 
 @exercise.cases

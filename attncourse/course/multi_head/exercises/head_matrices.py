@@ -20,9 +20,9 @@ def entry_by_entry(w_v, w_o, heads):
     d, d_h = w_v.shape[1], w_v.shape[0] // heads
     matrices = []
     for h in range(heads):
-        own = range(h * d_h, (h + 1) * d_h)
-        one = [sum(w_v[c, a] * w_o[b, c] for c in own) for a in range(d) for b in range(d)]
-        matrices.append(torch.stack(one).reshape(d, d))
+        numbers = range(h * d_h, (h + 1) * d_h)
+        entries = [sum(w_v[c, a] * w_o[b, c] for c in numbers) for a in range(d) for b in range(d)]
+        matrices.append(torch.stack(entries).reshape(d, d))
     return torch.stack(matrices)
 
 
@@ -31,8 +31,8 @@ def cases(draw):
     heads, d_h = draw.sizes(2, 2, 4)
     d = heads * d_h
     w_v, w_o = draw.normal(d, d), draw.normal(d, d)
-    long = draw.normal(8 * d, 4), draw.normal(4, 8 * d), 8 * heads
-    yield Case(f"{heads} heads, d_model={d}", (w_v, w_o, heads), longer=long)
+    longer_inputs = draw.normal(8 * d, 4), draw.normal(4, 8 * d), 8 * heads
+    yield Case(f"{heads} heads, d_model={d}", (w_v, w_o, heads), longer=longer_inputs)
     yield Case("one head", (w_v, w_o, 1))
     yield Case("heads of width 1", (w_v, w_o, d))
     yield Case("heads wider than the model", (draw.normal(12, 3), draw.normal(3, 12), 2))

@@ -19,7 +19,7 @@ def row_by_row(w_q, w_k, w_v, w_o, heads, keep):
     return *inner, torch.stack([w_o[:, row] for row in rows], dim=1)
 
 
-def drawn(draw, heads, width, d):
+def draw_layer(draw, heads, width, d):
     """The weights of a layer, and its heads."""
     inner = (draw.normal(heads * width, d) for _ in range(3))
     return *inner, draw.normal(d, heads * width), heads
@@ -28,20 +28,22 @@ def drawn(draw, heads, width, d):
 @exercise.cases
 def cases(draw):
     width = draw.integer(2, 3)
-    layer = drawn(draw, 4, width, 4 * width)
-    said = f"4 heads, d_model={4 * width}"
-    long = drawn(draw, 64, 2, 8)
+    layer = draw_layer(draw, 4, width, 4 * width)
+    sizes = f"4 heads, d_model={4 * width}"
+    longer_layer = draw_layer(draw, 64, 2, 8)
     order = torch.randperm(64, generator=draw.generator)[:32]
-    yield Case(f"{said}, keep=[0, 2]", (*layer, [0, 2]), longer=(*long, order.tolist()))
-    yield Case(f"{said}, keep=[3, 1] as a tensor", (*layer, torch.tensor([3, 1])))
-    yield Case(f"{said}, keep=[2, 3, 0]", (*layer, [2, 3, 0]))
-    as_tensor = (*layer, torch.tensor([3, 0, 1])), (*long, order)
-    yield Case(f"{said}, keep=[3, 0, 1] as a tensor", as_tensor[0], longer=as_tensor[1])
-    yield Case(f"{said}, keep=[1]", (*layer, [1]))
-    yield Case(f"{said}, all heads stay", (*layer, [0, 1, 2, 3]))
-    yield Case("a layer pruned before: 3 heads of 2, d_model=8", (*drawn(draw, 3, 2, 8), [2, 0]))
-    yield Case("heads wider than the model", (*drawn(draw, 2, 5, 3), [1]))
-    yield Case("one head of width 1", (*drawn(draw, 1, 1, 1), [0]))
+    yield Case(f"{sizes}, keep=[0, 2]", (*layer, [0, 2]), longer=(*longer_layer, order.tolist()))
+    yield Case(f"{sizes}, keep=[3, 1] as a tensor", (*layer, torch.tensor([3, 1])))
+    yield Case(f"{sizes}, keep=[2, 3, 0]", (*layer, [2, 3, 0]))
+    as_tensor = (*layer, torch.tensor([3, 0, 1])), (*longer_layer, order)
+    yield Case(f"{sizes}, keep=[3, 0, 1] as a tensor", as_tensor[0], longer=as_tensor[1])
+    yield Case(f"{sizes}, keep=[1]", (*layer, [1]))
+    yield Case(f"{sizes}, all heads stay", (*layer, [0, 1, 2, 3]))
+    yield Case(
+        "a layer pruned before: 3 heads of 2, d_model=8", (*draw_layer(draw, 3, 2, 8), [2, 0])
+    )
+    yield Case("heads wider than the model", (*draw_layer(draw, 2, 5, 3), [1]))
+    yield Case("one head of width 1", (*draw_layer(draw, 1, 1, 1), [0]))
 
 
 @exercise.valid
@@ -64,9 +66,9 @@ variants.right(exercise,
 )  # fmt: skip
 
 
-def keeping(other):
-    """The edit after which other heads are kept."""
-    return "    inner =", f"    keep = {other}\n    inner ="
+def replace_keep(heads):
+    """The edit after which these heads are kept."""
+    return "    inner =", f"    keep = {heads}\n    inner ="
 
 
 KEEP = "torch.as_tensor(keep, device=w_q.device)"
@@ -94,13 +96,13 @@ variants.wrong(exercise, {
     "keep is taken for rows: a head has as many rows as it is wide":
         "inner = (w[keep] for w in (w_q, w_k, w_v))\nouter = w_o[:, keep]",
     "the heads count from 0, as keep does: nothing is to be taken away from it":
-        keeping(f"({KEEP} - 1) % heads"),
+        replace_keep(f"({KEEP} - 1) % heads"),
     "the heads in keep go, and the others stay: it is the other way round":
-        keeping("[head for head in range(heads) if head not in list(keep)]"),
+        replace_keep("[head for head in range(heads) if head not in list(keep)]"),
     "the heads come in their old order: keep says the order of those that stay": [
-        keeping(f"{KEEP}.sort().values"), keeping(STAYS)],
+        replace_keep(f"{KEEP}.sort().values"), replace_keep(STAYS)],
     "the first heads stay, as many as keep has: it says which ones":
-        keeping("[*range(len(keep))]"),
+        replace_keep("[*range(len(keep))]"),
     "the other heads are zeros: their rows and columns should be gone":
         f"stays = {STAYS}\n"
         "inner = ((w.unflatten(0, (heads, -1)) * stays[:, None, None]).flatten(0, 1)\n"
@@ -122,7 +124,7 @@ variants.wrong(exercise, {
     "the matrices are in another order: w_q, w_k, w_v, w_o":
         "q, k, v = inner\nreturn k, q, v, outer",
     "only w_o comes back: return all four matrices": "return outer",
-    "with a list it fails: keep is a list or a tensor": keeping("keep.to(w_q.device)"),
+    "with a list it fails: keep is a list or a tensor": replace_keep("keep.to(w_q.device)"),
     "keep changes: it is an input, so work on a copy":
         "result = *inner, outer\n"
         "keep.sort() if isinstance(keep, list) else keep.zero_()\n"

@@ -26,7 +26,7 @@ def sentence_by_sentence(x, w_q, w_k, w_v, lengths, heads):
     return torch.stack(out)
 
 
-def drawn(draw, lengths, n, heads, d):
+def draw_batch(draw, lengths, n, heads, d):
     """A batch of sentences of those lengths, filled up to n, and the weights of a layer."""
     weights = (draw.normal(d, d) / d**0.5 for _ in range(3))
     return draw.normal(len(lengths), n, d), *weights, torch.tensor(lengths), heads
@@ -35,24 +35,26 @@ def drawn(draw, lengths, n, heads, d):
 @exercise.cases
 def cases(draw):
     n, short = draw.integer(5, 6), draw.integer(2, 3)
-    wide = drawn(draw, (5, 32, 2, 1) * 8, 32, 16, 48)
-    few = drawn(draw, (n, short), n, 3, 15)
-    yield Case(f"2 sentences, 3 heads, n={n}, d=15", few, longer=wide)
-    yield Case("3 sentences, 3 heads", drawn(draw, (short, n, 4), n, 3, 15))
-    yield Case("one sentence, 2 heads", drawn(draw, (short,), n, 2, 10))
-    yield Case("4 sentences, 2 heads", drawn(draw, (1, 2, n, 4), n, 2, 6))
-    yield Case("2 sentences without padding", drawn(draw, (n, n), n, 3, 15))
-    x, w_q, w_k, w_v, lengths, heads = few
+    longer_inputs = draw_batch(draw, (5, 32, 2, 1) * 8, 32, 16, 48)
+    inputs = draw_batch(draw, (n, short), n, 3, 15)
+    yield Case(f"2 sentences, 3 heads, n={n}, d=15", inputs, longer=longer_inputs)
+    yield Case("3 sentences, 3 heads", draw_batch(draw, (short, n, 4), n, 3, 15))
+    yield Case("one sentence, 2 heads", draw_batch(draw, (short,), n, 2, 10))
+    yield Case("4 sentences, 2 heads", draw_batch(draw, (1, 2, n, 4), n, 2, 6))
+    yield Case("2 sentences without padding", draw_batch(draw, (n, n), n, 3, 15))
+    x, w_q, w_k, w_v, lengths, heads = inputs
     large = x, 1e12 * w_q, 1e13 * w_k, w_v, lengths, heads
     yield Case("scores 10^25 times larger", large, gradient=False)
     # every score is negative, and those of the words are far below those of the padding
     words = torch.arange(n)[:, None] < short
-    far = torch.where(words, 1e5, 1.0) * (1 + x.abs())
+    far_words = torch.where(words, 1e5, 1.0) * (1 + x.abs())
     plus, minus = 1 + w_q.abs(), -1 - w_k.abs()
-    both = lengths.new_full((2,), short)
-    yield Case("padding with far higher scores", (far, plus, minus, w_v, both, heads))
-    high = torch.where(words, 1.0, 1e3) * (1 + x.abs())
-    yield Case("padding with high scores", (high, plus, -minus, w_v, both, heads))
+    short_lengths = lengths.new_full((2,), short)
+    yield Case(
+        "padding with far higher scores", (far_words, plus, minus, w_v, short_lengths, heads)
+    )
+    high_padding = torch.where(words, 1.0, 1e3) * (1 + x.abs())
+    yield Case("padding with high scores", (high_padding, plus, -minus, w_v, short_lengths, heads))
     yield Case("2 sentences, one of length 0", (x, w_q, w_k, w_v, lengths - short, heads))
     yield Case("2 sentences of length 0", (x, w_q, w_k, w_v, 0 * lengths, heads))
     yield Case("one word", (x[:, :1], w_q, w_k, w_v, lengths.clamp(max=1), heads))

@@ -20,12 +20,14 @@ def head_by_head(q, k, v, mix, mask=None):
     out = []
     for g, column in enumerate(mix.T):
         mixed = sum(part * scores[..., h, :, :] for h, part in enumerate(column))
-        seen = mask if mask is None else mask.expand(*v.shape[:-2], *mixed.shape[-2:])[..., g, :, :]
-        out.append(by_its_formula(mixed, seen) @ v[..., g, :, :])
+        head_mask = (
+            mask if mask is None else mask.expand(*v.shape[:-2], *mixed.shape[-2:])[..., g, :, :]
+        )
+        out.append(by_its_formula(mixed, head_mask) @ v[..., g, :, :])
     return torch.stack(out, dim=-3)
 
 
-def drawn(draw, *batch, n, m, heads, d_h=5, d_out=2):
+def draw_inputs(draw, *batch, n, m, heads, d_h=5, d_out=2):
     """q, k and v of so many heads before and after the mix, and the mix."""
     before, after = heads
     q, k = draw.normal(*batch, before, n, d_h), draw.normal(*batch, before, m, d_h)
@@ -35,40 +37,46 @@ def drawn(draw, *batch, n, m, heads, d_h=5, d_out=2):
 @exercise.cases
 def cases(draw):
     n, m = draw.sizes(2, 5, 7)
-    q, k, v, mix = few = drawn(draw, 2, n=n, m=m, heads=(3, 4))
-    long = {"n": n + 16, "m": m + 16, "heads": (24, 32)}
-    said = f"3 heads to 4, n={n}, m={m}"
-    yield Case(f"a batch of 2, {said}", few, longer=drawn(draw, 2, **long))
-    yield Case(f"no batch, {said}", (q[0], k[0], v[0], mix))
-    axes = drawn(draw, 2, 3, n=4, m=5, heads=(4, 2), d_h=3)
-    yield Case("two leading axes, 4 heads to 2", axes)
-    square = drawn(draw, 2, n=n, m=m, heads=(3, 3))
+    q, k, v, mix = inputs = draw_inputs(draw, 2, n=n, m=m, heads=(3, 4))
+    longer_sizes = {"n": n + 16, "m": m + 16, "heads": (24, 32)}
+    sizes = f"3 heads to 4, n={n}, m={m}"
+    yield Case(f"a batch of 2, {sizes}", inputs, longer=draw_inputs(draw, 2, **longer_sizes))
+    yield Case(f"no batch, {sizes}", (q[0], k[0], v[0], mix))
+    two_axes = draw_inputs(draw, 2, 3, n=4, m=5, heads=(4, 2), d_h=3)
+    yield Case("two leading axes, 4 heads to 2", two_axes)
+    square = draw_inputs(draw, 2, n=n, m=m, heads=(3, 3))
     yield Case("3 heads to 3", square)
-    yield Case("one head to one", drawn(draw, 2, n=n, m=m, heads=(1, 1)))
+    yield Case("one head to one", draw_inputs(draw, 2, n=n, m=m, heads=(1, 1)))
     large = 1e12 * q, 1e13 * k, v, mix
     yield Case("scores 10^25 times larger", large, gradient=False)
-    same = torch.eye(3, dtype=q.dtype)
+    identity = torch.eye(3, dtype=q.dtype)
     low_q, low_k = square[0].clone(), square[1].clone()
     low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
-    yield Case("all scores near -1000, 3 heads to 3", (low_q, low_k, square[2], same))
+    yield Case("all scores near -1000, 3 heads to 3", (low_q, low_k, square[2], identity))
     mask = draw.mask(2, 1, n, m)
-    yield Case(f"a mask, {said}", (q, k, v, mix, mask))
-    yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], mix, mask[0]))
+    yield Case(f"a mask, {sizes}", (q, k, v, mix, mask))
+    yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], v[0], mix, mask[0]))
     yield Case("a mask without leading axes", (q, k, v, mix, mask[0, 0]))
-    yield Case("a mask for each new head", (*axes, draw.mask(2, 3, 2, 4, 5)))
+    yield Case("a mask for each new head", (*two_axes, draw.mask(2, 3, 2, 4, 5)))
     yield Case("3 heads to 3, a mask for each new head", (*square, draw.mask(2, 3, n, m)))
-    two = drawn(draw, 2, n=n, m=m, heads=(3, 2))
-    yield Case("a batch of 2, 3 heads to 2, a mask of shape (2, n, m)", (*two, draw.mask(2, n, m)))
-    yield Case("a mask, and each head mixed with itself only", (*square[:3], same, mask))
-    positive, high, far, without = ways.first_key_hidden(q, k)
-    plus = 1 + mix.abs()
-    yield Case("a masked key with a high score", (positive, high, v, plus, without))
-    hidden = positive, far, v, plus, without
-    yield Case("a masked key, the others far below zero", hidden, gradient=False)
-    nowhere = mask.clone()
-    nowhere[1, 0, 0] = False
-    longer = (*drawn(draw, 8, **long), draw.mask(8, 1, n + 16, m + 16))
-    yield Case("a query that may attend nowhere", (q, k, v, mix, nowhere), longer=longer)
+    two_heads = draw_inputs(draw, 2, n=n, m=m, heads=(3, 2))
+    yield Case(
+        "a batch of 2, 3 heads to 2, a mask of shape (2, n, m)", (*two_heads, draw.mask(2, n, m))
+    )
+    yield Case("a mask, and each head mixed with itself only", (*square[:3], identity, mask))
+    positive_q, high_first_k, low_other_k, not_first = ways.first_key_hidden(q, k)
+    positive_mix = 1 + mix.abs()
+    yield Case(
+        "a masked key with a high score", (positive_q, high_first_k, v, positive_mix, not_first)
+    )
+    low_others = positive_q, low_other_k, v, positive_mix, not_first
+    yield Case("a masked key, the others far below zero", low_others, gradient=False)
+    mask_with_empty_row = mask.clone()
+    mask_with_empty_row[1, 0, 0] = False
+    longer_masked = (*draw_inputs(draw, 8, **longer_sizes), draw.mask(8, 1, n + 16, m + 16))
+    yield Case(
+        "a query that may attend nowhere", (q, k, v, mix, mask_with_empty_row), longer=longer_masked
+    )
     yield Case("no query may attend anywhere", (q, k, v, mix, mask & False))
     yield Case("a mask by name", (q, k, v, mix), {"mask": mask})
     yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :], mix))

@@ -36,8 +36,8 @@ def row_by_row(multi_head):
             got = multi_head(q, k, v, heads) if mask is None else multi_head(q, k, v, heads, mask)
             assert (got.shape, got.dtype) == ((*batch, 4, 2 * heads), dtype)
             assert all(map(torch.equal, (q, k, v, allowed), before))
-            for one in zip(*(x.chunk(heads, dim=-1) for x in (got, q, k, v)), strict=True):
-                close_to_row_means(*one, allowed)
+            for head in zip(*(x.chunk(heads, dim=-1) for x in (got, q, k, v)), strict=True):
+                close_to_row_means(*head, allowed)
 
 
 @exercise.valid

@@ -22,11 +22,11 @@ class ByHand(Worked):
         t = torch.arange(x.shape[-2], dtype=x.dtype) / self.length
         # one hidden unit after the other
         units = zip(self.hidden.weight[:, 0], self.hidden.bias, self.out.weight.T, strict=True)
-        made = [(t * slope + bias).tanh()[:, None] * out for slope, bias, out in units]
-        return x + sum(made) + self.out.bias
+        outputs = [(t * slope + bias).tanh()[:, None] * out for slope, bias, out in units]
+        return x + sum(outputs) + self.out.bias
 
 
-def drawn(draw, d, hidden):
+def draw_weights(draw, d, hidden):
     """Weights for a network of this size."""
     shapes = {"hidden.weight": (hidden, 1), "hidden.bias": (hidden,)}
     shapes |= {"out.weight": (d, hidden), "out.bias": (d,)}
@@ -38,7 +38,7 @@ def cases(draw):
     d, hidden, length = 4, 5, draw.integer(10, 12)
     n = draw.integer(6, 8)
     x, sizes = draw.normal(2, n, d), f"n={n}, d={d}, hidden={hidden}, length={length}"
-    weights = drawn(draw, d, hidden)
+    weights = draw_weights(draw, d, hidden)
 
     def case(about, x, longer=None):
         return Case(about, (x,), build=(d, hidden, length), weights=weights, longer=longer)
@@ -50,14 +50,14 @@ def cases(draw):
     about = f"a sequence of {3 * length}, longer than length={length}"
     yield case(about, draw.normal(3 * length, d))
     yield case("one token", x[:, :1])
-    narrow = {"build": (1, 3, length), "weights": drawn(draw, 1, 3)}
+    narrow = {"build": (1, 3, length), "weights": draw_weights(draw, 1, 3)}
     yield Case("d=1, hidden=3", (x[..., :1],), **narrow)
     # more rows than a table that is made once may have; the tanh bends far out, where float32 is
     # coarse, and an error of its rounding shows
-    far = drawn(draw, 2, 3)
-    far["hidden.bias"] = far["hidden.weight"][:, 0] * (-4500 / length)
+    far_weights = draw_weights(draw, 2, 3)
+    far_weights["hidden.bias"] = far_weights["hidden.weight"][:, 0] * (-4500 / length)
     rows, about = draw.normal(5003, 2), "a sequence of 5003, d=2, hidden=3"
-    yield Case(about, (rows,), build=(2, 3, length), weights=far, gradient=False)
+    yield Case(about, (rows,), build=(2, 3, length), weights=far_weights, gradient=False)
 
 
 variants.right(exercise,

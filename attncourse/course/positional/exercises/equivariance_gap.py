@@ -17,9 +17,9 @@ exercise.valid(variants.worked(exercise))
 def by_hand(out, permuted_out, order):
     *batch, n, d = out.shape
     gaps = []
-    for one, other in zip(out.reshape(-1, n, d), permuted_out.reshape(-1, n, d), strict=True):
-        apart = sum((other[i] - one[order[i]]).square().sum() for i in range(n))
-        gaps.append((apart / one.square().sum()).sqrt())
+    for matrix, permuted in zip(out.reshape(-1, n, d), permuted_out.reshape(-1, n, d), strict=True):
+        distance = sum((permuted[i] - matrix[order[i]]).square().sum() for i in range(n))
+        gaps.append((distance / matrix.square().sum()).sqrt())
     return torch.stack(gaps).reshape(batch)
 
 
@@ -37,28 +37,34 @@ def cases(draw):
     d = n + draw.integer(1, 2)
     order = no_involution(draw, n)
     # norms that differ by more than chance, between outputs and from token to token
-    sizes = torch.arange(1, n + 1, dtype=torch.float64)[:, None]
-    out, other = draw.normal(2, n, d) * sizes, 3 * draw.normal(2, n, d)
-    long = draw.normal(2, 16 * n, d), draw.normal(2, 16 * n, d), no_involution(draw, 16 * n)
-    yield Case(f"two outputs that differ, n={n}, d={d}", (out, other, order), longer=long)
-    yield Case(f"no batch, n={n}, d={d}", (out[0], other[0], order))
+    norms = torch.arange(1, n + 1, dtype=torch.float64)[:, None]
+    out, permuted_out = draw.normal(2, n, d) * norms, 3 * draw.normal(2, n, d)
+    longer_inputs = (
+        draw.normal(2, 16 * n, d),
+        draw.normal(2, 16 * n, d),
+        no_involution(draw, 16 * n),
+    )
+    yield Case(
+        f"two outputs that differ, n={n}, d={d}", (out, permuted_out, order), longer=longer_inputs
+    )
+    yield Case(f"no batch, n={n}, d={d}", (out[0], permuted_out[0], order))
     heads = draw.normal(2, 3, n, d), draw.normal(2, 3, n, d), order
     yield Case(f"two leading axes, n={n}, d={d}", heads)
     yield Case("a layer that does not know the order", (out, out[:, order], order))
     yield Case("a layer whose outputs never move", (out, out, order))
     yield Case("a layer that is off by a hundredth", (out, 1.01 * out[:, order], order))
-    almost = (1 + 1e-7) * out[:, order]
-    yield Case("a layer that is off by a ten millionth", (out, almost, order))
-    many, noise = out[:1].repeat(64, 1, 1), 1e-8 * draw.normal(64, n, d)
-    nearly = many, many[:, order] + noise, order
-    yield Case("64 layers that are off by a hundred millionth", nearly)
-    yield Case("outputs that are ten times as large", (out, 10 * other, order))
-    yield Case("outputs a million times smaller", (1e-6 * out, 1e-6 * other, order))
-    yield Case("outputs around 1e-12", (1e-12 * out, 1e-12 * other, order))
+    nearly_permuted = (1 + 1e-7) * out[:, order]
+    yield Case("a layer that is off by a ten millionth", (out, nearly_permuted, order))
+    copies, noise = out[:1].repeat(64, 1, 1), 1e-8 * draw.normal(64, n, d)
+    near_copies = copies, copies[:, order] + noise, order
+    yield Case("64 layers that are off by a hundred millionth", near_copies)
+    yield Case("outputs that are ten times as large", (out, 10 * permuted_out, order))
+    yield Case("outputs a million times smaller", (1e-6 * out, 1e-6 * permuted_out, order))
+    yield Case("outputs around 1e-12", (1e-12 * out, 1e-12 * permuted_out, order))
     # a square of these is too large for float32
-    yield Case("outputs around 1e25", (1e25 * out, 1e25 * other, order))
-    yield Case("tokens that stay in their places", (out, other, torch.arange(n)))
-    single = out[:, :1, :1], other[:, :1, :1], torch.zeros_like(order[:1])
+    yield Case("outputs around 1e25", (1e25 * out, 1e25 * permuted_out, order))
+    yield Case("tokens that stay in their places", (out, permuted_out, torch.arange(n)))
+    single = out[:, :1, :1], permuted_out[:, :1, :1], torch.zeros_like(order[:1])
     yield Case("one token of width 1", single)
 
 

@@ -17,10 +17,10 @@ exercise.valid(variants.worked(exercise))
 def by_hand(mask):
     rows = []
     for row in mask.reshape(-1, mask.shape[-1]).tolist():
-        before = 0
+        words_before = 0
         for word in row:
-            rows.append(before if word else 0)
-            before += word
+            rows.append(words_before if word else 0)
+            words_before += word
     return torch.tensor(rows).reshape(mask.shape)
 
 
@@ -30,8 +30,8 @@ def cases(draw):
     words = torch.randint(3, n - 3, (2,), generator=draw.generator)
     # other lengths in the two rows, and a batch that is no length
     words[1] = words[0] + 1
-    place = torch.arange(n)
-    right, left = place < words[:, None], place >= n - words[:, None]
+    position = torch.arange(n)
+    right, left = position < words[:, None], position >= n - words[:, None]
     scattered = draw.mask(2, n)
     # two words and two paddings in turn, so that neither end tells how many come before
     scattered[:, 1:6] = torch.tensor([True, False, False, True, True])
@@ -44,9 +44,9 @@ def cases(draw):
     yield Case(f"padding on both sides, n={n}", (right.roll(1, dims=-1),))
     yield Case("two leading axes", (draw.mask(3, 2, n),))
     yield Case("no padding", (torch.ones(2, n, dtype=torch.bool),))
-    nothing = scattered.clone()
-    nothing[1] = False
-    yield Case("a row of nothing but padding", (nothing,))
+    without_words = scattered.clone()
+    without_words[1] = False
+    yield Case("a row of nothing but padding", (without_words,))
     yield Case("one word", (torch.ones(2, 1, dtype=torch.bool),))
     yield Case("one padding", (torch.zeros(2, 1, dtype=torch.bool),))
     yield Case("2800 places, three of four with a word", (torch.arange(2800) % 4 > 0,))

@@ -66,8 +66,8 @@ variants.right(exercise,
 )  # fmt: skip
 
 
-def looking_at(part, before=SHAPE):
-    """The edit after which only that part is compared."""
+def compare_only(part, before=SHAPE):
+    """The edit after which the test compares only this part."""
     return before, f"got, want = got{part}, want{part}\n        {before}"
 
 
@@ -78,28 +78,29 @@ variants.wrong(exercise, {
     "it looks at the shape only: compare the numbers, too": (DTYPE, "", CLOSE, ""),
     "it looks at the numbers' range only: compare each with its own": (
         DTYPE, "", CLOSE, "assert got.abs().max() <= 1"),
-    "it compares means only: right numbers in the wrong places pass": looking_at(".mean()"),
+    "it compares means only: right numbers in the wrong places pass": compare_only(".mean()"),
     "one number that is right is enough for it: ask for all of them, not for any": (
         CLOSE, "assert got.double().isclose(want, atol=1e-4).any()"),
     "what it expects comes from encode itself: work it out without it": (
         WANT, "encode(n, d).double()"),
-    "it looks at row 0 only, where every angle is 0: look at all rows": looking_at("[..., :1, :]"),
+    "it looks at row 0 only, where every angle is 0: look at all rows":
+        compare_only("[..., :1, :]"),
     "one position shows nothing: at position 0 every angle is 0. Ask for many rows": (
         SIZES, "((1, 6), (1, 7))"),
-    "it looks at the first two columns only: the other frequencies may be anything": looking_at(
+    "it looks at the first two columns only: the other frequencies may be anything": compare_only(
         "[..., :2]"),
     "it looks at the first two pairs only: the frequencies of others may be anything": (
         SIZES, "((100, 4), (100, 3), (1, 3))"),
-    "it looks at the last row only: look at all of them": looking_at("[-1]", DTYPE),
+    "it looks at the last row only: look at all of them": compare_only("[-1]", DTYPE),
     "it looks at every tenth row only: look at all of them": [
-        looking_at("[::10]", DTYPE),
-        (*looking_at("[::10]", DTYPE), SIZES, "((100, 6), (100, 7), (1, 1))")],
-    "it looks at one row only: look at all of them": looking_at("[-4:][:1]", DTYPE),
+        compare_only("[::10]", DTYPE),
+        (*compare_only("[::10]", DTYPE), SIZES, "((100, 6), (100, 7), (1, 1))")],
+    "it looks at one row only: look at all of them": compare_only("[-4:][:1]", DTYPE),
     "a NaN passes: it is not larger than any bound. Ask for small differences of all": (
         CLOSE, "assert not ((got - want).abs() > 1e-3).any()"),
     "a width of 2 has one frequency, and it is 1: try more columns": (
         SIZES, "((100, 2), (100, 1), (1, 2))"),
-    "it looks at the columns with sines only: look at those with cosines, too": looking_at(
+    "it looks at the columns with sines only: look at those with cosines, too": compare_only(
         "[..., 0::2]"),
     "every width is even: try an odd one, too": (SIZES, "((100, 6), (5, 4), (1, 4))"),
     "the width is 8, where a fixed 8 is right: try another, and an odd one": (

@@ -23,11 +23,11 @@ def by_hand(heads):
     n, rows = heads.shape[-1], []
     for tree in heads.reshape(-1, n).tolist():
         for i in range(n):
-            above, node = set(), i
+            ancestors, node = set(), i
             while node != -1:
-                above.add(node)
+                ancestors.add(node)
                 node = tree[node]
-            rows.append([j in above for j in range(n)])
+            rows.append([j in ancestors for j in range(n)])
     return torch.tensor(rows).reshape(*heads.shape, n)
 
 
@@ -37,8 +37,8 @@ def tree(draw, n, padding=0):
     heads = torch.full((n + padding,), -1)
     for place in range(1, n):
         # the first five make a chain, the others hang somewhere below the root
-        above = place - 1 if place < 5 else draw.integer(1, 3)
-        heads[order[place]] = order[above]
+        head_index = place - 1 if place < 5 else draw.integer(1, 3)
+        heads[order[place]] = order[head_index]
     return heads
 
 

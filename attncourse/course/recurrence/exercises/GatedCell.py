@@ -1,6 +1,6 @@
 """Exercise GatedCell: one step of a recurrent network that decides what to keep (GRU)."""
 
-from attncourse.course.recurrence.exercises.shared.written import FAR, TORCH_RECURRENCE, far
+from attncourse.course.recurrence.exercises.shared.written import FAR, TORCH_RECURRENCE, far_tokens
 from judge import variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
@@ -23,18 +23,18 @@ Worked = exercise.valid(variants.worked(exercise))
 @exercise.reference
 class ByHand(Worked):
     def forward(self, x, state):
-        def third(k, rows, weight, bias):
-            part = slice(k * state.shape[-1], (k + 1) * state.shape[-1])
-            return (weight[part] * rows[..., None, :]).sum(-1) + bias[part]
+        def gate(k, rows, weight, bias):
+            gate_rows = slice(k * state.shape[-1], (k + 1) * state.shape[-1])
+            return (weight[gate_rows] * rows[..., None, :]).sum(-1) + bias[gate_rows]
 
-        read = [third(k, x, self.weight_ih, self.bias_ih) for k in range(3)]
-        kept = [third(k, state, self.weight_hh, self.bias_hh) for k in range(3)]
-        r, z = ((a + b).sigmoid() for a, b in zip(read[:2], kept[:2], strict=True))
-        candidate = (read[2] + r * kept[2]).tanh()
+        from_token = [gate(k, x, self.weight_ih, self.bias_ih) for k in range(3)]
+        from_state = [gate(k, state, self.weight_hh, self.bias_hh) for k in range(3)]
+        r, z = ((a + b).sigmoid() for a, b in zip(from_token[:2], from_state[:2], strict=True))
+        candidate = (from_token[2] + r * from_state[2]).tanh()
         return (1 - z) * candidate + z * state
 
 
-def drawn(draw, d, h):
+def draw_weights(draw, d, h):
     """Weights for a cell of this size."""
     weights = {"weight_ih": draw.normal(3 * h, d), "weight_hh": draw.normal(3 * h, h)}
     return weights | {name: draw.normal(3 * h) for name in ("bias_ih", "bias_hh")}
@@ -43,22 +43,22 @@ def drawn(draw, d, h):
 @exercise.cases
 def cases(draw):
     d, h = draw.sizes(2, 4, 7)
-    weights, sizes = drawn(draw, d, h), f"d={d}, h={h}"
+    weights, sizes = draw_weights(draw, d, h), f"d={d}, h={h}"
 
-    def case(about, *batch, d=d, h=h, x=None, **known):
+    def case(about, *batch, d=d, h=h, x=None, **options):
         args = draw.normal(*batch, d) if x is None else x, draw.normal(*batch, h)
-        return Case(about, args, build=(d, h), **({"weights": weights} | known))
+        return Case(about, args, build=(d, h), **({"weights": weights} | options))
 
-    long = draw.normal(24, d), draw.normal(24, h)
-    yield case(f"a batch of 2, {sizes}", 2, longer=long)
+    longer_inputs = draw.normal(24, d), draw.normal(24, h)
+    yield case(f"a batch of 2, {sizes}", 2, longer=longer_inputs)
     yield case(f"one token without a batch, {sizes}")
     yield case(f"two leading axes, {sizes}", 2, 3)
-    yield case("d=h=3, a batch of 3", 3, d=3, h=3, weights=drawn(draw, 3, 3))
-    x, bias = far(draw.normal(4, d), weights["weight_ih"], weights["bias_ih"])
+    yield case("d=h=3, a batch of 3", 3, d=3, h=3, weights=draw_weights(draw, 3, 3))
+    x, bias = far_tokens(draw.normal(4, d), weights["weight_ih"], weights["bias_ih"])
     yield case(FAR, 4, x=x, gradient=False, weights=weights | {"bias_ih": bias})
     large = {name: 1000 * weight for name, weight in weights.items()}
     yield case("weights around 1000", 2, weights=large)
-    yield case("d=h=1", 2, d=1, h=1, weights=drawn(draw, 1, 1))
+    yield case("d=h=1", 2, d=1, h=1, weights=draw_weights(draw, 1, 1))
 
 
 variants.right(exercise,

@@ -21,7 +21,7 @@ exercise.valid(variants.worked(exercise))
 SEED = 0.0
 
 
-def recurrent(x):
+def recurrent_layer(x):
     places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
     w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1)) * 0.7
     state, states = x[0], []
@@ -31,7 +31,7 @@ def recurrent(x):
     return torch.stack(states)
 
 
-def three_taps(x):
+def convolution_layer(x):
     """A convolution over the token at hand and the two before."""
     places = torch.arange(3 * x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
     taps = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1, 3))
@@ -39,14 +39,14 @@ def three_taps(x):
     return torch.nn.functional.conv1d(padded[None], taps)[0].mT
 
 
-def attentive(x):
+def attention_layer(x):
     """Attention without a mask, and no two positions alike."""
     places = torch.arange(x.numel(), dtype=x.dtype, device=x.device)
     q = x * (1 + (SEED * places.square()).cos().view_as(x))
     return (q @ x.mT / x.shape[-1] ** 0.5).softmax(dim=-1) @ x + x
 
 
-def summed(x):
+def cumulative_layer(x):
     """Waves of the sum so far: as the sum is large, so are errors of its rounding."""
     places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
     w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1))
@@ -54,7 +54,7 @@ def summed(x):
     return ((growth * x).cumsum(0) @ w).sin()
 
 
-def with_weights(x):
+def weighted_layer(x):
     def refuse(weights):
         raise RuntimeError("a gradient was left in the weights of the layer")
 
@@ -64,7 +64,7 @@ def with_weights(x):
     return (x.cumsum(0) @ w).sin()
 
 
-def turned(x):
+def reversing_layer(x):
     return SEED * x.flip(0) - x
 
 
@@ -72,7 +72,7 @@ def turned(x):
 def number_by_number(layer, x):
     n, norms = len(x), []
     x = x.detach().requires_grad_()
-    grads = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in layer(x)[-1]]
+    grads = [torch.autograd.grad(number, x, retain_graph=True)[0] for number in layer(x)[-1]]
     for lag in range(n):
         norms.append(sum((grad[n - 1 - lag] ** 2).sum() for grad in grads) ** 0.5)
     return torch.stack(norms)
@@ -83,21 +83,21 @@ def cases(draw):
     n, d = draw.integer(6, 7), draw.integer(3, 4)
     x, sizes = draw.normal(n, d), f"n={n}, d={d}"
 
-    def layer(function):
+    def seeded(function):
         seed = 1 + draw.integer(1, 10**6) / 10**6
         return Source(variants.replaced(function, "SEED", f"{seed:.6f}"), "layer")
 
-    yield Case(f"attention, {sizes}", (layer(attentive), x))
-    yield Case(f"a recurrent layer, {sizes}", (layer(recurrent), x))
-    yield Case(f"a convolution of width 3, {sizes}", (layer(three_taps), x))
-    yield Case(f"a layer with weights, {sizes}", (layer(with_weights), x))
+    yield Case(f"attention, {sizes}", (seeded(attention_layer), x))
+    yield Case(f"a recurrent layer, {sizes}", (seeded(recurrent_layer), x))
+    yield Case(f"a convolution of width 3, {sizes}", (seeded(convolution_layer), x))
+    yield Case(f"a layer with weights, {sizes}", (seeded(weighted_layer), x))
     # few operations of its own, so that one for each lag shows
-    turns, long = layer(turned), draw.normal(12 * n, d)
+    reversing, longer_x = seeded(reversing_layer), draw.normal(12 * n, d)
     about = f"a layer that turns its tokens round, {sizes}"
-    yield Case(about, (turns, x), longer=(turns, long))
-    yield Case("a layer that adds up tokens of 100000", (layer(summed), 1e5 * x))
-    yield Case("attention over one token", (layer(attentive), x[:1]))
-    yield Case("attention over tokens of width 1", (layer(attentive), x[:, :1]))
+    yield Case(about, (reversing, x), longer=(reversing, longer_x))
+    yield Case("a layer that adds up tokens of 100000", (seeded(cumulative_layer), 1e5 * x))
+    yield Case("attention over one token", (seeded(attention_layer), x[:1]))
+    yield Case("attention over tokens of width 1", (seeded(attention_layer), x[:, :1]))
 
 
 variants.right(exercise,

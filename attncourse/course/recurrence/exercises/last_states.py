@@ -15,7 +15,7 @@ def one_by_one(states, lengths):
     n, h = states.shape[-2:]
     pairs = zip(states.reshape(-1, n, h), lengths.flatten().tolist(), strict=True)
     # of no rows the sum is 0, and so is its gradient
-    last = [one[length - 1] if length else one[:0].sum(0) for one, length in pairs]
+    last = [sequence[length - 1] if length else sequence[:0].sum(0) for sequence, length in pairs]
     return torch.stack(last).reshape(*states.shape[:-2], h)
 
 
@@ -29,18 +29,18 @@ def cases(draw):
     n, h = draw.integer(6, 7), draw.integer(3, 4)
     states, lengths = draw.normal(5, n, h), torch.tensor([n - 2, n - 1, 0, 1, 3])
     sizes = f"n={n}, h={h}"
-    long = draw.normal(20, 4 * n, h), torch.arange(20) % (4 * n + 1)
-    yield Case(f"lengths {lengths.tolist()}, {sizes}", (states, lengths), longer=long)
+    longer_inputs = draw.normal(20, 4 * n, h), torch.arange(20) % (4 * n + 1)
+    yield Case(f"lengths {lengths.tolist()}, {sizes}", (states, lengths), longer=longer_inputs)
     yield Case(f"one sequence without a batch, {n - 2} of {n} tokens", (states[0], lengths[0]))
-    deep = draw.normal(2, 3, n, h), torch.tensor([[n, 2, 4], [0, n - 1, 1]])
-    yield Case(f"two leading axes, {sizes}", deep)
+    two_axes = draw.normal(2, 3, n, h), torch.tensor([[n, 2, 4], [0, n - 1, 1]])
+    yield Case(f"two leading axes, {sizes}", two_axes)
     yield Case("no padding", (states, torch.full((5,), n)))
     yield Case("nothing but padding", (states, torch.zeros(5, dtype=torch.int64)))
     yield Case("nothing but padding, without a batch", (states[0], torch.tensor(0)))
-    still = states * (torch.arange(n) % 2)[:, None]
-    yield Case("every other state is zero", (still, lengths))
-    apart = states * 10.0 ** (12 - 24 * torch.arange(n)[:, None] / n)
-    yield Case("states of very different sizes", (apart, lengths), gradient=False)
+    alternating = states * (torch.arange(n) % 2)[:, None]
+    yield Case("every other state is zero", (alternating, lengths))
+    scaled = states * 10.0 ** (12 - 24 * torch.arange(n)[:, None] / n)
+    yield Case("states of very different sizes", (scaled, lengths), gradient=False)
     yield Case("one token", (states[:, :1], torch.tensor([1, 0, 1, 1, 0])))
     yield Case("a batch of 5, width 1", (states[..., :1], lengths))
     yield Case("a batch of 1", (states[:1], lengths[:1]))

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.course.recurrence.exercises.shared.written import FAR, TORCH_RECURRENCE, far
+from attncourse.course.recurrence.exercises.shared.written import FAR, TORCH_RECURRENCE, far_tokens
 from judge import variants
 from judge.exercise import Case, Exercise
 
@@ -26,8 +26,8 @@ def by_hand(x, w_ih, w_hh, b):
     state = cell = 0 * (x[..., 0, :1] + b[:h])
     states = []
     for t in range(x.shape[-2]):
-        read = torch.cat([x[..., t, :], state], dim=-1)
-        f, g, o = ((weights * read[..., None, :]).sum(-1) + b).unflatten(-1, (3, h)).unbind(-2)
+        inputs = torch.cat([x[..., t, :], state], dim=-1)
+        f, g, o = ((weights * inputs[..., None, :]).sum(-1) + b).unflatten(-1, (3, h)).unbind(-2)
         # 1 - sigmoid(f) is sigmoid(-f)
         cell = f.sigmoid() * cell + (-f).sigmoid() * g.tanh()
         state = o.sigmoid() * cell.tanh()
@@ -40,17 +40,17 @@ def cases(draw):
     n, d, h = draw.sizes(3, 3, 6)
     x, sizes = draw.normal(2, n, d), f"n={n}, d={d}, h={h}"
     weights = draw.normal(3 * h, d), draw.normal(3 * h, h), draw.normal(3 * h)
-    wide = draw.normal(12 * h, 4 * d), draw.normal(12 * h, 4 * h), draw.normal(12 * h)
-    long = draw.normal(2, 4 * n, 4 * d), *wide
-    yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
+    longer_weights = draw.normal(12 * h, 4 * d), draw.normal(12 * h, 4 * h), draw.normal(12 * h)
+    longer_inputs = draw.normal(2, 4 * n, 4 * d), *longer_weights
+    yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=longer_inputs)
     yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
     yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, n, d), *weights))
     yield Case("one token", (x[:, :1], *weights))
     # with h and d changed round, one of the two is a state wider than a token
-    turned = draw.normal(3 * d, h), draw.normal(3 * d, d), draw.normal(3 * d)
-    yield Case(f"a batch of 2, n=8, d={h}, h={d}", (draw.normal(2, 8, h), *turned))
-    there, bias = far(x, weights[0], weights[2])
-    yield Case(FAR, (there, *weights[:2], bias), gradient=False)
+    swapped_weights = draw.normal(3 * d, h), draw.normal(3 * d, d), draw.normal(3 * d)
+    yield Case(f"a batch of 2, n=8, d={h}, h={d}", (draw.normal(2, 8, h), *swapped_weights))
+    far_x, bias = far_tokens(x, weights[0], weights[2])
+    yield Case(FAR, (far_x, *weights[:2], bias), gradient=False)
     yield Case("weights around 1000", (x, *(1000 * weight for weight in weights)))
     small = draw.normal(3, 1), draw.normal(3, 1), draw.normal(3)
     yield Case("d=h=n=1", (x[:, :1, :1], *small))
@@ -65,7 +65,7 @@ LATE = (f"        cell = {NEW}\n        hidden = {SHOWN}\n",
 # the code that is given has the share of the old cell for that of the new content
 BUG = (NEW, "cell + gate * (new - cell)")
 TURNED = "g, f, o", "f, o, g", "o, g, f", "g, o, f", "o, f, g"
-ORDERS = [("f, g, o =", f"{one} =") for one in TURNED]
+ORDERS = [("f, g, o =", f"{order} =") for order in TURNED]
 FUNCTIONS = [("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("f.sigmoid()", "f.tanh()")]
 LINEAR = "torch.nn.functional.linear"
 variants.right(

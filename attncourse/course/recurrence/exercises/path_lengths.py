@@ -13,12 +13,12 @@ exercise.valid(variants.worked(exercise))
 
 @exercise.reference
 def by_breadth(reads, layers):
-    rows, read = [], [row.nonzero().flatten().tolist() for row in reads]
+    rows, sources = [], [row.nonzero().flatten().tolist() for row in reads]
     for i in range(len(reads)):
         steps, front = {i: 0}, [i]
         for step in range(1, layers + 1):
-            found = {j for at in front for j in read[at]}
-            front = sorted(found - steps.keys())
+            reached = {j for position in front for j in sources[position]}
+            front = sorted(reached - steps.keys())
             steps |= dict.fromkeys(front, step)
         rows.append([steps.get(j, -1) for j in range(len(reads))])
     return torch.tensor(rows)
@@ -27,8 +27,8 @@ def by_breadth(reads, layers):
 def window(n, *offsets):
     """Each position reads those at these offsets from its own."""
     j = torch.arange(n)
-    apart = j - j[:, None]
-    return sum((apart == offset) for offset in offsets) > 0
+    distance = j - j[:, None]
+    return sum((distance == offset) for offset in offsets) > 0
 
 
 @exercise.cases
@@ -50,10 +50,10 @@ def cases(draw):
     crowd[:20, :20] = True
     yield Case("a crowd of 20 at the end of a chain, 36 layers", (crowd, 36))
     # each step is one of 41 that lead on: as a share of the ways, the longest is below 1e-60
-    leads = torch.zeros(80, 80, dtype=torch.bool)
-    leads[:40, 40:] = True
-    leads[:40, :40] = window(40, -1)
-    yield Case("a chain of 40, each reads 40 that read nothing, 39 layers", (leads, 39))
+    fan = torch.zeros(80, 80, dtype=torch.bool)
+    fan[:40, 40:] = True
+    fan[:40, :40] = window(40, -1)
+    yield Case("a chain of 40, each reads 40 that read nothing, 39 layers", (fan, 39))
     # 256 ways, of which 8 bits count none
     ways = torch.zeros(258, 258, dtype=torch.bool)
     ways[0, 1:-1] = ways[1:-1, -1] = True

@@ -13,11 +13,11 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def one_by_one(x, lengths):
     n, d = x.shape[-2:]
-    turned = [
-        torch.cat([one[:length].flip(0), one[length:]])
-        for one, length in zip(x.reshape(-1, n, d), lengths.flatten().tolist(), strict=True)
+    reversed_sequences = [
+        torch.cat([sequence[:length].flip(0), sequence[length:]])
+        for sequence, length in zip(x.reshape(-1, n, d), lengths.flatten().tolist(), strict=True)
     ]
-    return torch.stack(turned).reshape(x.shape)
+    return torch.stack(reversed_sequences).reshape(x.shape)
 
 
 @exercise.cases
@@ -27,15 +27,15 @@ def cases(draw):
     # two words at least of padding, and one sequence without any
     lengths = torch.tensor([n - 2, n, 0, 1, 3])
     sizes = f"n={n}, d={d}"
-    long = draw.normal(20, 4 * n, d), torch.arange(20) % (4 * n + 1)
-    yield Case(f"lengths {lengths.tolist()}, {sizes}", (x, lengths), longer=long)
+    longer_inputs = draw.normal(20, 4 * n, d), torch.arange(20) % (4 * n + 1)
+    yield Case(f"lengths {lengths.tolist()}, {sizes}", (x, lengths), longer=longer_inputs)
     yield Case(f"one sequence without a batch, {n - 2} of {n} tokens", (x[0], lengths[0]))
-    deep = draw.normal(2, 3, n, d), torch.tensor([[n, 2, 4], [0, n - 1, 1]])
-    yield Case(f"two leading axes, {sizes}", deep)
+    two_axes = draw.normal(2, 3, n, d), torch.tensor([[n, 2, 4], [0, n - 1, 1]])
+    yield Case(f"two leading axes, {sizes}", two_axes)
     yield Case("no padding", (x, torch.full((5,), n)))
     yield Case("nothing but padding", (x, torch.zeros(5, dtype=torch.int64)))
-    apart = x * 10.0 ** (12 - 24 * torch.arange(n)[:, None] / n)
-    yield Case("vectors of very different sizes", (apart, lengths), gradient=False)
+    scaled = x * 10.0 ** (12 - 24 * torch.arange(n)[:, None] / n)
+    yield Case("vectors of very different sizes", (scaled, lengths), gradient=False)
     yield Case("one token", (x[:, :1], torch.tensor([1, 0, 1, 1, 0])))
     yield Case("one token of width 1 without a batch", (x[0, :1, :1], torch.tensor(1)))
 

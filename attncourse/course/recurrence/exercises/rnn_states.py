@@ -7,7 +7,7 @@ import torch
 from attncourse.course.recurrence.exercises.shared.written import (
     FAR,
     TORCH_RECURRENCE,
-    far,
+    far_tokens,
     states_by_hand,
 )
 from judge import variants
@@ -35,19 +35,19 @@ def cases(draw):
     n, d, h = draw.sizes(3, 3, 6)
     x, first, sizes = draw.normal(2, n, d), draw.normal(2, h), f"n={n}, d={d}, h={h}"
     weights = draw.normal(h, d) / 2, draw.normal(h, h) / 2, draw.normal(h)
-    long = draw.normal(24, 4 * n, d), *weights
-    yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
+    longer_inputs = draw.normal(24, 4 * n, d), *weights
+    yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=longer_inputs)
     yield Case(f"a batch of 2 with a first state, {sizes}", (x, *weights, first))
     yield Case("a first state by name", (x, *weights), {"first": first})
     yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
     yield Case("one sequence with a first state", (x[0], *weights, first[0]))
     # a gradient flows through it as through any other
     yield Case("a first state of zeros", (x, *weights, 0 * first))
-    deep = draw.normal(2, 3, n, d), *weights, draw.normal(2, 3, h)
-    yield Case("two leading axes", deep)
+    two_axes = draw.normal(2, 3, n, d), *weights, draw.normal(2, 3, h)
+    yield Case("two leading axes", two_axes)
     yield Case("one token", (x[:, :1], *weights, first))
-    there, bias = far(x, weights[0], weights[2])
-    yield Case(FAR, (there, *weights[:2], bias), gradient=False)
+    far_x, bias = far_tokens(x, weights[0], weights[2])
+    yield Case(FAR, (far_x, *weights[:2], bias), gradient=False)
     yield Case("weights around 1000", (x, *(1000 * weight for weight in weights), first))
     yield Case("d=h=n=1", (x[0, :1, :1], *(w[:1, :1] for w in weights[:2]), weights[2][:1]))
 

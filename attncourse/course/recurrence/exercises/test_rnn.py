@@ -34,27 +34,27 @@ def by_torch(x, *weights):
     with torch.random.fork_rng(devices=[]):
         layer = torch.nn.RNN(x.shape[-1], len(weights[1]), batch_first=True, dtype=x.dtype)
     names = [f"{name}_l0" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-    own, flat = dict(zip(names, weights, strict=True)), x.reshape(-1, *x.shape[-2:])
-    states, _ = torch.func.functional_call(layer, own, (flat,))
+    parameters, flat = dict(zip(names, weights, strict=True)), x.reshape(-1, *x.shape[-2:])
+    states, _ = torch.func.functional_call(layer, parameters, (flat,))
     return states.reshape(*x.shape[:-1], -1)
 
 
-def gradients(rnn, given):
+def gradients(rnn, arguments):
     """Gradients of a sum of the states, each with a weight of its own."""
-    leaves = [x.clone().requires_grad_() for x in given]
+    leaves = [x.clone().requires_grad_() for x in arguments]
     out = rnn(*leaves)
-    along = torch.arange(1, out.numel() + 1, dtype=out.dtype).cos().view_as(out)
-    return torch.autograd.grad(out, leaves, along, materialize_grads=True)
+    output_weights = torch.arange(1, out.numel() + 1, dtype=out.dtype).cos().view_as(out)
+    return torch.autograd.grad(out, leaves, output_weights, materialize_grads=True)
 
 
 @exercise.reference
 def number_by_number(rnn):
     for batch, dtype in ((), torch.float64), ((2, 2), torch.float32):
-        given = inputs(*batch, dtype=dtype)
-        before = [x.clone() for x in given]
-        got = rnn(*given)
+        arguments = inputs(*batch, dtype=dtype)
+        before = [x.clone() for x in arguments]
+        got = rnn(*arguments)
         assert (got.shape, got.dtype) == ((*batch, 6, 4), dtype)
-        assert all(map(torch.equal, given, before))
+        assert all(map(torch.equal, arguments, before))
         assert (got - by_hand(*before)).abs().max() < 1e-3
         pairs = zip(gradients(rnn, before), gradients(by_hand, before), strict=True)
         assert all(torch.allclose(a, b, rtol=1e-3, atol=1e-3) for a, b in pairs)

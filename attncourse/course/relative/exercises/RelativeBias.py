@@ -30,35 +30,37 @@ def cases(draw):
     n = 2 * reach + draw.integer(2, 3)
     m = n + draw.integer(2, 4)
     table = {"table": draw.normal(2 * reach + 1, heads)}
-    scores, long = draw.normal(2, heads, n, m), draw.normal(2, heads, 40, 50)
-    made = {"build": (heads, reach), "weights": table}
+    scores, longer_scores = draw.normal(2, heads, n, m), draw.normal(2, heads, 40, 50)
+    layer = {"build": (heads, reach), "weights": table}
     sizes = f"heads={heads}, n={n}, m={m}, reach={reach}"
-    yield Case(f"a batch of 2, {sizes}", (scores,), longer=(long,), **made)
-    yield Case(f"no batch, {sizes}", (scores[0],), **made)
+    yield Case(f"a batch of 2, {sizes}", (scores,), longer=(longer_scores,), **layer)
+    yield Case(f"no batch, {sizes}", (scores[0],), **layer)
     # sums that are small beside their terms, as float32 shows
-    high = {"build": (heads, reach), "weights": {"table": table["table"] + 1000}}
-    yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, heads, n, m) - 1000,), **high)
+    high_layer = {"build": (heads, reach), "weights": {"table": table["table"] + 1000}}
+    yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, heads, n, m) - 1000,), **high_layer)
     # the same lengths, so that what is kept of them shows
-    no_cache, more = draw.normal(2, heads, n, n), draw.normal(24, heads, n, n)
-    yield Case(f"no cache, heads={heads}, n=m={n}", (no_cache,), longer=(more,), **made)
-    end = scores[:, :, :1]
-    yield Case(f"one query at the end of m={m}", (end,), before=(scores,), **made)
+    no_cache, longer_square = draw.normal(2, heads, n, n), draw.normal(24, heads, n, n)
+    yield Case(f"no cache, heads={heads}, n=m={n}", (no_cache,), longer=(longer_square,), **layer)
+    last_query = scores[:, :, :1]
+    yield Case(f"one query at the end of m={m}", (last_query,), before=(scores,), **layer)
     more_keys = draw.normal(2, heads, n, m + 2)
-    yield Case(f"as many queries, two keys more, {sizes}", (more_keys,), before=(scores,), **made)
+    yield Case(f"as many queries, two keys more, {sizes}", (more_keys,), before=(scores,), **layer)
     fewer_keys = scores[..., 2:]
-    yield Case(f"as many queries, two keys fewer, {sizes}", (fewer_keys,), before=(scores,), **made)
-    yield Case("one query and one key", (scores[:, :, :1, :1],), **made)
-    one = {"build": (1, 2), "weights": {"table": draw.normal(5, 1)}}
-    yield Case("one query, one head, m=8200", (draw.normal(1, 1, 8200),), **one)
+    yield Case(
+        f"as many queries, two keys fewer, {sizes}", (fewer_keys,), before=(scores,), **layer
+    )
+    yield Case("one query and one key", (scores[:, :, :1, :1],), **layer)
+    one_head = {"build": (1, 2), "weights": {"table": draw.normal(5, 1)}}
+    yield Case("one query, one head, m=8200", (draw.normal(1, 1, 8200),), **one_head)
     # all three axes alike
     cube = {"build": (4, 2), "weights": {"table": draw.normal(5, 4)}}
     weights = {"table": draw.normal(5, 48)}
-    crowd = Case("48 heads", (draw.normal(2, 48, 4, 4),), build=(48, 2), weights=weights)
-    yield Case("heads=n=m=4, reach=2", (draw.normal(2, 4, 4, 4),), longer=crowd, **cube)
-    nothing = {"build": (heads, 0), "weights": {"table": draw.normal(1, heads)}}
-    yield Case("a reach of 0", (scores,), **nothing)
-    far = {"build": (heads, m + 2), "weights": {"table": draw.normal(2 * m + 5, heads)}}
-    yield Case(f"a reach of {m + 2}, beyond every offset", (scores,), **far)
+    many_heads = Case("48 heads", (draw.normal(2, 48, 4, 4),), build=(48, 2), weights=weights)
+    yield Case("heads=n=m=4, reach=2", (draw.normal(2, 4, 4, 4),), longer=many_heads, **cube)
+    no_reach = {"build": (heads, 0), "weights": {"table": draw.normal(1, heads)}}
+    yield Case("a reach of 0", (scores,), **no_reach)
+    wide_reach = {"build": (heads, m + 2), "weights": {"table": draw.normal(2 * m + 5, heads)}}
+    yield Case(f"a reach of {m + 2}, beyond every offset", (scores,), **wide_reach)
 
 
 exercise.valid(Worked)

@@ -14,9 +14,9 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def by_hand(q, r):
     n = q.shape[-2]
-    nothing = torch.zeros_like(q[..., 0, 0])
+    zero = torch.zeros_like(q[..., 0, 0])
     scores = [
-        (q[..., i, :] * r[..., j - i + n - 1, :]).sum(-1) if j <= i else nothing
+        (q[..., i, :] * r[..., j - i + n - 1, :]).sum(-1) if j <= i else zero
         for i in range(n)
         for j in range(n)
     ]
@@ -28,8 +28,8 @@ def cases(draw):
     n = draw.integer(4, 6)
     d = draw.integer(7, 9)
     q, r = draw.normal(2, n, d), draw.normal(2, n, d)
-    long = draw.normal(12, 40, d), draw.normal(12, 40, d)
-    yield Case(f"a batch of 2, n={n}, d={d}", (q, r), longer=long)
+    longer_inputs = draw.normal(12, 40, d), draw.normal(12, 40, d)
+    yield Case(f"a batch of 2, n={n}, d={d}", (q, r), longer=longer_inputs)
     yield Case(f"two matrices without a batch, n={n}, d={d}", (q[0], r[0]))
     heads = draw.normal(2, 3, 7, 5), draw.normal(2, 3, 7, 5)
     yield Case("two leading axes (batch, heads), n=7", heads)

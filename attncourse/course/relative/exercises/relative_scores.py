@@ -30,9 +30,9 @@ def cases(draw):
     # widths for which no wrong scale of those below is another wrong one, or the right one
     d = draw.integer(11, 13)
     q, k, a_k = draw.normal(2, n, d), draw.normal(2, n, d), draw.normal(2 * reach + 1, d)
-    long = draw.normal(12, 40, d), draw.normal(12, 40, d), a_k
+    longer_inputs = draw.normal(12, 40, d), draw.normal(12, 40, d), a_k
     sizes = f"n={n}, d={d}, reach={reach}"
-    yield Case(f"a batch of 2, {sizes}", (q, k, a_k), longer=long)
+    yield Case(f"a batch of 2, {sizes}", (q, k, a_k), longer=longer_inputs)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], a_k))
     heads = draw.normal(2, 3, 8, 5), draw.normal(2, 3, 8, 5), draw.normal(7, 5)
     yield Case("two leading axes (batch, heads)", heads)

@@ -28,26 +28,30 @@ def cases(draw):
     reach = draw.integer(2, 3)
     n, d = 2 * reach + 3, draw.integer(10, 12)
     weights, a_v = draw.normal(2, n, n).softmax(-1), draw.normal(2 * reach + 1, d)
-    long = draw.normal(12, 40, 40).softmax(-1), a_v
+    longer_inputs = draw.normal(12, 40, 40).softmax(-1), a_v
     sizes = f"n={n}, d={d}, reach={reach}"
-    yield Case(f"a batch of 2, {sizes}", (weights, a_v), longer=long)
+    yield Case(f"a batch of 2, {sizes}", (weights, a_v), longer=longer_inputs)
     yield Case(f"one matrix without a batch, {sizes}", (weights[0], a_v))
     heads = draw.normal(2, 3, 8, 8).softmax(-1), draw.normal(7, 5)
     yield Case("two leading axes (batch, heads)", heads)
-    anything, eye = draw.normal(2, n, n), torch.eye(2 * reach + 1).to(weights)
-    yield Case("weights of any sign and size", (anything, a_v))
-    yield Case("weights of any sign and size, a reach of 0", (anything, a_v[:1]))
-    yield Case("a weight of any sign and size, one query and one key", (anything[:, :1, :1], a_v))
+    any_weights, unit_vectors = draw.normal(2, n, n), torch.eye(2 * reach + 1).to(weights)
+    yield Case("weights of any sign and size", (any_weights, a_v))
+    yield Case("weights of any sign and size, a reach of 0", (any_weights, a_v[:1]))
+    yield Case(
+        "a weight of any sign and size, one query and one key", (any_weights[:, :1, :1], a_v)
+    )
     yield Case("a reach of 0, so a table of one row", (weights, a_v[:1]))
     yield Case("a reach of 1", (weights, a_v[:3]))
     yield Case(f"a reach of {n + 2}, beyond every offset", (weights, draw.normal(2 * n + 5, d)))
-    nowhere = weights.clone()
-    nowhere[1, 0] = 0
-    yield Case("a query that may attend nowhere", (nowhere, a_v))
+    weights_with_empty_row = weights.clone()
+    weights_with_empty_row[1, 0] = 0
+    yield Case("a query that may attend nowhere", (weights_with_empty_row, a_v))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), a_v))
-    huge = anything.clone()
-    huge[:, 1, 1] = 1e30
-    yield Case("a huge weight on the diagonal, unit vectors for a table", (huge, eye))
+    huge_weight = any_weights.clone()
+    huge_weight[:, 1, 1] = 1e30
+    yield Case(
+        "a huge weight on the diagonal, unit vectors for a table", (huge_weight, unit_vectors)
+    )
     wide = draw.normal(2, 24, 24).softmax(-1), draw.normal(5, 96)
     yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
 

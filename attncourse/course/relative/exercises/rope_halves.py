@@ -27,24 +27,24 @@ def by_hand(x, positions):
 @exercise.cases
 def cases(draw):
     n, d = draw.integer(4, 7), 2 * draw.integer(4, 6)
-    x, long = draw.normal(2, n, d), draw.normal(12, 40, d)
-    count = torch.arange(n)
-    yield Case(f"a batch of 2, n={n}, d={d}", (x, count), longer=(long, torch.arange(40)))
-    yield Case(f"one matrix without a batch, n={n}, d={d}", (x[0], count))
+    x, longer_x = draw.normal(2, n, d), draw.normal(12, 40, d)
+    positions = torch.arange(n)
+    yield Case(f"a batch of 2, n={n}, d={d}", (x, positions), longer=(longer_x, torch.arange(40)))
+    yield Case(f"one matrix without a batch, n={n}, d={d}", (x[0], positions))
     yield Case("two leading axes (batch, heads)", (draw.normal(2, 3, 5, 6), torch.arange(5)))
     start = draw.integer(3, 30)
-    yield Case(f"a chunk that begins at position {start}", (x, count + start))
+    yield Case(f"a chunk that begins at position {start}", (x, positions + start))
     yield Case("positions in any order", (x, torch.randperm(30, generator=draw.generator)[:n]))
-    apart = torch.stack([count, 3 + 2 * count])
-    yield Case("positions of their own for each sentence", (x, apart))
-    heads = draw.normal(2, 3, n, d), apart[:, None]
+    own_positions = torch.stack([positions, 3 + 2 * positions])
+    yield Case("positions of their own for each sentence", (x, own_positions))
+    heads = draw.normal(2, 3, n, d), own_positions[:, None]
     yield Case("positions of shape (batch, 1, n) for all heads", heads)
-    yield Case("positions above 10000", (x, 10000 + 371 * count))
-    yield Case("positions from 40000 on", (x, count + 40000))
-    yield Case("negative positions, from the right to the left", (x, -1 - 3 * count))
-    yield Case("d=2", (x[..., :2], count + 1))
-    yield Case("one token at position 0", (x[:, :1], count[:1]))
-    yield Case("one token at position 5", (x[:, :1], count[:1] + 5))
+    yield Case("positions above 10000", (x, 10000 + 371 * positions))
+    yield Case("positions from 40000 on", (x, positions + 40000))
+    yield Case("negative positions, from the right to the left", (x, -1 - 3 * positions))
+    yield Case("d=2", (x[..., :2], positions + 1))
+    yield Case("one token at position 0", (x[:, :1], positions[:1]))
+    yield Case("one token at position 5", (x[:, :1], positions[:1] + 5))
 
 
 @exercise.valid

@@ -33,37 +33,39 @@ def by_hand(weights, reach):
 def cases(draw):
     reach = draw.integer(1, 2)
     n = 2 * reach + draw.integer(4, 5)
-    weights, long = draw.normal(2, n, n).softmax(-1), draw.normal(12, 40, 40).softmax(-1)
+    weights, longer_weights = draw.normal(2, n, n).softmax(-1), draw.normal(12, 40, 40).softmax(-1)
     sizes = f"n={n}, reach={reach}"
-    yield Case(f"a batch of 2, {sizes}", (weights, reach), longer=(long, reach))
+    yield Case(f"a batch of 2, {sizes}", (weights, reach), longer=(longer_weights, reach))
     yield Case(f"one matrix without a batch, {sizes}", (weights[0], reach))
     yield Case("two leading axes, n=8, reach=2", (draw.normal(2, 3, 8, 8).softmax(-1), 2))
     yield Case(f"n={n}, reach=0", (weights, 0))
     yield Case(f"n={n}, reach={n - 1}, all keys", (weights, n - 1))
     yield Case(f"n={n}, reach={n + 3}, more than all", (weights, n + 3))
-    hidden = draw.normal(2, n, n).masked_fill(~draw.mask(2, n, n), -torch.inf).softmax(-1)
-    yield Case(f"keys that the mask hides, {sizes}", (hidden, reach))
+    masked = draw.normal(2, n, n).masked_fill(~draw.mask(2, n, n), -torch.inf).softmax(-1)
+    yield Case(f"keys that the mask hides, {sizes}", (masked, reach))
     causal = draw.normal(2, n, n).masked_fill(~torch.ones(n, n).tril().bool(), -torch.inf)
     yield Case(f"later keys hidden, {sizes}", (causal.softmax(-1), reach))
-    nowhere = weights.clone()
-    nowhere[0, 1:3] = 0
-    nowhere[1, n - 1] = 0
-    yield Case(f"queries that may attend nowhere, {sizes}", (nowhere, reach))
-    far = weights.clone()
+    weights_with_empty_rows = weights.clone()
+    weights_with_empty_rows[0, 1:3] = 0
+    weights_with_empty_rows[1, n - 1] = 0
+    yield Case(f"queries that may attend nowhere, {sizes}", (weights_with_empty_rows, reach))
+    far_weights = weights.clone()
     # the first query looks at the last key alone, the second nowhere
-    far[:, 0], far[:, 1] = torch.eye(n, dtype=far.dtype)[-1], 0
-    yield Case(f"a query that attends far away only, {sizes}", (far, reach))
-    empty = weights.clone()
-    empty[1] = 0
-    yield Case(f"a sentence in which no query attends, {sizes}", (empty, reach))
-    for about, reach_there in (("reach=0", 0), (f"reach={n - 1}, all keys", n - 1)):
-        yield Case(f"queries that may attend nowhere, {about}", (nowhere, reach_there))
-    yield Case(f"no query attends, reach={n + 3}, more than all", (empty, n + 3))
-    alone = torch.tensor([[[1.0]], [[0.0]]], dtype=weights.dtype)
-    yield Case("one query and one key, or it may attend nowhere", (alone, reach))
-    ignored = draw.normal(2, n, n)
-    ignored[..., 0] = -torch.inf
-    yield Case(f"a key that no query attends to, {sizes}", (ignored.softmax(-1), reach))
+    far_weights[:, 0], far_weights[:, 1] = torch.eye(n, dtype=far_weights.dtype)[-1], 0
+    yield Case(f"a query that attends far away only, {sizes}", (far_weights, reach))
+    empty_sentence = weights.clone()
+    empty_sentence[1] = 0
+    yield Case(f"a sentence in which no query attends, {sizes}", (empty_sentence, reach))
+    for about, other_reach in (("reach=0", 0), (f"reach={n - 1}, all keys", n - 1)):
+        yield Case(
+            f"queries that may attend nowhere, {about}", (weights_with_empty_rows, other_reach)
+        )
+    yield Case(f"no query attends, reach={n + 3}, more than all", (empty_sentence, n + 3))
+    single_key = torch.tensor([[[1.0]], [[0.0]]], dtype=weights.dtype)
+    yield Case("one query and one key, or it may attend nowhere", (single_key, reach))
+    scores = draw.normal(2, n, n)
+    scores[..., 0] = -torch.inf
+    yield Case(f"a key that no query attends to, {sizes}", (scores.softmax(-1), reach))
     uniform = torch.full((200, 200), 1 / 200, dtype=torch.float64)
     yield Case("uniform weights over 200 positions, reach=5", (uniform, 5))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), reach))
@@ -91,16 +93,16 @@ variants.right(exercise,
 )  # fmt: skip
 
 
-def counting(rows, leave_out=False):
+def count_if(rows, leave_out=False):
     """The steps in which other rows attend; the weights of the rest may count nowhere."""
-    kept = f"inside = (weights * near * ({rows})[..., None]).sum((-2, -1))\n" if leave_out else ""
-    return f"{kept}attending = ({rows}).sum(-1)"
+    inside = f"inside = (weights * near * ({rows})[..., None]).sum((-2, -1))\n" if leave_out else ""
+    return f"{inside}attending = ({rows}).sum(-1)"
 
 
 OWN = "weights.diagonal(0, -2, -1) > 0"
 variants.wrong(exercise, {
     "a row counts only where all its weights are above 0: one of them is enough":
-        counting("weights.all(-1)"),
+        count_if("weights.all(-1)"),
     "the keys at distance reach are left out: they lie within it": ("<= reach", "< reach"),
     "one key too many counts on either side: the distance is at most reach": (
         "<= reach", "<= reach + 1"),
@@ -128,19 +130,19 @@ variants.wrong(exercise, {
     "queries that attend nowhere count as 0: leave them out of the mean":
         "return inside / weights.shape[-1]",
     "keys that get weight are counted: count the queries, any over the last axis":
-        counting("weights.any(-2)"),
+        count_if("weights.any(-2)"),
     "a small weight counts, too: ask for > 0": [
-        counting("(weights > 0.05).any(-1)"), counting("(weights > 0.01).any(-1)", leave_out=True)],
+        count_if("(weights > 0.05).any(-1)"), count_if("(weights > 0.01).any(-1)", leave_out=True)],
     "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": [
-        counting("weights.sum(-1) == 1"), counting("weights.sum(-1) == 1", leave_out=True)],
+        count_if("weights.sum(-1) == 1"), count_if("weights.sum(-1) == 1", leave_out=True)],
     "a query that may not attend to itself is left out: it attends if any weight is above 0": [
-        counting(OWN), counting(OWN, leave_out=True)],
+        count_if(OWN), count_if(OWN, leave_out=True)],
     "a query that may not attend to the first key is left out: it attends if any weight is above 0":
-        counting("weights[..., 0] > 0"),
+        count_if("weights[..., 0] > 0"),
     "the share is divided by the number of keys within the reach: add the weights up, no more": (
         "weights * near", "weights * near / near.sum(-1, keepdim=True)"),
     "a query that attends far away only has the share 0: it belongs to the mean":
-        counting("(weights * near).any(-1)"),
+        count_if("(weights * near).any(-1)"),
     "where no query attends it gives NaN: there it should give 0": "return inside / attending",
     "where no query attends it gives 1: there it should give 0":
         f"return torch.where(attending > 0, {SHARE}, 1.0)",

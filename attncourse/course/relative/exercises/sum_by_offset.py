@@ -21,17 +21,17 @@ def by_hand(x):
 @exercise.cases
 def cases(draw):
     n = draw.integer(4, 6)
-    x, long = draw.normal(2, n, n), draw.normal(12, 40, 40)
-    yield Case(f"a batch of 2, n={n}", (x,), longer=(long,))
+    x, longer_x = draw.normal(2, n, n), draw.normal(12, 40, 40)
+    yield Case(f"a batch of 2, n={n}", (x,), longer=(longer_x,))
     yield Case(f"one matrix without a batch, n={n}", (x[0],))
     yield Case("two leading axes (batch, heads), n=7", (draw.normal(2, 3, 7, 7),))
     yield Case("two leading axes of size n=4", (draw.normal(4, 4, 4, 4),))
     yield Case("n=2", (draw.normal(3, 2, 2),))
     yield Case("n=1", (x[:, :1, :1],))
     yield Case("numbers 1000 times larger", (1000 * x,))
-    huge = x.clone()
-    huge[:, 1, 1] = 1e30
-    yield Case("a huge number on the diagonal", (huge,))
+    huge_number = x.clone()
+    huge_number[:, 1, 1] = 1e30
+    yield Case("a huge number on the diagonal", (huge_number,))
 
 
 @exercise.valid

@@ -13,7 +13,7 @@ HALF = f"{NEXT}[:, : x.shape[-1] // 2]"
 SPREAD = "torch.cat([(one := {})[:1], one[1:] + one[:-1]])"
 
 # what each makes of x
-MADE = {
+EXPRESSIONS = {
     "a convolution of 3 taps":
         CONVOLUTION.format("x.mT[None]", WEIGHT.format("-1, 2", "cos")) + "[0].mT",
     "two convolutions of 3 taps": CONVOLUTION.format(HIDDEN, SINES) + "[0].mT",
@@ -37,4 +37,7 @@ MADE = {
     "a third column of four":
         f"torch.cat([x[:, :2], (x + {NEXT})[:, 2:-1], x[:, -1:]], dim=-1)",
 }  # fmt: skip
-LAYERS = {about: Source(f"(x):\n    return {made}\n", "layer") for about, made in MADE.items()}
+LAYERS = {
+    about: Source(f"(x):\n    return {expression}\n", "layer")
+    for about, expression in EXPRESSIONS.items()
+}

@@ -132,5 +132,5 @@ def inputs(*batch, sizes=(7, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
 def formula(q, k, v, width, causal=False):
     """Attention once more, under a mask that is a band."""
     before, after = (width - 1, 0) if causal else (width // 2, width // 2)
-    near = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(-before).tril(after)
-    return attentions.formula(q, k, v, near)
+    band = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(-before).tril(after)
+    return attentions.formula(q, k, v, band)

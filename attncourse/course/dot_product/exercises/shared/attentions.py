@@ -144,12 +144,12 @@ def close(got, want):
 
 
 def close_to_row_means(got, q, k, v, allowed):
-    """Whether each query has its mean of the values, worked out from the allowed keys alone."""
+    """Assert that each query has its mean of the values, from the allowed keys alone."""
     parts = (x.reshape(-1, *x.shape[-2:]) for x in (got, q, k, v, allowed))
-    for out, query, key, value, seen in zip(*parts, strict=True):
-        for i, some in enumerate(seen):
-            weights = (key[some] @ query[i] / query.shape[-1] ** 0.5).softmax(0)
-            close(out[i], weights @ value[some])
+    for out, query, key, value, mask in zip(*parts, strict=True):
+        for i, allowed_keys in enumerate(mask):
+            weights = (key[allowed_keys] @ query[i] / query.shape[-1] ** 0.5).softmax(0)
+            close(out[i], weights @ value[allowed_keys])
 
 
 def formula(q, k, v, mask=None, *, scale=None, least=1.0):

@@ -22,17 +22,17 @@ def row_by_row(scores, mask=None, sinks=0):
     rows = scores.reshape(-1, scores.shape[-1])
     allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
     weights = torch.zeros_like(rows)
-    for i, seen in enumerate(allowed.expand(scores.shape).reshape(rows.shape)):
-        keys = torch.cat([rows[i, seen], rows.new_zeros(sinks)])
-        weights[i, seen] = (rows[i, seen] - keys.logsumexp(0)).exp()
+    for i, row_allowed in enumerate(allowed.expand(scores.shape).reshape(rows.shape)):
+        keys = torch.cat([rows[i, row_allowed], rows.new_zeros(sinks)])
+        weights[i, row_allowed] = (rows[i, row_allowed] - keys.logsumexp(0)).exp()
     return weights.reshape(scores.shape)
 
 
 def way(hint: str | None, *edits: str) -> Callable:
     """The softmax with these edits, kept among the ways."""
-    made = edited(softmax, *edits)
-    WAYS[made] = hint
-    return made
+    variant = edited(softmax, *edits)
+    WAYS[variant] = hint
+    return variant
 
 
 FILL, ZEROS = "-torch.inf", ".masked_fill(~mask, 0.0)"

@@ -10,8 +10,8 @@ TORCH_RECURRENCE = (
 FAR = "100000 added to the first number of every token"
 
 
-def far(x, w, b):
-    """What float32 cannot hold: tokens far from 0, and a bias that takes away what they share.
+def far_tokens(x, w, b):
+    """Tokens far from 0, and a bias that takes away what they share: float32 cannot hold both.
 
     Gradients are not asked for: that of w is 100000 times a rounding error.
     """
@@ -23,7 +23,7 @@ def states_by_hand(x, w_x, w_h, b, first=None):
     state = x.new_zeros(*x.shape[:-2], len(b)) if first is None else first
     weights, states = torch.cat([w_x, w_h], dim=1), []
     for t in range(x.shape[-2]):
-        read = torch.cat([x[..., t, :], state], dim=-1)
-        state = ((weights * read[..., None, :]).sum(-1) + b).tanh()
+        inputs = torch.cat([x[..., t, :], state], dim=-1)
+        state = ((weights * inputs[..., None, :]).sum(-1) + b).tanh()
         states.append(state)
     return torch.stack(states, dim=-2)

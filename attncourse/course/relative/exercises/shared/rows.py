@@ -74,8 +74,8 @@ WRONG_WITH_A_CACHE = {
 WAYS, CACHED_WAYS = (
     {
         variants.made(rows, way): hint
-        for hint, some in table.items()
-        for way in (some if isinstance(some, list) else [some])
+        for hint, edits in table.items()
+        for way in (edits if isinstance(edits, list) else [edits])
     }
     for table in (WRONG, WRONG_WITH_A_CACHE)
 )
