@@ -21,12 +21,12 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def by_hand(x, rotations):
     d, half = rotations.shape
-    found = []
+    buckets = []
     for vector in x.reshape(-1, d):
-        along = [float(vector @ rotations[:, c]) for c in range(half)]
-        products = along + [-one for one in along]
-        found.append(products.index(max(products)))
-    return torch.tensor(found, device=x.device).reshape(x.shape[:-1])
+        projections = [float(vector @ rotations[:, c]) for c in range(half)]
+        products = projections + [-projection for projection in projections]
+        buckets.append(products.index(max(products)))
+    return torch.tensor(buckets, device=x.device).reshape(x.shape[:-1])
 
 
 @exercise.cases
@@ -34,10 +34,10 @@ def cases(draw):
     half = draw.integer(3, 4)
     n, d = 12, half + draw.integer(2, 3)
     x, rotations = draw.normal(3, n, d), draw.normal(d, half)
-    long = draw.normal(12, 8 * n, d), rotations
-    said = f"n={n}, d={d}, {2 * half} buckets"
-    yield Case(f"a batch of 3, {said}", (x, rotations), longer=long)
-    yield Case(f"no batch, {said}", (x[0], rotations))
+    longer_inputs = draw.normal(12, 8 * n, d), rotations
+    sizes = f"n={n}, d={d}, {2 * half} buckets"
+    yield Case(f"a batch of 3, {sizes}", (x, rotations), longer=longer_inputs)
+    yield Case(f"no batch, {sizes}", (x[0], rotations))
     yield Case("two leading axes, 8 buckets", (draw.normal(2, 3, 10, 6), draw.normal(6, 4)))
     yield Case("each vector, then its opposite", (torch.cat([x, -x], dim=1), rotations))
     yield Case("two buckets", (x, rotations[:, :1]))
@@ -45,8 +45,8 @@ def cases(draw):
     yield Case("long vectors, 16 buckets", (1000 * x[..., :3], draw.normal(3, 8)))
     yield Case("one vector", (x[:, :1], rotations))
     # too near each other for float32
-    near = torch.cat([rotations[:, :1], rotations[:, :1] * (1 + 1e-10)], dim=1)
-    yield Case("two columns that differ in the tenth digit", (x, near))
+    near_columns = torch.cat([rotations[:, :1], rotations[:, :1] * (1 + 1e-10)], dim=1)
+    yield Case("two columns that differ in the tenth digit", (x, near_columns))
 
 
 @exercise.valid

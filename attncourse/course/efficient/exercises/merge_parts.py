@@ -24,13 +24,14 @@ def by_hand(out_a, log_sum_a, out_b, log_sum_b):
     return torch.stack(rows).reshape(out_a.shape), torch.stack(totals).reshape(log_sum_a.shape)
 
 
-def part(draw, *batch, n, m, d_v):
+def draw_part(draw, *batch, n, m, d_v):
     """Attention to m keys of their own, and the logarithm of what it divided by."""
     scores = draw.normal(*batch, n, m)
     return scores.softmax(-1) @ draw.normal(*batch, m, d_v), scores.logsumexp(-1)
 
 
 def without_keys(out, log_sum, rows):
+    """The same part, in which these rows have no key."""
     out, log_sum = out.clone(), log_sum.clone()
     out[..., rows, :], log_sum[..., rows] = 0.0, -torch.inf
     return out, log_sum
@@ -39,11 +40,14 @@ def without_keys(out, log_sum, rows):
 @exercise.cases
 def cases(draw):
     n, d_v = draw.sizes(2, 4, 6)
-    a, b = part(draw, 2, n=n, m=3, d_v=d_v), part(draw, 2, n=n, m=9, d_v=d_v)
-    long = (*part(draw, 12, n=16 * n, m=3, d_v=d_v), *part(draw, 12, n=16 * n, m=9, d_v=d_v))
-    yield Case(f"a batch of 2, n={n}, d_v={d_v}", (*a, *b), longer=long)
+    a, b = draw_part(draw, 2, n=n, m=3, d_v=d_v), draw_part(draw, 2, n=n, m=9, d_v=d_v)
+    longer_inputs = (
+        *draw_part(draw, 12, n=16 * n, m=3, d_v=d_v),
+        *draw_part(draw, 12, n=16 * n, m=9, d_v=d_v),
+    )
+    yield Case(f"a batch of 2, n={n}, d_v={d_v}", (*a, *b), longer=longer_inputs)
     yield Case(f"no batch, n={n}, d_v={d_v}", tuple(x[0] for x in (*a, *b)))
-    heads = part(draw, 2, 3, n=4, m=2, d_v=5), part(draw, 2, 3, n=4, m=6, d_v=5)
+    heads = draw_part(draw, 2, 3, n=4, m=2, d_v=5), draw_part(draw, 2, 3, n=4, m=6, d_v=5)
     yield Case("two leading axes (batch, heads)", (*heads[0], *heads[1]))
     yield Case("scores 2000 higher", (a[0], a[1] + 2000, b[0], b[1] + 2000))
     yield Case("scores 2000 lower", (a[0], a[1] - 2000, b[0], b[1] - 2000))
@@ -57,10 +61,10 @@ def cases(draw):
     yield Case("no key in the first part of rows 0 and 2", (*without_keys(*a, [0, 2]), *b))
     yield Case("no key in the second part of row 1", (*a, *without_keys(*b, [1])))
     for low in (3000, 1e5):
-        below = a[0], a[1] - low, *without_keys(b[0], b[1], [0, 1])
-        yield Case(f"scores {low} lower, no key in the second part of rows 0 and 1", below)
-    neither = (*without_keys(*a, [0, 1]), *without_keys(*b, [1, 2]))
-    yield Case("no key in either part of row 1", neither)
+        lowered = a[0], a[1] - low, *without_keys(b[0], b[1], [0, 1])
+        yield Case(f"scores {low} lower, no key in the second part of rows 0 and 1", lowered)
+    without_any_key = (*without_keys(*a, [0, 1]), *without_keys(*b, [1, 2]))
+    yield Case("no key in either part of row 1", without_any_key)
     yield Case("one query", tuple(x[:, :1] for x in (*a, *b)))
 
 

@@ -22,45 +22,47 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def by_hand(a, steps):
     n, m = a.shape[-2:]
-    identity, found = torch.eye(n, dtype=a.dtype), []
+    identity, inverses = torch.eye(n, dtype=a.dtype), []
     for matrix in a.reshape(-1, n, m):
         y = matrix.T / sum(row @ row for row in matrix)
         for _ in range(steps):
             y = y @ (2 * identity - matrix @ y)
-        found.append(y)
-    return torch.stack(found).reshape(*a.shape[:-2], m, n)
+        inverses.append(y)
+    return torch.stack(inverses).reshape(*a.shape[:-2], m, n)
 
 
 @exercise.cases
 def cases(draw):
     n, m = draw.sizes(2, 3, 5)
 
-    def drawn(*batch, n=n, m=m):
+    def draw_matrices(*batch, n=n, m=m):
         # of full rank, and the matrices of a batch of different sizes
         matrices = torch.eye(n, m, dtype=torch.float64) + 0.3 * draw.normal(*batch, n, m)
         return matrices * (1 + draw.normal(*batch, 1, 1).abs())
 
-    a = drawn(2)
+    a = draw_matrices(2)
     # no more matrices, so that a loop over them shows in a larger batch alone, and others here
-    yield Case(f"a batch of 2, n={n}, m={m}, steps=3", (a, 3), longer=(drawn(2, n=12, m=18), 3))
+    yield Case(
+        f"a batch of 2, n={n}, m={m}, steps=3", (a, 3), longer=(draw_matrices(2, n=12, m=18), 3)
+    )
     yield Case(f"no batch, n={m}, m={n}, steps=2", (a[0].mT, 2))
-    yield Case("two leading axes, n=4, m=3, steps=6", (drawn(2, 3, n=4, m=3), 6))
-    yield Case(f"n=m={n}, steps=4", (drawn(2, m=n), 4))
+    yield Case("two leading axes, n=4, m=3, steps=6", (draw_matrices(2, 3, n=4, m=3), 6))
+    yield Case(f"n=m={n}, steps=4", (draw_matrices(2, m=n), 4))
     yield Case(f"n={n}, m={m}, steps=1", (a, 1))
     yield Case(f"n={n}, m={m}, steps=0", (a, 0))
     yield Case(f"numbers a thousand times larger, n={n}, m={m}, steps=3", (1000 * a, 3))
     small = 1e-10 * a
     yield Case(f"numbers around 1e-10, n={n}, m={m}, steps=3", (small, 3), gradient=False)
     # so far from the identity that twelve steps do not lead to the inverse
-    uneven = torch.logspace(0, -3, n, dtype=torch.float64)[:, None] * drawn(2, m=n)
+    uneven = torch.logspace(0, -3, n, dtype=torch.float64)[:, None] * draw_matrices(2, m=n)
     yield Case(f"rows of very different sizes, n=m={n}, steps=12", (uneven, 12))
     # all singular values alike: 0.75 ** 64 is left after six steps, and 1e-16 after seven
-    turned = torch.linalg.qr(draw.normal(2, 4, 4))[0]
+    orthogonal = torch.linalg.qr(draw.normal(2, 4, 4))[0]
     for size in (1e5, 1e-3):
         name = f"rows of length {size:g} at right angles, n=m=4, steps=7"
-        yield Case(name, (size * turned, 7), gradient=False)
-    yield Case("n=1, m=2, steps=2", (drawn(2, n=1, m=2), 2))
-    yield Case("n=2, m=1, steps=2", (drawn(2, n=2, m=1), 2))
+        yield Case(name, (size * orthogonal, 7), gradient=False)
+    yield Case("n=1, m=2, steps=2", (draw_matrices(2, n=1, m=2), 2))
+    yield Case("n=2, m=1, steps=2", (draw_matrices(2, n=2, m=1), 2))
 
 
 STEP, OF_ROWS = "y @ (2 * identity - a @ y)", "a.shape[-2]"
@@ -147,7 +149,7 @@ variants.wrong(exercise, {
     "the number of steps is fixed: it is an argument": [
         (STEPS, f"range({count})") for count in (3, 6, 10)],
     "it never takes more than so many steps: take as many as are asked for": [
-        (STEPS, f"range(min(steps, {most}))") for most in (6, 10)],
+        (STEPS, f"range(min(steps, {limit}))") for limit in (6, 10)],
     "it stops before all steps are taken: take as many as are asked for, however little changes": [
         *((TAKEN, f"        if (identity - a @ y).{size} < {left}:\n            break\n{TAKEN}")
           for left in (1e-2, 1e-3, 1e-6) for size in ("abs().max()", "norm()")),

@@ -14,9 +14,9 @@ exercise.valid(variants.worked(exercise))
 def by_hand(x, w):
     features = []
     for row in w:
-        along = sum(x[..., c] * row[c] for c in range(len(row))) / len(row) ** 0.25
+        projection = sum(x[..., c] * row[c] for c in range(len(row))) / len(row) ** 0.25
         squares = sum(x[..., c] ** 2 for c in range(len(row))) / len(row) ** 0.5
-        features.append((along - squares / 2).exp() / len(w) ** 0.5)
+        features.append((projection - squares / 2).exp() / len(w) ** 0.5)
     return torch.stack(features, dim=-1)
 
 
@@ -25,10 +25,10 @@ def cases(draw):
     n, r = draw.sizes(2, 6, 9)
     d = 5
     x, w = draw.normal(2, n, d), draw.normal(r, d)
-    long = draw.normal(2, 64 + n, d), draw.normal(64 + r, d)
-    said = f"n={n}, d={d}, r={r}"
-    yield Case(f"a batch of 2, {said}", (x, w), longer=long)
-    yield Case(f"no batch, {said}", (x[0], w))
+    longer_inputs = draw.normal(2, 64 + n, d), draw.normal(64 + r, d)
+    sizes = f"n={n}, d={d}, r={r}"
+    yield Case(f"a batch of 2, {sizes}", (x, w), longer=longer_inputs)
+    yield Case(f"no batch, {sizes}", (x[0], w))
     yield Case("two leading axes (batch, heads)", (draw.normal(2, 3, 4, 6), draw.normal(3, 6)))
     yield Case("as many features as numbers in a row", (draw.normal(3, 7, 4), draw.normal(4, 4)))
     yield Case("a width of 1", (x[..., :1], w[:, :1]))
@@ -40,9 +40,9 @@ def cases(draw):
     high = torch.tensor([[65.5], [85.0]]).to(x)
     yield Case("exponents of 65 to 85, and their opposites", (ends, high))
     # both exponents are near 800, where exp overflows, and their difference is near 0
-    far = 40 * torch.nn.functional.normalize(x[:1], dim=-1)
-    near = far[0] / 2 + 0.02 * draw.normal(n, d)
-    yield Case("long vectors, w close to them", (far * d**0.25, near))
+    long_vectors = 40 * torch.nn.functional.normalize(x[:1], dim=-1)
+    close_rows = long_vectors[0] / 2 + 0.02 * draw.normal(n, d)
+    yield Case("long vectors, w close to them", (long_vectors * d**0.25, close_rows))
 
 
 variants.right(exercise,

@@ -16,12 +16,12 @@ def by_hand(q, k, v, e, f):
     r, m = e.shape
     keys = [sum(e[s, j] * k[..., j, :] for j in range(m)) for s in range(r)]
     values = [sum(f[s, j] * v[..., j, :] for j in range(m)) for s in range(r)]
-    scores = [(q * one[..., None, :]).sum(-1) / q.shape[-1] ** 0.5 for one in keys]
+    scores = [(q * key[..., None, :]).sum(-1) / q.shape[-1] ** 0.5 for key in keys]
     pairs = zip(torch.stack(scores).softmax(0), values, strict=True)
     return sum(weight[..., None] * value[..., None, :] for weight, value in pairs)
 
 
-def drawn(draw, *batch, n, m, r, d_k, d_v):
+def draw_inputs(draw, *batch, n, m, r, d_k, d_v):
     q, k, v = draw.normal(*batch, n, d_k), draw.normal(*batch, m, d_k), draw.normal(*batch, m, d_v)
     return q, k, v, draw.normal(r, m), draw.normal(r, m)
 
@@ -31,27 +31,27 @@ def cases(draw):
     n, m = draw.sizes(2, 6, 8)
     # widths for which no wrong scale of those below is another wrong one, or the right one
     sizes = {"n": n, "m": m, "r": 3, "d_k": 5, "d_v": 2}
-    q, k, v, e, f = drawn(draw, 2, **sizes)
-    long = drawn(draw, 8, n=n + 24, m=m + 24, r=24, d_k=5, d_v=2)
-    said = f"n={n}, m={m}, r=3"
-    yield Case(f"a batch of 2, {said}", (q, k, v, e, f), longer=long)
-    yield Case(f"no batch, {said}", (q[0], k[0], v[0], e, f))
-    heads = drawn(draw, 2, 3, n=4, m=5, r=2, d_k=3, d_v=6)
+    q, k, v, e, f = draw_inputs(draw, 2, **sizes)
+    longer_inputs = draw_inputs(draw, 8, n=n + 24, m=m + 24, r=24, d_k=5, d_v=2)
+    size_text = f"n={n}, m={m}, r=3"
+    yield Case(f"a batch of 2, {size_text}", (q, k, v, e, f), longer=longer_inputs)
+    yield Case(f"no batch, {size_text}", (q[0], k[0], v[0], e, f))
+    heads = draw_inputs(draw, 2, 3, n=4, m=5, r=2, d_k=3, d_v=6)
     yield Case("two leading axes (batch, heads)", heads)
-    yield Case("a square e and f", drawn(draw, 2, n=5, m=5, r=5, d_k=3, d_v=4))
-    yield Case("more projections than keys", drawn(draw, 2, n=4, m=3, r=6, d_k=5, d_v=2))
+    yield Case("a square e and f", draw_inputs(draw, 2, n=5, m=5, r=5, d_k=3, d_v=4))
+    yield Case("more projections than keys", draw_inputs(draw, 2, n=4, m=3, r=6, d_k=5, d_v=2))
     yield Case("one projection", (q, k, v, e[:1], f[:1]))
     large = 1e12 * q, 1e13 * k, v, e, f
     yield Case("scores 10^25 times larger", large, gradient=False)
     # one number of the queries, and its keys, take the same from every score
-    low_q, low_k, even = q.clone(), k.clone(), e.softmax(-1)
+    low_q, low_k, mean_e = q.clone(), k.clone(), e.softmax(-1)
     low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
-    yield Case("all scores near -1000", (low_q, low_k, v, even, f))
+    yield Case("all scores near -1000", (low_q, low_k, v, mean_e, f))
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], e[:, :1], f[:, :1]))
-    wide = drawn(draw, 2, n=40, m=41, r=3, d_k=4, d_v=5)
+    long_inputs = draw_inputs(draw, 2, n=40, m=41, r=3, d_k=4, d_v=5)
     # less than n x m numbers for one sentence
-    said = "a batch of 2, n=40, m=41, r=3, where n x m is 1640"
-    yield Case(said, wide, max_elements=40 * 41 - 1)
+    name = "a batch of 2, n=40, m=41, r=3, where n x m is 1640"
+    yield Case(name, long_inputs, max_elements=40 * 41 - 1)
 
 
 @exercise.valid

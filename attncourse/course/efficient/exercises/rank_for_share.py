@@ -44,26 +44,28 @@ def cases(draw):
     # what the first 1, 2, ... hold: 52 82 96 99 100 %, and 31 62 93 97 100 %; none is half of
     # the largest, where rounding decides what a comparison with that finds
     spectra = (40.0, 30.0, 21.0, 10.0, 5.0), (0.3, 0.3, 0.3, 0.1, 0.1)
-    weights = torch.stack([with_spectrum(draw, one, n, m) for one in spectra])
+    weights = torch.stack([with_spectrum(draw, values, n, m) for values in spectra])
     # so that a sum of all its numbers says nothing of the first
     weights[0] *= -weights[0].sum().sign()
-    long = torch.randn(24, 24, 32, generator=draw.generator, dtype=weights.dtype).softmax(-1)
-    said = f"n={n}, m={m}"
-    yield Case(f"a batch of 2, {said}, share=0.8", (weights, 0.8), longer=(long, 0.8))
-    yield Case(f"no batch, {said}, share=0.8", (weights[0], 0.8))
-    yield Case(f"{said}, share=0.5", (weights, 0.5))
-    yield Case(f"{said}, share=0.98, weights 10^12 times smaller", (1e-12 * weights, 0.98))
+    longer_inputs = torch.randn(24, 24, 32, generator=draw.generator, dtype=weights.dtype).softmax(
+        -1
+    )
+    sizes = f"n={n}, m={m}"
+    yield Case(f"a batch of 2, {sizes}, share=0.8", (weights, 0.8), longer=(longer_inputs, 0.8))
+    yield Case(f"no batch, {sizes}, share=0.8", (weights[0], 0.8))
+    yield Case(f"{sizes}, share=0.5", (weights, 0.5))
+    yield Case(f"{sizes}, share=0.98, weights 10^12 times smaller", (1e-12 * weights, 0.98))
     yield Case(f"a tall matrix, n={m}, m={n}", (weights.mT.contiguous(), 0.9))
     yield Case("two leading axes", (draw.normal(2, 3, 5, 4).softmax(-1), 0.995))
     yield Case("one key for each query, share=0.5", (torch.eye(4, dtype=weights.dtype), 0.5))
     yield Case("the same weights in every row", (weights[:, :1].expand(2, n, m).clone(), 0.99))
     hidden = weights * (torch.arange(2) == 0)[:, None, None]
     yield Case("no query may attend anywhere in the second matrix", (hidden, 0.8))
-    first = torch.arange(n)[:, None] == 0
-    yield Case("one query may attend nowhere", (weights.masked_fill(first, 0.0), 0.8))
+    first_row = torch.arange(n)[:, None] == 0
+    yield Case("one query may attend nowhere", (weights.masked_fill(first_row, 0.0), 0.8))
     # float32 does not see the second one
-    fine = with_spectrum(draw, (1.0, 1e-5), n, m)
-    yield Case("singular values 1 and 0.00001, share=1 - 1e-11", (fine, 1 - 1e-11))
+    nearly_rank_one = with_spectrum(draw, (1.0, 1e-5), n, m)
+    yield Case("singular values 1 and 0.00001, share=1 - 1e-11", (nearly_rank_one, 1 - 1e-11))
     yield Case("one query and one key", (weights[:, :1, :1], 0.8))
 
 

@@ -20,9 +20,9 @@ exercise.valid(variants.worked(exercise))
 def by_hand(scores, block):
     m, tops, sums = scores.shape[-1], [], []
     for end in range(block, m + block, block):
-        seen = scores[..., :end].double()
-        tops.append(seen.amax(-1))
-        sums.append((seen - tops[-1][..., None]).exp().sum(-1))
+        scores_so_far = scores[..., :end].double()
+        tops.append(scores_so_far.amax(-1))
+        sums.append((scores_so_far - tops[-1][..., None]).exp().sum(-1))
     return torch.stack(tops, dim=-1).to(scores), torch.stack(sums, dim=-1).to(scores)
 
 
@@ -33,25 +33,25 @@ def cases(draw):
     scores = draw.normal(2, n, 8)
     scores[..., 4] = scores.amax(-1) + 0.5
     # as many blocks as before: a loop over the blocks is right
-    long = draw.normal(12, 8 * n, 8 * 16)
-    yield Case(f"a batch of 2, n={n}, m=8, block=3", (scores, 3), longer=(long, 3 * 16))
+    longer_inputs = draw.normal(12, 8 * n, 8 * 16)
+    yield Case(f"a batch of 2, n={n}, m=8, block=3", (scores, 3), longer=(longer_inputs, 3 * 16))
     yield Case(f"no batch, n={n}, m=8, block=3", (scores[0], 3))
     yield Case("one row of scores, block=2", (scores[0, 0], 2))
     yield Case("two leading axes, m=9, block=4", (draw.normal(2, 3, 4, 9), 4))
     yield Case("m=8, block=4, so no key is left over", (scores, 4))
     yield Case("m=8, block=20: a single block", (scores, 20))
     yield Case("m=8, block=1", (scores, 1))
-    shared = scores.clone()
-    shared[..., 6] = scores[..., 4]
-    yield Case("two keys that share the largest score", (shared, 3), gradient=False)
+    tied = scores.clone()
+    tied[..., 6] = scores[..., 4]
+    yield Case("two keys that share the largest score", (tied, 3), gradient=False)
     yield Case("all scores far below zero", (scores - 1e5, 3))
     # near a number so large, a logarithm of the sum keeps too few digits
     yield Case("all scores around -10^12", (scores - 1e12, 3), gradient=False)
     yield Case("all scores around 10^12", (scores + 1e12, 3), gradient=False)
     yield Case("all scores far above zero", (scores + 2000, 3))
     yield Case("scores 10^25 times larger", (1e25 * scores, 3), gradient=False)
-    low = 1000 * (torch.arange(n) % 2)[:, None]
-    yield Case("rows around 0 and around -1000", (scores - low, 3))
+    row_offsets = 1000 * (torch.arange(n) % 2)[:, None]
+    yield Case("rows around 0 and around -1000", (scores - row_offsets, 3))
     hidden = scores.masked_fill(~draw.mask(2, n, 8), -torch.inf)
     hidden[..., 0] = scores[..., 0]
     hidden[0, :, 3:6] = hidden[1, 1, 1:] = -torch.inf

@@ -22,11 +22,11 @@ def head_by_head(q, k, v, mask=None):
     allowed = torch.tensor(True) if mask is None else mask
     allowed = allowed.broadcast_to(*q.shape[:-1], k.shape[-2])
     heads = ((x[..., i // (h // g), :, :] for x in (k, v)) for i in range(h))
-    out = [formula(q[..., i, :, :], *own, allowed[..., i, :, :]) for i, own in enumerate(heads)]
+    out = [formula(q[..., i, :, :], *kv, allowed[..., i, :, :]) for i, kv in enumerate(heads)]
     return torch.stack(out, dim=-3)
 
 
-def drawn(draw, *batch, h, g, n, m, d_k, d_v):
+def draw_heads(draw, *batch, h, g, n, m, d_k, d_v):
     q = draw.normal(*batch, h, n, d_k)
     return q, draw.normal(*batch, g, m, d_k), draw.normal(*batch, g, m, d_v)
 
@@ -38,36 +38,38 @@ def cases(draw):
     g = draw.integer(2, 3)
     # a width for which no wrong scale of those below is another wrong one, or the right one
     sizes = {"h": 6, "g": g, "n": n, "m": m, "d_k": 7, "d_v": 2}
-    q, k, v = drawn(draw, 2, **sizes)
-    said = f"6 heads in {g} groups, n={n}, m={m}"
-    long = drawn(draw, 2, **sizes | {"h": 48, "g": 8 * g, "n": n + 16, "m": m + 16})
-    yield Case(f"a batch of 2, {said}", (q, k, v), longer=long)
-    yield Case(f"no batch, {said}", (q[0], k[0], v[0]))
+    q, k, v = draw_heads(draw, 2, **sizes)
+    size_text = f"6 heads in {g} groups, n={n}, m={m}"
+    longer_inputs = draw_heads(draw, 2, **sizes | {"h": 48, "g": 8 * g, "n": n + 16, "m": m + 16})
+    yield Case(f"a batch of 2, {size_text}", (q, k, v), longer=longer_inputs)
+    yield Case(f"no batch, {size_text}", (q[0], k[0], v[0]))
     # the other number of groups: with groups of two heads alone, others need not be right
-    axes = drawn(draw, 2, 3, h=6, g=5 - g, n=4, m=5, d_k=3, d_v=6)
+    axes = draw_heads(draw, 2, 3, h=6, g=5 - g, n=4, m=5, d_k=3, d_v=6)
     yield Case(f"two leading axes, 6 heads in {5 - g} groups", axes)
     yield Case("one group for all six heads", (q, k[:, :1], v[:, :1]))
-    yield Case("a group for each head", drawn(draw, 2, **sizes | {"g": 6}))
+    yield Case("a group for each head", draw_heads(draw, 2, **sizes | {"g": 6}))
     yield Case("one head", (q[:, :1], k[:, :1], v[:, :1]))
     yield Case("scores 10^25 times larger", (1e12 * q, 1e13 * k, v), gradient=False)
     low_q, low_k = q.clone(), k.clone()
     low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
     yield Case("all scores near -1000", (low_q, low_k, v))
     mask = draw.mask(2, 6, n, m)
-    yield Case(f"a mask for each head, {said}", (q, k, v, mask))
+    yield Case(f"a mask for each head, {size_text}", (q, k, v, mask))
     # masked scores are the largest of a row, and all others far below zero
     yield Case("a mask, scores 10^25 times larger", (1e12 * q, 1e13 * k, v, mask), gradient=False)
     yield Case("a mask of shape (6, n, m)", (q, k, v, mask[0]))
     yield Case("a mask of shape (n, m)", (q, k, v, mask[0, 0]))
     yield Case("a mask of shape (2, 1, n, m)", (q, k, v, mask[:, :1]))
     # the masked key's scores are far above the others, and far below them
-    far, others = k.clone(), (torch.arange(m) > 0).expand(n, m)
-    far[..., 0, :] *= 1000
-    yield Case("masked scores near 1000 and -1000, the others near 0", (q, far, v, others))
+    large_key, all_but_first = k.clone(), (torch.arange(m) > 0).expand(n, m)
+    large_key[..., 0, :] *= 1000
+    yield Case(
+        "masked scores near 1000 and -1000, the others near 0", (q, large_key, v, all_but_first)
+    )
     nowhere = mask.clone()
     nowhere[1, 4, 0] = False
-    many = drawn(draw, 24, **sizes | {"h": 24, "g": 4 * g, "n": n + 16, "m": m + 16})
-    longer = *many, draw.mask(24, 24, n + 16, m + 16)
+    many_heads = draw_heads(draw, 24, **sizes | {"h": 24, "g": 4 * g, "n": n + 16, "m": m + 16})
+    longer = *many_heads, draw.mask(24, 24, n + 16, m + 16)
     yield Case("a query that may attend nowhere", (q, k, v, nowhere), longer=longer)
     yield Case("no query may attend anywhere", (q, k, v, mask & False))
     yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :]))

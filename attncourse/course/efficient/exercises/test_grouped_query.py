@@ -26,16 +26,16 @@ def row_by_row(grouped_query_attention):
         for mask in (None, some_keys(*batch, h, 4, 5)):
             allowed = torch.ones(*batch, h, 4, 5, dtype=torch.bool) if mask is None else mask
             before = [x.clone() for x in (q, k, v, allowed)]
-            given = (q, k, v) if mask is None else (q, k, v, mask)
-            got = grouped_query_attention(*given)
+            args = (q, k, v) if mask is None else (q, k, v, mask)
+            got = grouped_query_attention(*args)
             assert (got.shape, got.dtype) == ((*batch, h, 4, 2), dtype)
             assert all(map(torch.equal, (q, k, v, allowed), before))
             parts = (x.reshape(-1, *x.shape[-3:]) for x in (got, q, k, v, allowed))
-            for out, query, keys, values, seen in zip(*parts, strict=True):
+            for out, query, keys, values, visible in zip(*parts, strict=True):
                 for i in range(h):
                     key, value = keys[i // (h // g)], values[i // (h // g)]
-                    for row, one, some in zip(out[i], query[i], seen[i], strict=True):
-                        close(row, (key[some] @ one / 6**0.5).softmax(0) @ value[some])
+                    for row, vector, columns in zip(out[i], query[i], visible[i], strict=True):
+                        close(row, (key[columns] @ vector / 6**0.5).softmax(0) @ value[columns])
 
 
 KIND = "assert (out.shape, out.dtype) == (want.shape, want.dtype)"

@@ -25,8 +25,8 @@ def cases(draw):
     n = draw.integer(11, 13)
     # neither the first tokens nor the last, nor in order
     tokens = [n - 3, 2]
-    long = 32 * n, 4, list(range(0, 32 * n, 8))
-    yield Case(f"n={n}, width=4, tokens {tokens}", (n, 4, tokens), longer=long)
+    longer_inputs = 32 * n, 4, list(range(0, 32 * n, 8))
+    yield Case(f"n={n}, width=4, tokens {tokens}", (n, 4, tokens), longer=longer_inputs)
     yield Case(f"n={n}, width=7, token 6", (n, 7, [6]))
     yield Case(f"n={n}, width=2, tokens 0 and 1", (n, 2, [0, 1]))
     yield Case(f"n={n}, width=4, no token listed", (n, 4, []))

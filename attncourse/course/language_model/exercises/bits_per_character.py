@@ -33,49 +33,49 @@ def token_by_token(scores, labels, widths):
     return bits / characters
 
 
-def drawn(draw, *batch, n, vocabulary, ignored=0.3):
+def draw_inputs(draw, *batch, n, vocabulary, ignored=0.3):
     """Scores, labels of which some are ignored, the first and the last never, and widths.
 
     The last token of the vocabulary has no characters.
     """
     labels = torch.randint(vocabulary, (*batch, n), generator=draw.generator)
-    some = torch.rand(*batch, n, generator=draw.generator) < ignored
-    some[..., 0] = some[..., -1] = False
+    masked = torch.rand(*batch, n, generator=draw.generator) < ignored
+    masked[..., 0] = masked[..., -1] = False
     widths = draw.integers(1, 9, vocabulary)
     widths[-1] = 0
     # a token that has characters counts in each text
     labels[..., 0] = draw.integer(0, vocabulary - 2)
     scores = draw.normal(*batch, n, vocabulary)
-    return scores, labels.masked_fill(some, -100), widths
+    return scores, labels.masked_fill(masked, -100), widths
 
 
 @exercise.cases
 def cases(draw):
     n, vocabulary = draw.sizes(2, 5, 8)
-    scores, labels, widths = drawn(draw, 3, n=n, vocabulary=vocabulary)
+    scores, labels, widths = draw_inputs(draw, 3, n=n, vocabulary=vocabulary)
     labels[:, 1] = vocabulary - 1
     labels[0, 2] = -100
     sizes = f"n={n}, {vocabulary} tokens in the vocabulary"
-    longer = drawn(draw, 6, n=60, vocabulary=130)
+    longer = draw_inputs(draw, 6, n=60, vocabulary=130)
     yield Case(f"3 texts, {sizes}", (scores, labels, widths), longer=longer)
     yield Case(f"one text without a batch, {sizes}", (scores[0], labels[0], widths))
-    yield Case("two leading axes", drawn(draw, 2, 3, n=4, vocabulary=9))
-    yield Case("no label is ignored", drawn(draw, 3, n=4, vocabulary=6, ignored=0.0))
+    yield Case("two leading axes", draw_inputs(draw, 2, 3, n=4, vocabulary=9))
+    yield Case("no label is ignored", draw_inputs(draw, 3, n=4, vocabulary=6, ignored=0.0))
     edges = labels.clone()
     edges[:, :2] = edges[:, -1] = -100
     edges[:, 2] = 0
     yield Case("the first labels and the last one are ignored", (scores, edges, widths))
-    several = widths.clone()
-    several[1:4] = 0
-    spread = torch.stack([torch.randperm(5, generator=draw.generator) for _ in range(3)])
-    yield Case("several tokens without characters", (scores[:, :5], spread, several))
-    yield Case("6 texts of 6 tokens, 6 in the vocabulary", drawn(draw, 6, n=6, vocabulary=6))
-    away = scores + 1000 * draw.normal(3, n, 1)
-    yield Case("scores around 1000 and around -1000", (away, labels, widths))
+    more_zeros = widths.clone()
+    more_zeros[1:4] = 0
+    permuted = torch.stack([torch.randperm(5, generator=draw.generator) for _ in range(3)])
+    yield Case("several tokens without characters", (scores[:, :5], permuted, more_zeros))
+    yield Case("6 texts of 6 tokens, 6 in the vocabulary", draw_inputs(draw, 6, n=6, vocabulary=6))
+    shifted = scores + 1000 * draw.normal(3, n, 1)
+    yield Case("scores around 1000 and around -1000", (shifted, labels, widths))
     unlikely = 2000 * (torch.arange(vocabulary) != labels[..., None])
     yield Case("labels that are very unlikely", (scores + unlikely, labels, widths))
-    likely = 50.0 * (torch.arange(vocabulary) == labels[..., None])
-    yield Case("labels that are nearly certain", (scores + likely, labels, widths))
+    certain = 50.0 * (torch.arange(vocabulary) == labels[..., None])
+    yield Case("labels that are nearly certain", (scores + certain, labels, widths))
     yield Case("scores 10^12 times larger", (1e12 * scores, labels, widths), gradient=False)
     # the token after the label
     after = torch.where(labels < 0, -1, (labels + 1) % vocabulary)[..., None]
@@ -84,12 +84,12 @@ def cases(draw):
     yield Case("next to each label a token whose score is -inf", (barred, labels, widths))
     low = (-1e12 * (1 + scores.abs())).masked_fill(after, -torch.inf)
     yield Case("scores below -10^12, and some of -inf", (low, labels, widths), gradient=False)
-    some = (labels < 0)[..., None] & (torch.arange(vocabulary) % 2 == 0)
-    barred = scores.masked_fill(some, -torch.inf)
+    barred_tokens = (labels < 0)[..., None] & (torch.arange(vocabulary) % 2 == 0)
+    barred = scores.masked_fill(barred_tokens, -torch.inf)
     yield Case("where the label is ignored, scores of -inf", (barred, labels, widths))
-    alone = torch.full_like(labels, -100)
-    alone[1, 2] = 1
-    yield Case("one label that counts", (scores, alone, widths))
+    one_label = torch.full_like(labels, -100)
+    one_label[1, 2] = 1
+    yield Case("one label that counts", (scores, one_label, widths))
     yield Case("one token in each text", (scores[:, :1], labels[:, :1], widths))
 
 
@@ -186,9 +186,9 @@ variants.wrong(exercise, {
         "nats = -scores[counts].softmax(dim=-1).gather(-1, asked[:, None])[:, 0].log()",
     "very unlikely labels are made less so, but they cost many bits: use log_softmax, which needs "
     "no least probability": [
-        f"log_p = {p}.log()" for some in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
-            f"(scores[counts].softmax(dim=-1) + {some})",
-            f"scores[counts].softmax(dim=-1).clamp(min={some})")],
+        f"log_p = {p}.log()" for epsilon in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
+            f"(scores[counts].softmax(dim=-1) + {epsilon})",
+            f"scores[counts].softmax(dim=-1).clamp(min={epsilon})")],
     "a float times whole numbers is float32: divide by the one and then by the other":
         "return nats.sum() / (math.log(2) * widths[asked].sum())",
     "exp of a large score overflows: use log_softmax, which takes the largest away":

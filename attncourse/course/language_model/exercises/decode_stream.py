@@ -15,7 +15,7 @@ exercise.valid(variants.worked(exercise))
 
 
 def first_error(data):
-    """What Python's decoder says of the first bytes that are no character; None if all are."""
+    """The decoder's error at the first bytes that are no character; None if there are none."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -24,7 +24,7 @@ def first_error(data):
 
 
 def unfinished(data):
-    """How many bytes at the end begin a character that may still be finished."""
+    """The number of bytes at the end that begin a character, which may still be finished."""
     for n in (3, 2, 1):
         error = first_error(data[-n:])
         if error and error.start == 0 and "end of data" in error.reason:
@@ -38,59 +38,61 @@ def from_the_beginning(tokens):
     for place, token in enumerate(tokens, 1):
         data += bytes(token)
         waits = unfinished(data) if place < len(tokens) else 0
-        now = data[: len(data) - waits].decode(errors="replace")
-        shown.append(now[len(before) :])
-        before = now
+        text = data[: len(data) - waits].decode(errors="replace")
+        shown.append(text[len(before) :])
+        before = text
     return shown
 
 
 @exercise.differs
 def first_difference(wanted, given, tokens):
     """What is certain where the texts first differ, and the bytes that decide there."""
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         return ""
     if len(given) != len(wanted):
         return (
             f"the number of texts is {len(given)}, and that of tokens {len(tokens)}: give one for "
             "each token, '' where nothing new can be shown, and none for what comes after the last"
         )
-    at = next(i for i, (one, other) in enumerate(zip(given, wanted, strict=True)) if one != other)
-    got, want, last = given[at], wanted[at], at == len(tokens) - 1
-    before = b"".join(map(bytes, tokens[:at]))
-    data = before[len(before) - unfinished(before) :] + bytes(tokens[at])
+    index = next(
+        i for i, (text, expected) in enumerate(zip(given, wanted, strict=True)) if text != expected
+    )
+    got, want, last = given[index], wanted[index], index == len(tokens) - 1
+    before = b"".join(map(bytes, tokens[:index]))
+    data = before[len(before) - unfinished(before) :] + bytes(tokens[index])
     waits = unfinished(data) > 0
     if last and waits and want == got + "\ufffd":
-        said = "what waits when the last token has come is not shown, as one U+FFFD"
+        mistake = "what waits when the last token has come is not shown, as one U+FFFD"
     elif re.sub("\ufffd+", "\ufffd", got) == re.sub("\ufffd+", "\ufffd", want):
-        said = (
+        mistake = (
             "the number of U+FFFD is not right: there is one for a beginning, however many bytes "
             "it has, and one for each other byte that is in no character"
         )
     elif want.startswith(got) and "\ufffd" in want[len(got) :]:
-        said = (
+        mistake = (
             "too little is shown: a byte that begins no character, or cannot follow, makes U+FFFD "
             "certain, and one that cannot follow is then looked at anew"
         )
     elif want.startswith(got):
-        said = "too little is shown: a character is shown with the token that completes it"
+        mistake = "too little is shown: a character is shown with the token that completes it"
     elif got.startswith(want) and waits and not last:
-        said = "too much is shown: what begins a character waits until the rest has come"
+        mistake = "too much is shown: what begins a character waits until the rest has come"
     else:
-        said = "another text is shown"
+        mistake = "another text is shown"
     # with U+FFFD as in the task
     shown = f"{want!r} is to be shown, and yours is {got!r}".replace("\ufffd", "\\ufffd")
-    of = f"of the bytes {', '.join(map(str, data))}, " if len(data) <= 12 else ""
-    return f"{said}. Here, {of}with token {at + 1}{', the last,' if last else ''} {shown}"
+    place = f"of the bytes {', '.join(map(str, data))}, " if len(data) <= 12 else ""
+    return f"{mistake}. Here, {place}with token {index + 1}{', the last,' if last else ''} {shown}"
 
 
-def text(draw):
+def draw_text(draw):
     """Bytes of a few characters: one of each length at least."""
     kinds = "aZ 7\n", "éßñ", "€—“中", "😀🌍𝄞"
     order = [0, 1, 0, 2, 3, *draw.integers(0, 3, 9).tolist()]
     return "".join(kinds[i][draw.integer(0, len(kinds[i]) - 1)] for i in order).encode()
 
 
-def cut(draw, data, longest=3):
+def cut_at_random(draw, data, longest=3):
     """The bytes in tokens of random lengths."""
     tokens, rest = [], list(data)
     while rest:
@@ -102,10 +104,10 @@ def cut(draw, data, longest=3):
 
 @exercise.cases
 def cases(draw):
-    data = text(draw)
-    yield Case("a text in tokens of up to 3 bytes", (cut(draw, data),))
+    data = draw_text(draw)
+    yield Case("a text in tokens of up to 3 bytes", (cut_at_random(draw, data),))
     yield Case("a token for each byte", ([[byte] for byte in data],))
-    yield Case("a token for each character", ([[*one.encode()] for one in data.decode()],))
+    yield Case("a token for each character", ([[*char.encode()] for char in data.decode()],))
     yield Case("one token", ([[*data]],))
     a, (e, f), (b, c, d), (g, h, i, j) = ord("Z"), "ñ".encode(), "中".encode(), "🌍".encode()
     yield Case("tokens that end one character and begin another",
@@ -119,9 +121,12 @@ def cases(draw):
     yield Case("a last token of a letter and a beginning", ([[a], [a, b]],))
     # 128 to 191 follow another byte; the others are in no character
     ranges = (128, 191), (245, 247), (192, 193), (248, 255)
-    other = [draw.integer(*one) for one in ranges]
-    yield Case("bytes that begin no character", ([[a], *([x] for x in other), [a], [*other, a]],))
-    yield Case("bytes that begin no character, at the end", ([[a], other],))
+    stray_bytes = [draw.integer(*bounds) for bounds in ranges]
+    yield Case(
+        "bytes that begin no character",
+        ([[a], *([x] for x in stray_bytes), [a], [*stray_bytes, a]],),
+    )
+    yield Case("bytes that begin no character, at the end", ([[a], stray_bytes],))
     yield Case("a broken beginning before a letter", ([[b], [a], [b, c], [a, g, h], [i], [a]],))
     broken = [[b, c], [e], [f, g], [h, b, c, d]]
     yield Case("a broken beginning before another character", (broken,))
@@ -131,12 +136,18 @@ def cases(draw):
     yield Case("a second byte that is too low", ([[a], [224], [low], [a], [240], [lower], [191]],))
     high = draw.integer(144, 191)
     yield Case("a second byte that is too high", ([[244], [high], [a, 244], [191, 191], [191]],))
-    first = "\0\x80\u0800\u1000\U00010000\U00040000\U00080000\U000c0000\U00100000"
-    yield Case("the first characters of 1 to 4 bytes", (cut(draw, first.encode(), 2),))
-    last = "\x7f\u07ff\ud7ff\uffff\U000fffff\U0010ffff"
-    yield Case("the last characters of 1 to 4 bytes", (cut(draw, last.encode(), 2),))
-    yield Case("U+FFFD in the text itself", (cut(draw, "a\ufffdb\ufffd\ufffd".encode(), 2),))
-    yield Case("U+FEFF at the beginning", (cut(draw, "\ufeffa\ufeffé".encode(), 2),))
+    first_chars = "\0\x80\u0800\u1000\U00010000\U00040000\U00080000\U000c0000\U00100000"
+    yield Case(
+        "the first characters of 1 to 4 bytes", (cut_at_random(draw, first_chars.encode(), 2),)
+    )
+    last_chars = "\x7f\u07ff\ud7ff\uffff\U000fffff\U0010ffff"
+    yield Case(
+        "the last characters of 1 to 4 bytes", (cut_at_random(draw, last_chars.encode(), 2),)
+    )
+    yield Case(
+        "U+FFFD in the text itself", (cut_at_random(draw, "a\ufffdb\ufffd\ufffd".encode(), 2),)
+    )
+    yield Case("U+FEFF at the beginning", (cut_at_random(draw, "\ufeffa\ufeffé".encode(), 2),))
     blank = [b" a", b" \r", b"\nb ", b"\r", b" c\n", b"\r\n", b"\t", b" "]
     yield Case("blanks and line ends", ([[*token] for token in blank],))
     yield Case("1,200 tokens", ([[byte] for byte in (data * 100)[:1200]],))

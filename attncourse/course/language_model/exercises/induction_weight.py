@@ -12,18 +12,18 @@ exercise.valid(variants.worked(exercise))
 
 @exercise.reference
 def query_by_query(weights, tokens):
-    told, found = tokens.tolist(), []
-    for i, token in enumerate(told):
-        keys = [j for j in range(1, i + 1) if told[j - 1] == token]
+    numbers, sums = tokens.tolist(), []
+    for i, token in enumerate(numbers):
+        keys = [j for j in range(1, i + 1) if numbers[j - 1] == token]
         if keys:
-            found.append(sum(weights[..., i, j] for j in keys))
-    if not found:
+            sums.append(sum(weights[..., i, j] for j in keys))
+    if not sums:
         # nothing flows, whatever the weights are
         return 0.0 * weights[..., 0, 0]
-    return sum(found) / len(found)
+    return sum(sums) / len(sums)
 
 
-def drawn(draw, *batch, tokens, causal=True):
+def draw_weights(draw, *batch, tokens, causal=True):
     """Weights of heads over these tokens, whose keys are not all alike."""
     n = len(tokens)
     scores = 1.5 * draw.normal(*batch, n, n)
@@ -32,7 +32,7 @@ def drawn(draw, *batch, tokens, causal=True):
     return scores.softmax(-1), torch.tensor(tokens)
 
 
-def text(draw, n, kinds):
+def draw_text(draw, n, kinds):
     """A text in which tokens repeat; the first two are alike, the third comes later again."""
     tokens = draw.integers(0, kinds - 1, n)
     tokens[1] = tokens[0]
@@ -45,34 +45,40 @@ def text(draw, n, kinds):
 @exercise.cases
 def cases(draw):
     n = draw.integer(8, 10)
-    yield Case(f"3 heads, n={n}", drawn(draw, 3, tokens=text(draw, n, 3)),
-               longer=drawn(draw, 3, tokens=text(draw, 64, 9)))  # fmt: skip
-    yield Case(f"one head, n={n}", drawn(draw, tokens=text(draw, n, 4)))
-    yield Case("two leading axes (blocks, heads)", drawn(draw, 2, 4, tokens=text(draw, 7, 2)))
-    yield Case("as many heads as tokens", drawn(draw, 6, tokens=text(draw, 6, 2)))
-    twice = torch.randperm(6, generator=draw.generator).tolist()
-    yield Case("a text that repeats its 6 tokens", drawn(draw, 2, tokens=twice * 2))
+    yield Case(f"3 heads, n={n}", draw_weights(draw, 3, tokens=draw_text(draw, n, 3)),
+               longer=draw_weights(draw, 3, tokens=draw_text(draw, 64, 9)))  # fmt: skip
+    yield Case(f"one head, n={n}", draw_weights(draw, tokens=draw_text(draw, n, 4)))
+    yield Case(
+        "two leading axes (blocks, heads)", draw_weights(draw, 2, 4, tokens=draw_text(draw, 7, 2))
+    )
+    yield Case("as many heads as tokens", draw_weights(draw, 6, tokens=draw_text(draw, 6, 2)))
+    order = torch.randperm(6, generator=draw.generator).tolist()
+    yield Case("a text that repeats its 6 tokens", draw_weights(draw, 2, tokens=order * 2))
     yield Case("a text that repeats its 3 tokens three times",
-               drawn(draw, 2, tokens=twice[:3] * 3))  # fmt: skip
-    yield Case("the same token throughout", drawn(draw, 3, tokens=[4] * 5))
-    yield Case("no token comes twice", drawn(draw, 3, tokens=twice))
-    yield Case("the first token comes again at the end", drawn(draw, 3, tokens=[5, 1, 2, 3, 5]))
-    yield Case("the last token came just before", drawn(draw, 3, tokens=[5, 1, 2, 7, 7]))
-    yield Case("the first token comes nowhere else", drawn(draw, 3, tokens=[7, 1, 2, 1, 3, 1, 2]))
-    yield Case("the last token is new", drawn(draw, 3, tokens=[5, 1, 5, 1, 7]))
-    yield Case("tokens of 0", drawn(draw, 3, tokens=[0, 3, 0, 0, 2, 0]))
-    ahead = drawn(draw, 3, tokens=text(draw, n, 3), causal=False)
+               draw_weights(draw, 2, tokens=order[:3] * 3))  # fmt: skip
+    yield Case("the same token throughout", draw_weights(draw, 3, tokens=[4] * 5))
+    yield Case("no token comes twice", draw_weights(draw, 3, tokens=order))
+    yield Case(
+        "the first token comes again at the end", draw_weights(draw, 3, tokens=[5, 1, 2, 3, 5])
+    )
+    yield Case("the last token came just before", draw_weights(draw, 3, tokens=[5, 1, 2, 7, 7]))
+    yield Case(
+        "the first token comes nowhere else", draw_weights(draw, 3, tokens=[7, 1, 2, 1, 3, 1, 2])
+    )
+    yield Case("the last token is new", draw_weights(draw, 3, tokens=[5, 1, 5, 1, 7]))
+    yield Case("tokens of 0", draw_weights(draw, 3, tokens=[0, 3, 0, 0, 2, 0]))
+    ahead = draw_weights(draw, 3, tokens=draw_text(draw, n, 3), causal=False)
     yield Case("a head that also looks ahead", ahead)
-    weights, tokens = drawn(draw, 3, tokens=text(draw, n, 3))
+    weights, tokens = draw_weights(draw, 3, tokens=draw_text(draw, n, 3))
     # there, key 1 is asked for, and no other
     weights[:, 1] = torch.eye(n)[0]
     yield Case("a query without any weight on such a key", (weights, tokens))
     weights = torch.eye(n, dtype=weights.dtype).expand(2, n, n)
     yield Case("each query looks at itself alone", (weights, tokens))
     large = [1, 257, 1, 65537, 257, 16777217, 16777216, 1, 16777217]
-    yield Case("tokens of up to 16 million", drawn(draw, 3, tokens=large))
-    yield Case("two tokens, the same", drawn(draw, 3, tokens=[1, 1]))
-    yield Case("one token", drawn(draw, 3, tokens=[1]))
+    yield Case("tokens of up to 16 million", draw_weights(draw, 3, tokens=large))
+    yield Case("two tokens, the same", draw_weights(draw, 3, tokens=[1, 1]))
+    yield Case("one token", draw_weights(draw, 3, tokens=[1]))
 
 
 @exercise.valid
@@ -166,7 +172,7 @@ variants.wrong(exercise, {
             "(sums.sum(dim=-1) / count).nan_to_num(0.0)",
             "torch.where(count > 0, sums.sum(dim=-1) / count, 0.0)")],
     "a small number is added to the divisor: only where there is no query another is needed": [
-        f"count = match.any(dim=-1).sum() + {some}" for some in ("1e-6", "1e-5")],
+        f"count = match.any(dim=-1).sum() + {epsilon}" for epsilon in ("1e-6", "1e-5")],
     "the divisor is one too large: it is the number of the queries":
         "count = match.any(dim=-1).sum() + 1",
     "only queries with weight on such keys are counted: each that has such a key counts":

@@ -19,24 +19,24 @@ exercise = Exercise.read(
 worked = exercise.valid(variants.worked(exercise))
 
 
-def counted(pieces, times):
-    """How often each token stands in the text, and each pair."""
-    alone, together = {}, {}
+def count_tokens_and_pairs(pieces, times):
+    """The number of times that each token stands in the text, and each pair."""
+    tokens, pairs = {}, {}
     for piece, often in zip(pieces, times, strict=True):
         for place, token in enumerate(piece):
-            alone[token] = alone.get(token, 0) + often
+            tokens[token] = tokens.get(token, 0) + often
             if place:
                 pair = piece[place - 1], token
-                together[pair] = together.get(pair, 0) + often
-    return alone, together
+                pairs[pair] = pairs.get(pair, 0) + often
+    return tokens, pairs
 
 
 @exercise.reference
 def by_hand(pieces, times):
-    alone, together = counted(pieces, times)
+    tokens, pairs = count_tokens_and_pairs(pieces, times)
     best = None
-    for a, b in sorted(together):
-        ratio = Fraction(together[a, b], alone[a] * alone[b])
+    for a, b in sorted(pairs):
+        ratio = Fraction(pairs[a, b], tokens[a] * tokens[b])
         if best is None or ratio > best[0]:
             best = ratio, (a, b)
     return best and best[1]
@@ -53,40 +53,40 @@ def first_difference(wanted, given, pieces, times):
     """What the ratios of the two pairs are, and how they compare."""
     if wanted is None:
         return "no piece has two tokens, so there is no pair: give None"
-    if not isinstance(given, (list, tuple)) or [type(one) for one in given] != [int, int]:
+    if not isinstance(given, (list, tuple)) or [type(token) for token in given] != [int, int]:
         return ""
-    alone, together = counted(pieces, times)
+    tokens, pairs = count_tokens_and_pairs(pieces, times)
     pair, best = tuple(given), tuple(wanted)
-    if pair not in together:
+    if pair not in pairs:
         return f"{pair} is no pair: in no piece does {pair[1]} come right after {pair[0]}"
-    ratio, largest = (Fraction(together[a, b], alone[a] * alone[b]) for a, b in (pair, best))
+    ratio, largest = (Fraction(pairs[a, b], tokens[a] * tokens[b]) for a, b in (pair, best))
     if ratio == largest:
-        said = "two ratios tie, if they are exact: the smaller a decides, and then the smaller b"
+        mistake = "two ratios tie, if they are exact: the smaller a decides, and then the smaller b"
     elif math.isclose(ratio, largest):
-        said = ROUNDED
+        mistake = ROUNDED
     else:
-        said = "another pair has a larger ratio, in the counts of the whole text"
-    one, other = (
-        f"{(a, b)} has {together[a, b]:,} / ({alone[a]:,} · {alone[b]:,})" for a, b in (pair, best)
+        mistake = "another pair has a larger ratio, in the counts of the whole text"
+    yours, right = (
+        f"{(a, b)} has {pairs[a, b]:,} / ({tokens[a]:,} · {tokens[b]:,})" for a, b in (pair, best)
     )
-    return f"{said}. Here, {one}, and {other}"
+    return f"{mistake}. Here, {yours}, and {right}"
 
 
-def drawn(draw, tokens, pieces, longest=5, most=9):
+def draw_pieces(draw, tokens, pieces, longest=5, most=9):
     """Different pieces of these tokens, each of which occurs up to so many times."""
-    found = set()
-    while len(found) < pieces:
+    chosen = set()
+    while len(chosen) < pieces:
         places = draw.integers(0, len(tokens) - 1, draw.integer(1, longest)).tolist()
-        found.add(tuple(tokens[place] for place in places))
+        chosen.add(tuple(tokens[place] for place in places))
     order = torch.randperm(pieces, generator=draw.generator)
-    return [list(sorted(found)[i]) for i in order], draw.integers(1, most, pieces).tolist()
+    return [list(sorted(chosen)[i]) for i in order], draw.integers(1, most, pieces).tolist()
 
 
-def apart(*pairs):
+def pieces_with_counts(*pairs):
     """Pieces in which each pair (a, b) has so many counts: of both together, of a, and of b."""
     pieces, times = [], []
-    for (a, b), together, first, second in pairs:
-        parts = ([a, b], together), ([a], first - together), ([b], second - together)
+    for (a, b), together, count_a, count_b in pairs:
+        parts = ([a, b], together), ([a], count_a - together), ([b], count_b - together)
         for piece, often in parts:
             if often:
                 pieces.append(piece)
@@ -97,13 +97,13 @@ def apart(*pairs):
 @exercise.cases
 def cases(draw):
     for count, tokens in enumerate(([3, 7, 40, 8], [0, 1, 2, 3, 4], [259, 116, 104, 32, 300]), 1):
-        yield Case(f"8 pieces of {len(tokens)} tokens, {count}", drawn(draw, tokens, 8))
-    yield Case("20 pieces of 7 tokens", drawn(draw, range(7), 20, longest=6, most=30))
-    yield Case("12 pieces of 2 tokens", drawn(draw, [9, 4], 12))
+        yield Case(f"8 pieces of {len(tokens)} tokens, {count}", draw_pieces(draw, tokens, 8))
+    yield Case("20 pieces of 7 tokens", draw_pieces(draw, range(7), 20, longest=6, most=30))
+    yield Case("12 pieces of 2 tokens", draw_pieces(draw, [9, 4], 12))
     often = draw.integer(20, 30)
     rare = ((5, 6), often, 2 * often, 2 * often), ((9, 0), 4, 4, 5)
     common = ((1, 2), 9 * often, 12 * often, 40 * often), ((8, 3), 8 * often, 50 * often, 8 * often)
-    yield Case("a rare pair, and common ones", apart(*rare, *common))
+    yield Case("a rare pair, and common ones", pieces_with_counts(*rare, *common))
     # (6, 6) has 4 of 6 * 6, or 2 of them if it may not overlap, and (1, 2) has 3
     yield Case("a token several times in a row", ([[6, 6, 6], [1, 2], [2], [1]], [2, 3, 3, 3]))
     again = [[1, 2, 1, 2], [3, 4], [3], [4, 5]], [2, 2, 1, 2]
@@ -118,29 +118,32 @@ def cases(draw):
     yield Case("pairs that tie and end alike", ([[7, 1], [5, 1], [5, 8]], [4, 2, 2]))
     seldom = [[3, 4], [1, 2], [1], [2]], [5, 1, 1, 2]
     yield Case("a piece that occurs often, and rare ones", seldom)
-    yield Case("ratios of 0.0100 and 0.0101", apart(((1, 2), 10, 40, 25), ((3, 4), 10, 33, 30)))
+    yield Case(
+        "ratios of 0.0100 and 0.0101",
+        pieces_with_counts(((1, 2), 10, 40, 25), ((3, 4), 10, 33, 30)),
+    )
     # quotients of these numbers, and their logarithms, differ in the last bit
     tied = ((6, 7), 14, 16, 25), ((4, 5), 7, 20, 10)
-    yield Case("two pairs that tie, each with other counts", apart(*tied))
+    yield Case("two pairs that tie, each with other counts", pieces_with_counts(*tied))
     tied = ((4, 9), 11, 18, 20), ((3, 7), 11, 24, 15)
-    yield Case("two pairs that tie, as frequent as each other", apart(*tied))
+    yield Case("two pairs that tie, as frequent as each other", pieces_with_counts(*tied))
     # two ratios of which the second is larger, by less than a float can show
     near = ((1, 2), 2580846, 4549644, 4718284), ((3, 4), 1635953, 3054492, 4454831)
-    yield Case("counts of millions", apart(*near))
-    yield Case("counts of millions, the other way round", apart(*near[::-1]))
+    yield Case("counts of millions", pieces_with_counts(*near))
+    yield Case("counts of millions, the other way round", pieces_with_counts(*near[::-1]))
     n, together = draw.integer(2 * 10**6, 3 * 10**6), draw.integer(10**6, 2 * 10**6)
     tied = ((1, 2), n, 2 * n, n), ((0, 9), together, 2 * together, n)
-    yield Case("counts of millions that tie", apart(*tied))
+    yield Case("counts of millions that tie", pieces_with_counts(*tied))
     # products of these are wrong in 64 bits, and in another order
-    far = [
+    far_apart = [
         ((1, 2), 1800000, 3700000, 4800000),
         ((3, 4), 1900000, 3400000, 4100000),
         ((5, 6), 1100000, 4500000, 4800000),
     ]
-    yield Case("counts of millions that are far apart", apart(*far))
+    yield Case("counts of millions that are far apart", pieces_with_counts(*far_apart))
     # the second ratio is larger, by less than a float of 80 bits can show
     nearest = ((1, 2), 8999999, 9000003, 9000000), ((8, 9), 9000000, 9000002, 9000002)
-    yield Case("counts of millions, nearest of all", apart(*nearest))
+    yield Case("counts of millions, nearest of all", pieces_with_counts(*nearest))
     common = [[a, 15 + b] for a in range(11) for b in range(11)]
     yield Case("a rare pair, and 121 common ones", ([*common, [40, 41]], [5] * 121 + [1]))
     yield Case("tokens of one digit and of several", ([[9, 1], [10, 2]], [1, 1]))

@@ -23,8 +23,8 @@ def head_by_head(z, w_o, heads):
     return out
 
 
-def drawn(draw, batch, heads, n, width, d):
-    """What heads give, each around numbers of its own, and the matrix behind them."""
+def draw_heads(draw, batch, heads, n, width, d):
+    """Results of heads, each around numbers of its own, and the matrix behind them."""
     z = draw.normal(batch, heads, n, width) + 2 * draw.normal(heads, 1, width)
     return z, draw.normal(heads * width, d)
 
@@ -32,24 +32,24 @@ def drawn(draw, batch, heads, n, width, d):
 @exercise.cases
 def cases(draw):
     n, width, d = draw.sizes(3, 5, 9)
-    z, w_o = drawn(draw, 3, 4, n, width, d)
+    z, w_o = draw_heads(draw, 3, 4, n, width, d)
     sizes = f"3 texts, 4 heads, n={n}, d_h={width}, d={d}"
-    long, w_long = drawn(draw, 40, 4, 50, width, d)
-    yield Case(f"{sizes}, heads=[1]", (z, w_o, [1]), longer=(long, w_long, [1]))
-    yield Case(f"{sizes}, heads=[0, 2]", (z, w_o, [0, 2]), longer=(long, w_long, [0, 2]))
+    z_long, w_long = draw_heads(draw, 40, 4, 50, width, d)
+    yield Case(f"{sizes}, heads=[1]", (z, w_o, [1]), longer=(z_long, w_long, [1]))
+    yield Case(f"{sizes}, heads=[0, 2]", (z, w_o, [0, 2]), longer=(z_long, w_long, [0, 2]))
     yield Case(f"{sizes}, heads=[3, 1]", (z, w_o, [3, 1]))
     yield Case(f"{sizes}, heads=[2, 3, 0]", (z, w_o, [2, 3, 0]))
-    yield Case(f"{sizes}, no head is named", (z, w_o, []), longer=(long, w_long, []))
+    yield Case(f"{sizes}, no head is named", (z, w_o, []), longer=(z_long, w_long, []))
     yield Case(f"{sizes}, all heads are named", (z, w_o, [0, 1, 2, 3]))
-    yield Case("one text, heads=[0, 1]", (*drawn(draw, 1, 3, 6, 4, 5), [0, 1]))
-    yield Case("one position, heads=[2]", (*drawn(draw, 4, 3, 1, 2, 5), [2]))
-    yield Case("one head, heads=[0]", (*drawn(draw, 3, 1, 4, 5, 2), [0]))
-    yield Case("one head that is not named", (*drawn(draw, 3, 1, 4, 5, 2), []))
-    yield Case("all sizes 4, heads=[3, 0]", (*drawn(draw, 4, 4, 4, 4, 4), [3, 0]))
-    yield Case("all sizes 4, heads=[1]", (*drawn(draw, 4, 4, 4, 4, 4), [1]))
-    yield Case("heads of width 1, heads=[1, 2]", (*drawn(draw, 2, 3, 5, 1, 4), [1, 2]))
-    yield Case("12 heads, heads=[11, 4, 7, 5]", (*drawn(draw, 2, 12, 4, 2, 3), [11, 4, 7, 5]))
-    yield Case("one text, one head, one position", (*drawn(draw, 1, 1, 1, 2, 3), [0]))
+    yield Case("one text, heads=[0, 1]", (*draw_heads(draw, 1, 3, 6, 4, 5), [0, 1]))
+    yield Case("one position, heads=[2]", (*draw_heads(draw, 4, 3, 1, 2, 5), [2]))
+    yield Case("one head, heads=[0]", (*draw_heads(draw, 3, 1, 4, 5, 2), [0]))
+    yield Case("one head that is not named", (*draw_heads(draw, 3, 1, 4, 5, 2), []))
+    yield Case("all sizes 4, heads=[3, 0]", (*draw_heads(draw, 4, 4, 4, 4, 4), [3, 0]))
+    yield Case("all sizes 4, heads=[1]", (*draw_heads(draw, 4, 4, 4, 4, 4), [1]))
+    yield Case("heads of width 1, heads=[1, 2]", (*draw_heads(draw, 2, 3, 5, 1, 4), [1, 2]))
+    yield Case("12 heads, heads=[11, 4, 7, 5]", (*draw_heads(draw, 2, 12, 4, 2, 3), [11, 4, 7, 5]))
+    yield Case("one text, one head, one position", (*draw_heads(draw, 1, 1, 1, 2, 3), [0]))
 
 
 @exercise.valid

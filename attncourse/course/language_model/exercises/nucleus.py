@@ -14,74 +14,74 @@ exercise.valid(variants.worked(exercise))
 def token_by_token(scores, p):
     rows = []
     for row in scores.reshape(-1, scores.shape[-1]):
-        told = row.tolist()
+        values = row.tolist()
         probabilities = row.softmax(-1).tolist()
         # sorted leaves equal ones in their order
         stays, reached = [], 0.0
-        for token in sorted(range(len(told)), key=lambda i: -told[i]):
+        for token in sorted(range(len(values)), key=lambda i: -values[i]):
             if reached < p:
                 stays.append(token)
             reached += probabilities[token]
-        kept = row[stays]
+        kept_scores = row[stays]
         weights = torch.zeros_like(row)
-        weights[stays] = (kept - kept.logsumexp(0)).exp()
+        weights[stays] = (kept_scores - kept_scores.logsumexp(0)).exp()
         rows.append(weights)
     return torch.stack(rows).reshape(scores.shape)
 
 
-def clear(scores, p):
+def clear_of_p(scores, p):
     """Whether no sum of the likeliest tokens is so near p that rounding could decide."""
     sums = scores.softmax(-1).sort(-1, descending=True).values.cumsum(-1)
     return bool(((sums - p).abs() > 2e-3).all())
 
 
-def drawn(draw, *shape, p, spread=1.5):
+def draw_scores(draw, *shape, p, spread=1.5):
     """Scores of which no sum of probabilities is near p."""
     rows = []
     while len(rows) < torch.Size(shape[:-1]).numel():
         row = spread * draw.normal(shape[-1])
-        if clear(row, p):
+        if clear_of_p(row, p):
             rows.append(row)
     return torch.stack(rows).reshape(shape)
 
 
-def with_equals(draw, p):
+def draw_ties(draw, p):
     """Rows in which equal scores stand at the border, of which some stay and some go."""
     levels = torch.tensor([2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, -1.0], dtype=torch.float64)
     rows = [levels[torch.randperm(9, generator=draw.generator)] for _ in range(4)]
     scores = torch.stack([*rows, 0 * levels])
-    assert clear(scores, p)
+    assert clear_of_p(scores, p)
     return scores
 
 
 @exercise.cases
 def cases(draw):
     v = draw.integer(8, 10)
-    scores = drawn(draw, 4, v, p=0.7)
+    scores = draw_scores(draw, 4, v, p=0.7)
     yield Case(f"4 rows, {v} tokens, p=0.7", (scores, 0.7),
-               longer=(drawn(draw, 24, 100, p=0.9), 0.9))  # fmt: skip
-    yield Case(f"one row, {v} tokens, p=0.5", (drawn(draw, v, p=0.5), 0.5))
-    yield Case("two leading axes, p=0.8", (drawn(draw, 2, 3, v, p=0.8), 0.8))
-    yield Case("as many rows as tokens, p=0.6", (drawn(draw, 7, 7, p=0.6), 0.6))
-    yield Case("p=0.95", (drawn(draw, 4, v, p=0.95), 0.95))
-    yield Case("p=0.3, and a likelier token in each row", (likely(draw, v), 0.3))
+               longer=(draw_scores(draw, 24, 100, p=0.9), 0.9))  # fmt: skip
+    yield Case(f"one row, {v} tokens, p=0.5", (draw_scores(draw, v, p=0.5), 0.5))
+    yield Case("two leading axes, p=0.8", (draw_scores(draw, 2, 3, v, p=0.8), 0.8))
+    yield Case("as many rows as tokens, p=0.6", (draw_scores(draw, 7, 7, p=0.6), 0.6))
+    yield Case("p=0.95", (draw_scores(draw, 4, v, p=0.95), 0.95))
+    yield Case("p=0.3, and a likelier token in each row", (draw_one_likely(draw, v), 0.3))
     yield Case("p=0.00001: the likeliest token alone", (scores, 0.00001))
     yield Case("p=1: all tokens stay", (scores, 1.0))
-    flat = drawn(draw, 4, 12, p=0.75, spread=0.2)
-    flat[1] = drawn(draw, 12, p=0.75, spread=3.0)
+    flat = draw_scores(draw, 4, 12, p=0.75, spread=0.2)
+    flat[1] = draw_scores(draw, 12, p=0.75, spread=3.0)
     yield Case("flat rows and a steep one, p=0.75", (flat, 0.75))
-    yield Case("equal scores at the border, p=0.7", (with_equals(draw, 0.7), 0.7))
-    yield Case("equal scores at the border, p=0.5", (with_equals(draw, 0.5), 0.5))
+    yield Case("equal scores at the border, p=0.7", (draw_ties(draw, 0.7), 0.7))
+    yield Case("equal scores at the border, p=0.5", (draw_ties(draw, 0.5), 0.5))
     yield Case("all scores are equal, p=0.01", (0 * scores, 0.01))
-    best = with_equals(draw, 0.1)
+    best = draw_ties(draw, 0.1)
     yield Case("several likeliest tokens, p=0.1", (best.clamp(max=1.0), 0.1))
-    few = torch.where(torch.arange(v) % 3 == 1, -torch.inf, scores)
-    p = next(p for p in (0.85, 0.8, 0.75, 0.7, 0.65, 0.9) if clear(few, p))
-    yield Case(f"tokens whose score is -inf, p={p}", (few, p), gradient=False)
+    some_barred = torch.where(torch.arange(v) % 3 == 1, -torch.inf, scores)
+    p = next(p for p in (0.85, 0.8, 0.75, 0.7, 0.65, 0.9) if clear_of_p(some_barred, p))
+    yield Case(f"tokens whose score is -inf, p={p}", (some_barred, p), gradient=False)
     barred = scores.masked_fill(torch.arange(v) > 2, -torch.inf)
     yield Case("tokens whose score is -inf, p=1", (barred, 1.0), gradient=False)
-    only = scores.masked_fill(torch.arange(v) != 4, -torch.inf)
-    yield Case("one token whose score is not -inf, p=0.9", (only, 0.9), gradient=False)
+    single = scores.masked_fill(torch.arange(v) != 4, -torch.inf)
+    yield Case("one token whose score is not -inf, p=0.9", (single, 0.9), gradient=False)
     yield Case("scores around 1000, p=0.7", (1000 + scores, 0.7))
     yield Case("all scores below -1000, p=0.7", (scores - 2000, 0.7))
     yield Case("scores 10^12 times larger, p=0.7", (1e12 * scores, 0.7), gradient=False)
@@ -89,14 +89,14 @@ def cases(draw):
     yield Case("all scores below -10^12, p=0.7", (low, 0.7), gradient=False)
     steep = torch.tensor([[-7.0, 0.0, -9.0]], dtype=torch.float64)
     yield Case("one token with more than p=0.995", (steep, 0.995))
-    near = torch.tensor([[998.0, 1000.0, 1000.00001]], dtype=torch.float64)
-    yield Case("scores that float64 alone tells apart, p=0.3", (near, 0.3))
+    nearly_tied = torch.tensor([[998.0, 1000.0, 1000.00001]], dtype=torch.float64)
+    yield Case("scores that float64 alone tells apart, p=0.3", (nearly_tied, 0.3))
     yield Case("one token, p=0.4", (scores[:, :1], 0.4))
 
 
-def likely(draw, v):
+def draw_one_likely(draw, v):
     """Scores of which the largest has more than 0.3 of the probability."""
-    scores = drawn(draw, 4, v, p=0.3)
+    scores = draw_scores(draw, 4, v, p=0.3)
     best = scores.argmax(-1, keepdim=True)
     return scores.scatter(-1, best, scores.logsumexp(-1, keepdim=True) + 1.0)
 

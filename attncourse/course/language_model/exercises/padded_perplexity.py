@@ -13,7 +13,7 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def text_by_text(scores, tokens, lengths):
     n, vocabulary = scores.shape[-2:]
-    found = []
+    perplexities = []
     for rows, text, length in zip(
         scores.reshape(-1, n, vocabulary),
         tokens.reshape(-1, n).tolist(),
@@ -26,11 +26,11 @@ def text_by_text(scores, tokens, lengths):
             # less the largest: exp of the scores themselves may be too large
             rest = rows[t] - rows[t].amax()
             nats = nats + (rest.logsumexp(0) - rest[text[t + 1]]) / (length - 1)
-        found.append(nats.exp())
-    return torch.stack(found).reshape(lengths.shape)
+        perplexities.append(nats.exp())
+    return torch.stack(perplexities).reshape(lengths.shape)
 
 
-def drawn(draw, *batch, n, vocabulary, lengths):
+def draw_inputs(draw, *batch, n, vocabulary, lengths):
     """Scores, tokens and lengths."""
     tokens = torch.randint(vocabulary, (*batch, n), generator=draw.generator)
     scores = draw.normal(*batch, n, vocabulary)
@@ -38,33 +38,35 @@ def drawn(draw, *batch, n, vocabulary, lengths):
 
 
 @exercise.unread(*WHATEVER)
-def beyond(scores, tokens, lengths):
+def unasked_rows(scores, tokens, lengths):
     return {"scores": (torch.arange(tokens.shape[-1]) >= lengths[..., None] - 1)[..., None]}
 
 
 @exercise.cases
 def cases(draw):
     n, vocabulary = draw.sizes(2, 6, 9)
-    scores, tokens, lengths = drawn(draw, 4, n=n, vocabulary=vocabulary, lengths=[n, 2, 4, n - 2])
+    scores, tokens, lengths = draw_inputs(
+        draw, 4, n=n, vocabulary=vocabulary, lengths=[n, 2, 4, n - 2]
+    )
     sizes = f"n={n}, {vocabulary} tokens in the vocabulary"
-    longer = drawn(draw, 6, n=60, vocabulary=130, lengths=[60, 31, 1, 59, 2, 47])
+    longer = draw_inputs(draw, 6, n=60, vocabulary=130, lengths=[60, 31, 1, 59, 2, 47])
     yield Case(f"4 texts, {sizes}", (scores, tokens, lengths), longer=longer)
     yield Case(f"one text without a batch, {sizes}", (scores[3], tokens[3], lengths[3]))
-    axes = drawn(draw, 2, 3, n=5, vocabulary=8, lengths=[3, 5, 2, 5, 4, 2])
+    axes = draw_inputs(draw, 2, 3, n=5, vocabulary=8, lengths=[3, 5, 2, 5, 4, 2])
     yield Case("two leading axes", axes)
-    yield Case("no padding", drawn(draw, 3, n=4, vocabulary=7, lengths=[4, 4, 4]))
-    short = drawn(draw, 4, n=5, vocabulary=6, lengths=[1, 5, 0, 3])
+    yield Case("no padding", draw_inputs(draw, 3, n=4, vocabulary=7, lengths=[4, 4, 4]))
+    short = draw_inputs(draw, 4, n=5, vocabulary=6, lengths=[1, 5, 0, 3])
     yield Case("a text of one token, and one without any", short)
-    far = (torch.arange(n) >= lengths[:, None] - 1)[..., None]
-    for some in (torch.nan, torch.inf, -torch.inf):
-        name = f"{some} in all rows that are asked for nothing"
-        yield Case(name, (scores.masked_fill(far, some), tokens, lengths))
-    same = drawn(draw, 5, n=5, vocabulary=5, lengths=[5, 3, 2, 4, 5])
-    yield Case("as many texts as tokens, and as in the vocabulary", same)
-    zeros = torch.where(far[..., 0], 0, tokens.clamp(max=1))
+    unasked = (torch.arange(n) >= lengths[:, None] - 1)[..., None]
+    for filler in (torch.nan, torch.inf, -torch.inf):
+        name = f"{filler} in all rows that are asked for nothing"
+        yield Case(name, (scores.masked_fill(unasked, filler), tokens, lengths))
+    equal_sizes = draw_inputs(draw, 5, n=5, vocabulary=5, lengths=[5, 3, 2, 4, 5])
+    yield Case("as many texts as tokens, and as in the vocabulary", equal_sizes)
+    zeros = torch.where(unasked[..., 0], 0, tokens.clamp(max=1))
     yield Case("padding with token 0, which texts have, too", (scores, zeros, lengths))
-    away = scores + 1000 * draw.normal(4, n, 1)
-    yield Case("scores around 1000 and around -1000", (away, tokens, lengths))
+    shifted = scores + 1000 * draw.normal(4, n, 1)
+    yield Case("scores around 1000 and around -1000", (shifted, tokens, lengths))
     for nats in (800, 2000):
         rare = scores.clone()
         rare[0, 1] = nats * (torch.arange(vocabulary) != tokens[0, 2])
@@ -171,8 +173,8 @@ variants.wrong(exercise, {
         f"return (nats / (lengths - 1).clamp(min=1)).exp().where(lengths > 1, {given})"
         for said, given in {"0": "0.0", "infinity": "torch.inf"}.items()},
     "a small number is added to the divisor: only where nothing is predicted another is needed": [
-        ("(lengths - 1).clamp(min=1)", f"((lengths - 1).clamp(min=0) + {some})")
-        for some in ("1e-6", "1e-5")],
+        ("(lengths - 1).clamp(min=1)", f"((lengths - 1).clamp(min=0) + {epsilon})")
+        for epsilon in ("1e-6", "1e-5")],
     "this is the mean of -ln p: the perplexity is exp of it": (").exp()", ")"),
     "these are bits for each token: the perplexity is 2 to the power of these": (
         ").exp()", ") / 0.6931471805599453"),
@@ -195,8 +197,8 @@ variants.wrong(exercise, {
     "the logarithm of a probability that is rounded to 0 is -inf: use log_softmax":
         "log_p = rows.softmax(dim=-1).log()",
     "very unlikely tokens are made less so: use log_softmax, which needs no least probability": [
-        f"log_p = {p}.log()" for some in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
-            f"(rows.softmax(dim=-1) + {some})", f"rows.softmax(dim=-1).clamp(min={some})")],
+        f"log_p = {p}.log()" for epsilon in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
+            f"(rows.softmax(dim=-1) + {epsilon})", f"rows.softmax(dim=-1).clamp(min={epsilon})")],
     "exp of a large score overflows: use log_softmax, which takes the largest away":
         "log_p = rows - rows.exp().sum(dim=-1, keepdim=True).log()",
     "the scores are taken for logarithms of probabilities: log_softmax makes them so":

@@ -21,19 +21,19 @@ def year_by_year(texts, length, held_out):
     parts: dict[bool, list[list[int]]] = {False: [], True: []}
     for year, tokens in texts:
         parts[int(str(year)[-1]) in held_out].append(list(tokens))
-    seen = [token for tokens in parts[False] for token in tokens]
+    known = [token for tokens in parts[False] for token in tokens]
     windows = {}
-    for held, some in parts.items():
+    for held, part in parts.items():
         windows[held] = []
-        for tokens in some:
-            rest = [token if token in seen else 1 for token in tokens]
+        for tokens in part:
+            rest = [token if token in known else 1 for token in tokens]
             while rest:
                 windows[held].append(rest[:length])
                 rest = rest[length:]
     return windows[False], windows[True]
 
 
-def drawn(draw, *years, low=2, high=60, shortest=5, longest=13):
+def draw_texts(draw, *years, low=2, high=60, shortest=5, longest=13):
     """A text for each of the years."""
     return [
         (year, draw.integers(low, high, draw.integer(shortest, longest)).tolist()) for year in years
@@ -42,20 +42,20 @@ def drawn(draw, *years, low=2, high=60, shortest=5, longest=13):
 
 @exercise.cases
 def cases(draw):
-    first = 1790, 1791, 1798, 1798, 1805, 1808, 1815, 1818, 1818, 1820, 1826, 1838
-    yield Case("12 texts, length=4, held_out=[8]", (drawn(draw, *first), 4, [8]))
-    yield Case("12 texts, length=5, held_out=[5, 8]", (drawn(draw, *first), 5, [5, 8]))
-    yield Case("12 texts, length=3, held_out=[8, 1, 0]", (drawn(draw, *first), 3, [8, 1, 0]))
-    yield Case("40 texts of few tokens", (drawn(draw, *range(1900, 1940), high=30), 6, [5]))
+    years = 1790, 1791, 1798, 1798, 1805, 1808, 1815, 1818, 1818, 1820, 1826, 1838
+    yield Case("12 texts, length=4, held_out=[8]", (draw_texts(draw, *years), 4, [8]))
+    yield Case("12 texts, length=5, held_out=[5, 8]", (draw_texts(draw, *years), 5, [5, 8]))
+    yield Case("12 texts, length=3, held_out=[8, 1, 0]", (draw_texts(draw, *years), 3, [8, 1, 0]))
+    yield Case("40 texts of few tokens", (draw_texts(draw, *range(1900, 1940), high=30), 6, [5]))
     disorder = [1958, 1917, 1848, 1930, 1918, 1958, 1848, 2011, 1905, 1917]
-    yield Case("years in any order", (drawn(draw, *disorder), 4, [8]))
+    yield Case("years in any order", (draw_texts(draw, *disorder), 4, [8]))
     ends = 1880, 1881, 1788, 1808, 1908, 1985, 2008, 2018, 1858, 1890
-    yield Case("years that end in 0", (drawn(draw, *ends), 4, [0]))
-    yield Case("years of three digits", (drawn(draw, 987, 988, 1008, 998, 1001, 978), 3, [8]))
-    long = drawn(draw, 1807, 1808, 1809, shortest=60, longest=70)
-    yield Case("three long texts", (long, 5, [8]))
-    yield Case("texts shorter than a window", (drawn(draw, 1806, 1807, 1808), 20, [8]))
-    yield Case("length=1", (drawn(draw, 1806, 1808), 1, [8]))
+    yield Case("years that end in 0", (draw_texts(draw, *ends), 4, [0]))
+    yield Case("years of three digits", (draw_texts(draw, 987, 988, 1008, 998, 1001, 978), 3, [8]))
+    long_texts = draw_texts(draw, 1807, 1808, 1809, shortest=60, longest=70)
+    yield Case("three long texts", (long_texts, 5, [8]))
+    yield Case("texts shorter than a window", (draw_texts(draw, 1806, 1807, 1808), 20, [8]))
+    yield Case("length=1", (draw_texts(draw, 1806, 1808), 1, [8]))
     for name, length, texts in (
         # 9 is in a training text alone, 8 in a test alone, 7 in both
         ("tokens of one part alone", 3, [(1805, [7, 9, 7]), (1808, [7, 8, 8, 7]), (1818, [8, 7])]),
@@ -70,29 +70,29 @@ def cases(draw):
         ("no texts", 4, []),
     ):  # fmt: skip
         yield Case(name, (texts, length, [8]))
-    yield Case("no year is held out", (drawn(draw, 1806, 1808, 1807), 4, []))
-    yield Case("all years are held out", (drawn(draw, 1808, 1818, 1808), 4, [8]))
+    yield Case("no year is held out", (draw_texts(draw, 1806, 1808, 1807), 4, []))
+    yield Case("all years are held out", (draw_texts(draw, 1808, 1818, 1808), 4, [8]))
 
 
 @exercise.differs
 def what_the_windows_show(wanted, given, texts, length, held_out):
     """What became of the tokens, or of the windows, where it is no known mistake."""
     parts = given if isinstance(given, (tuple, list)) and len(given) == 2 else ()
-    if not parts or not all(isinstance(one, list) for part in parts for one in (part, *part)):
+    if not parts or not all(isinstance(item, list) for part in parts for item in (part, *part)):
         return ""
-    right, now = ([*chain(*chain(*both))] for both in (wanted, given))
-    if len(now) < len(right):
+    right, got = ([*chain(*chain(*both))] for both in (wanted, given))
+    if len(got) < len(right):
         return "tokens are lost on the way: each window of each text stays, with all its tokens"
-    if len(now) > len(right):
+    if len(got) > len(right):
         return (
             "there are more tokens than in the texts: none is added, and each stands in one "
             "window, of one list"
         )
-    sizes, others = (
+    sizes, got_sizes = (
         [[len(window) for window in part] for part in both] for both in (wanted, given)
     )
-    if sizes == others:
-        changed = [pair for pair in zip(right, now, strict=True) if pair[0] != pair[1]]
+    if sizes == got_sizes:
+        changed = [pair for pair in zip(right, got, strict=True) if pair[0] != pair[1]]
         if changed and changed[0][1] == 1:
             return (
                 "a token becomes 1 that stands in a text to train with: one place in any of these "
@@ -101,7 +101,7 @@ def what_the_windows_show(wanted, given, texts, length, held_out):
         if changed and changed[0][0] == 1:
             return "a token stays that stands in no text to train with: 1 takes its place"
         return "these are other tokens, or in another order: keep that of the texts"
-    if sorted(chain(*sizes)) == sorted(chain(*others)):
+    if sorted(chain(*sizes)) == sorted(chain(*got_sizes)):
         return (
             "windows stand in the wrong list, or at another place in it: the last digit of the "
             "year of a text decides about all its windows, and the order is that of the texts"

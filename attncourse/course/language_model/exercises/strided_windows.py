@@ -27,11 +27,11 @@ def label_by_label(texts, length, stride):
             for place in places
         ]
         for k in sorted(set(owner)):
-            read = [place for place in places if k * stride <= place < k * stride + length]
-            rows.append([(text[i], text[i + 1] if owner[i] == k else -100) for i in read])
+            window = [place for place in places if k * stride <= place < k * stride + length]
+            rows.append([(text[i], text[i + 1] if owner[i] == k else -100) for i in window])
     n = max(map(len, rows), default=0)
-    filled = [row + [(0, -100)] * (n - len(row)) for row in rows]
-    pairs = torch.tensor(filled, dtype=torch.int64).reshape(len(rows), n, 2)
+    padded = [row + [(0, -100)] * (n - len(row)) for row in rows]
+    pairs = torch.tensor(padded, dtype=torch.int64).reshape(len(rows), n, 2)
     return pairs[..., 0].clone(), pairs[..., 1].clone()
 
 
@@ -44,50 +44,50 @@ def first_difference(wanted, given, texts, length, stride):
     want, got = ([*zip(*(x.tolist() for x in pair), strict=False)] for pair in (wanted, given))
     if want == got or not want or not got or len(want[0][0]) != len(got[0][0]):
         return ""
-    at = next(i for i in range(len(want) + 1) if want[i : i + 1] != got[i : i + 1])
-    said = "the number of windows is right, but one of them is not"
+    index = next(i for i in range(len(want) + 1) if want[i : i + 1] != got[i : i + 1])
+    mistake = "the number of windows is right, but one of them is not"
     if len(want) != len(got):
-        said = f"of these texts there are {len(want)} windows, and yours are {len(got)}"
-    one, other = (
-        f"{rows[at][0]} with the labels {rows[at][1]}" if at < len(rows) else "none"
+        mistake = f"of these texts there are {len(want)} windows, and yours are {len(got)}"
+    expected, yours = (
+        f"{rows[index][0]} with the labels {rows[index][1]}" if index < len(rows) else "none"
         for rows in (want, got)
     )
-    return f"{said}. Window {at + 1} should be {one}, and yours is {other}"
+    return f"{mistake}. Window {index + 1} should be {expected}, and yours is {yours}"
 
 
-def drawn(draw, *lengths, most=60):
+def draw_texts(draw, *lengths, most=60):
     """Texts of these lengths."""
     return [draw.integers(0, most, length).tolist() for length in lengths]
 
 
 @exercise.cases
 def cases(draw):
-    yield Case("3 texts, length=6, stride=4", (drawn(draw, 17, 5, 12), 6, 4))
-    yield Case("a text of 20 tokens, length=5, stride=2", (drawn(draw, 20), 5, 2))
-    yield Case("length=4, stride=1", (drawn(draw, 9, 3, 6), 4, 1))
-    yield Case("length=5, stride=4", (drawn(draw, 14, 6, 11), 5, 4))
-    yield Case("length=5, stride=5", (drawn(draw, 13, 4, 21), 5, 5))
-    yield Case("length=1, stride=1", (drawn(draw, 5, 2), 1, 1))
-    yield Case("length=6, stride=3, twice as much", (drawn(draw, 16, 19), 6, 3))
-    yield Case("a text that fills one window", (drawn(draw, 7), 6, 4))
-    yield Case("a text of one token more than fills a window", (drawn(draw, 8), 6, 4))
-    yield Case("texts that fill 3 windows", (drawn(draw, 15, 15), 6, 4))
-    yield Case("texts of one token less or more", (drawn(draw, 14, 16), 6, 4))
-    yield Case("texts shorter than a window", (drawn(draw, 4, 3, 5), 9, 6))
-    yield Case("texts of 2 tokens", (drawn(draw, 2, 2, 2), 3, 2))
+    yield Case("3 texts, length=6, stride=4", (draw_texts(draw, 17, 5, 12), 6, 4))
+    yield Case("a text of 20 tokens, length=5, stride=2", (draw_texts(draw, 20), 5, 2))
+    yield Case("length=4, stride=1", (draw_texts(draw, 9, 3, 6), 4, 1))
+    yield Case("length=5, stride=4", (draw_texts(draw, 14, 6, 11), 5, 4))
+    yield Case("length=5, stride=5", (draw_texts(draw, 13, 4, 21), 5, 5))
+    yield Case("length=1, stride=1", (draw_texts(draw, 5, 2), 1, 1))
+    yield Case("length=6, stride=3, twice as much", (draw_texts(draw, 16, 19), 6, 3))
+    yield Case("a text that fills one window", (draw_texts(draw, 7), 6, 4))
+    yield Case("a text of one token more than fills a window", (draw_texts(draw, 8), 6, 4))
+    yield Case("texts that fill 3 windows", (draw_texts(draw, 15, 15), 6, 4))
+    yield Case("texts of one token less or more", (draw_texts(draw, 14, 16), 6, 4))
+    yield Case("texts shorter than a window", (draw_texts(draw, 4, 3, 5), 9, 6))
+    yield Case("texts of 2 tokens", (draw_texts(draw, 2, 2, 2), 3, 2))
     yield Case(
-        "texts of 0, 1 and 2 tokens beside a long one", (drawn(draw, 0, 1, 11, 2, 0, 1), 4, 3)
+        "texts of 0, 1 and 2 tokens beside a long one", (draw_texts(draw, 0, 1, 11, 2, 0, 1), 4, 3)
     )
-    yield Case("a text of 1 token after a long one", (drawn(draw, 11, 1), 4, 2))
-    yield Case("no window, of texts of 0 and 1 tokens", (drawn(draw, 1, 0, 1), 5, 2))
+    yield Case("a text of 1 token after a long one", (draw_texts(draw, 11, 1), 4, 2))
+    yield Case("no window, of texts of 0 and 1 tokens", (draw_texts(draw, 1, 0, 1), 5, 2))
     yield Case("no texts", ([], 4, 3))
-    yield Case("only tokens 0 and 1", (drawn(draw, 18, 7, most=1), 6, 4))
+    yield Case("only tokens 0 and 1", (draw_texts(draw, 18, 7, most=1), 6, 4))
     yield Case("one token again and again", ([[8] * 14, [8] * 5], 6, 4))
-    yield Case("equal texts", (drawn(draw, 9) * 3, 4, 3))
+    yield Case("equal texts", (draw_texts(draw, 9) * 3, 4, 3))
     large = [16777217, 40000, 3, 70001, 16777219, 5, 65537]
     yield Case("tokens of up to 16 million", ([large], 4, 2))
-    yield Case("1,200 windows", (drawn(draw, 1202), 2, 1))
-    yield Case("a long text, length=16, stride=12", (drawn(draw, 100, 31), 16, 12))
+    yield Case("1,200 windows", (draw_texts(draw, 1202), 2, 1))
+    yield Case("a long text, length=16, stride=12", (draw_texts(draw, 100, 31), 16, 12))
 
 
 @exercise.valid

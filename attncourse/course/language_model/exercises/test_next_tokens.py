@@ -29,12 +29,12 @@ def token_by_token(next_token_loss):
                 tokens = torch.tensor(tokens)
                 g = torch.Generator().manual_seed(4)
                 scores = size * torch.randn(*tokens.shape, 8, generator=g).to(dtype)
-                kept, said = tokens.clone(), scores.clone()
+                tokens_before, scores_before = tokens.clone(), scores.clone()
                 scores.requires_grad_(True)
                 loss = next_token_loss(scores, tokens, padding)
                 assert loss.dtype == dtype and not loss.dim()
                 total, count = torch.zeros((), dtype=dtype), 0
-                for text, rows in zip(kept, said, strict=True):
+                for text, rows in zip(tokens_before, scores_before, strict=True):
                     for t in range(len(text) - 1):
                         if text[t + 1] != padding:
                             total -= rows[t].log_softmax(0)[text[t + 1]]
@@ -42,7 +42,8 @@ def token_by_token(next_token_loss):
                 assert abs(loss.item() - total.item() / count) < 1e-4 * max(1, total.item())
                 loss.backward()
                 assert scores.grad is not None
-                assert torch.equal(tokens, kept) and torch.equal(scores.detach(), said)
+                assert torch.equal(tokens, tokens_before)
+                assert torch.equal(scores.detach(), scores_before)
 
 
 # how many tokens each text has, the padding, the dtype, and how large the scores are
@@ -113,7 +114,7 @@ COMPARES = {
     "no wrong number fails it: `assert` that it is nearly the right one. A condition and a message "
     "in brackets are always true": (f"assert {CLOSE}", CLOSE),
     "it asks only that the loss be finite and not negative: work the right one out": [
-        (CLOSE, some) for some in (
+        (CLOSE, comparison) for comparison in (
             "got >= 0", "got.isfinite() and got >= 0", "got.isfinite() and got > 0")],
     "what it expects comes from next_token_loss itself: work it out without it": [
         (CLOSE, CLOSE.replace("want", "next_token_loss(said, kept, padding)"), *less)

@@ -26,11 +26,11 @@ def pair_by_pair(counts, unigram):
     return torch.stack(tables).reshape(counts.shape)
 
 
-def drawn(draw, *batch, v, most=6):
+def draw_counts(draw, *batch, v, most=6):
     """Counts of pairs, of which about half are 0, and the probabilities of the single tokens."""
-    seen = torch.rand(*batch, v, v, generator=draw.generator) < 0.5
+    present = torch.rand(*batch, v, v, generator=draw.generator) < 0.5
     # no sum of a row, or number of counts, is that of its column, by chance alone
-    counts = draw.integers(1, most, *batch, v, v) * seen
+    counts = draw.integers(1, most, *batch, v, v) * present
     counts[..., 0, :] = 0
     counts[..., 0, 1] = 3
     counts[..., 1:, -1] += draw.integers(1, 3, v - 1)
@@ -40,26 +40,26 @@ def drawn(draw, *batch, v, most=6):
 @exercise.cases
 def cases(draw):
     v = draw.integer(6, 8)
-    counts, unigram = drawn(draw, 3, v=v)
-    yield Case(f"3 tables, {v} tokens", (counts, unigram), longer=drawn(draw, 4, v=70))
+    counts, unigram = draw_counts(draw, 3, v=v)
+    yield Case(f"3 tables, {v} tokens", (counts, unigram), longer=draw_counts(draw, 4, v=70))
     yield Case(f"one table without a batch, {v} tokens", (counts[0], unigram[0]))
-    yield Case("two leading axes", drawn(draw, 2, 3, v=5))
-    yield Case("as many tables as tokens", drawn(draw, 4, v=4))
+    yield Case("two leading axes", draw_counts(draw, 2, 3, v=5))
+    yield Case("as many tables as tokens", draw_counts(draw, 4, v=4))
     empty = counts.clone()
     empty[0, 2] = empty[1, -1] = empty[2, :3] = 0
     yield Case("tokens that nothing has followed", (empty, unigram))
     yield Case("no counts at all", (0 * counts, unigram))
     yield Case("all pairs were seen", (counts + 1, unigram))
-    one = torch.eye(v, dtype=torch.int64).roll(1, -1) * draw.integers(1, 9, v, 1)
-    yield Case("each token is followed by one other", (one.expand(3, v, v), unigram))
-    yield Case("each token is followed by itself alone", (one.roll(-1, -1), unigram[0]))
+    cycle = torch.eye(v, dtype=torch.int64).roll(1, -1) * draw.integers(1, 9, v, 1)
+    yield Case("each token is followed by one other", (cycle.expand(3, v, v), unigram))
+    yield Case("each token is followed by itself alone", (cycle.roll(-1, -1), unigram[0]))
     yield Case("every pair that was seen, was so once", (counts.clamp(max=1), unigram))
     yield Case("counts around a million", (1_000_003 * counts, unigram))
-    never = torch.cat([0 * unigram[:, :2], unigram[:, 2:].softmax(-1)], dim=-1)
-    yield Case("tokens with a unigram of 0", (counts, never))
-    others = (-9 * unigram).softmax(-1)
-    yield Case("the unigram is not that of the counts", (counts.flip(-1), others))
-    yield Case("two tokens", drawn(draw, 3, v=2))
+    with_zeros = torch.cat([0 * unigram[:, :2], unigram[:, 2:].softmax(-1)], dim=-1)
+    yield Case("tokens with a unigram of 0", (counts, with_zeros))
+    other_unigram = (-9 * unigram).softmax(-1)
+    yield Case("the unigram is not that of the counts", (counts.flip(-1), other_unigram))
+    yield Case("two tokens", draw_counts(draw, 3, v=2))
     yield Case("one token", (torch.tensor([[[3]], [[0]]]), torch.ones(2, 1, dtype=torch.float64)))
 
 
@@ -173,8 +173,8 @@ variants.wrong(exercise, {
     "the numbers are right, but 0 / 0 makes gradients NaN, even where torch.where leaves it out: "
     "let no divisor be 0": f"{KINDS}return (mixed / (total + kinds)).where(total > 0, single)",
     "a small number is added below: a T of at least 1 makes that needless": [
-        f"{KINDS}return torch.where(total > 0, mixed / (total + kinds + {some}), single)"
-        for some in ("1e-6", "1e-5")],
+        f"{KINDS}return torch.where(total > 0, mixed / (total + kinds + {epsilon}), single)"
+        for epsilon in ("1e-6", "1e-5")],
     "a count divided by a count is float32: bring the counts to the dtype of the unigram first": [
         "return counts / (total + kinds) + kinds / (total + kinds) * single",
         "return counts / (total + kinds) + (1 - total / (total + kinds)) * single"],

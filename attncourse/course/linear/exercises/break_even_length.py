@@ -26,9 +26,9 @@ def by_hand(d, e, features):
 
 @exercise.cases
 def cases(draw):
-    width, sizes, wide = 2 ** draw.integer(4, 6), draw.sizes(3, 5, 60), draw.integer(100, 400)
+    width, sizes, large = 2 ** draw.integer(4, 6), draw.sizes(3, 5, 60), draw.integer(100, 400)
     for d, e, features in (
-        (width, width, width), sizes, (3, 4, 7), (2, 3, wide), (40, 30, 2), (1, 1, 1), (9, 1, 2),
+        (width, width, width), sizes, (3, 4, 7), (2, 3, large), (40, 30, 2), (1, 1, 1), (9, 1, 2),
         # a head with as many features as there are pairs of numbers, and all pairs of 64 or 128
         (8, 12, 64), (64, 64, 4096), (128, 128, 128**2),
         # here the two counts are equal for n = 9

@@ -2,7 +2,12 @@
 
 import torch
 
-from attncourse.course.linear.exercises.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
+from attncourse.course.linear.exercises.shared.sums import (
+    EPSILON,
+    LEAST,
+    causal_by_hand,
+    draw_inputs,
+)
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
@@ -17,18 +22,18 @@ exercise.reference(causal_by_hand)
 @exercise.cases
 def cases(draw):
     n, d, e = draw.sizes(3, 3, 6)
-    q, k, v = drawn(draw, 2, n=n, d=d, e=e)
+    q, k, v = draw_inputs(draw, 2, n=n, d=d, e=e)
     sizes = f"n={n}, d={d}, e={e}"
-    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=drawn(draw, 2, n=48, d=d, e=e))
+    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=draw_inputs(draw, 2, n=48, d=d, e=e))
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
-    yield Case("two leading axes (batch, heads)", drawn(draw, 2, 3, n=4, d=2, e=5))
-    yield Case("all sizes 4", drawn(draw, 4, 4, n=4, d=4, e=4))
+    yield Case("two leading axes (batch, heads)", draw_inputs(draw, 2, 3, n=4, d=2, e=5))
+    yield Case("all sizes 4", draw_inputs(draw, 4, 4, n=4, d=4, e=4))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
-    few = q[:, :2, :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
-    yield Case("products of features around 1e-11, n=2, d=1", few, gradient=False)
+    small_features = q[:, :2, :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
+    yield Case("products of features around 1e-11, n=2, d=1", small_features, gradient=False)
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1]))
-    many = drawn(draw, n=20, d=2, e=3)
-    yield Case("n=20, d=2, e=3", many, gradient=False, max_elements=20 * 20 - 1)
+    long_inputs = draw_inputs(draw, n=20, d=2, e=3)
+    yield Case("n=20, d=2, e=3", long_inputs, gradient=False, max_elements=20 * 20 - 1)
 
 
 @exercise.valid
@@ -105,8 +110,8 @@ variants.wrong(exercise, {
     "an n x n matrix is built: a running sum over the positions needs none":
         "sums = (phi_q @ phi_k.mT).tril() @ v",
     hints.FLOAT32_INSIDE: "states = outer.float().cumsum(-3).to(v.dtype)",
-    EPSILON: [f"return sums / (total + {some})" for some in ("1e-6", "1e-9")],
-    LEAST: [f"return sums / total.clamp(min={some})" for some in ("1e-6", "1e-8", "1e-10")],
+    EPSILON: [f"return sums / (total + {epsilon})" for epsilon in ("1e-6", "1e-9")],
+    LEAST: [f"return sums / total.clamp(min={least})" for least in ("1e-6", "1e-8", "1e-10")],
     LOOP: "sums = torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "
         "for i in range(v.shape[-2])], dim=-2)",
     "no gradient reaches the keys through the normaliser: nothing may be detached":

@@ -2,7 +2,12 @@
 
 import torch
 
-from attncourse.course.linear.exercises.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
+from attncourse.course.linear.exercises.shared.sums import (
+    EPSILON,
+    LEAST,
+    causal_by_hand,
+    draw_inputs,
+)
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
@@ -23,24 +28,24 @@ def without_chunks(phi_q, phi_k, v, chunk):
 def cases(draw):
     chunk, n = 3, 6 + draw.integer(1, 2)
     d, e = draw.sizes(2, 2, 5)
-    q, k, v = drawn(draw, 2, n=n, d=d, e=e)
+    q, k, v = draw_inputs(draw, 2, n=n, d=d, e=e)
     # as many chunks, each longer
     longer = *(x.repeat_interleave(8, dim=1) for x in (q, k, v)), 8 * chunk
     sizes = f"n={n}, d={d}, e={e}"
     yield Case(f"a batch of 2, {sizes}, chunks of {chunk}", (q, k, v, chunk), longer=longer)
     yield Case(f"without a batch, {sizes}, chunks of {chunk}", (q[0], k[0], v[0], chunk))
-    heads = drawn(draw, 2, 3, n=6, d=2, e=4)
+    heads = draw_inputs(draw, 2, 3, n=6, d=2, e=4)
     yield Case("two leading axes (batch, heads), n=6, chunks of 2", (*heads, 2))
     yield Case(f"n={n}, one chunk of {n}", (q, k, v, n))
     yield Case(f"n={n}, chunks of {n + 3}", (q, k, v, n + 3))
     yield Case("n=4, chunks of 1", (q[:, :4], k[:, :4], v[:, :4], 1))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v, chunk))
-    few = q[:, :3, :1] / 2e6, k[:, :3, :1] / 2e6, v[:, :3], 2
-    about = "products of features around 1e-11, n=3, d=1, chunks of 2"
-    yield Case(about, few, gradient=False)
+    small_features = q[:, :3, :1] / 2e6, k[:, :3, :1] / 2e6, v[:, :3], 2
+    name = "products of features around 1e-11, n=3, d=1, chunks of 2"
+    yield Case(name, small_features, gradient=False)
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1], chunk))
-    many = *drawn(draw, n=20, d=2, e=3), 5
-    yield Case("n=20, chunks of 5", many, gradient=False, max_elements=20 * 20 - 1)
+    long_inputs = *draw_inputs(draw, n=20, d=2, e=3), 5
+    yield Case("n=20, chunks of 5", long_inputs, gradient=False, max_elements=20 * 20 - 1)
 
 
 @exercise.valid
@@ -84,8 +89,8 @@ variants.wrong(exercise, {
         (".tril()", "")],
     "a token does not see itself: the diagonal of the small matrix belongs to it": [
         (".tril()", ".tril(-1)"), (".tril()", ".tril(-1 if out else 0)"),
-        *((".tril()", ".tril(-1)", "keepdim=True))", f"keepdim=True)).clamp(min={some})")
-          for some in ("1e-6", "1e-12"))],
+        *((".tril()", ".tril(-1)", "keepdim=True))", f"keepdim=True)).clamp(min={least})")
+          for least in ("1e-6", "1e-12"))],
     "a token sees one ahead within its chunk: the diagonal is the last that it sees": (
         ".tril()", ".tril(1)"),
     "a chunk does not see itself: the tokens before it in its own chunk count as well": (
@@ -103,9 +108,9 @@ variants.wrong(exercise, {
     "the state's part and the chunk's are divided apart: add up both sums, and divide once": (
         f"sums / (q @ z + {OF_THE_CHUNK})",
         f"(q @ s / (q @ z) + near @ x / {OF_THE_CHUNK}) / 2 if out else sums / {OF_THE_CHUNK}"),
-    EPSILON: [("/ (", f"/ ({some} + ") for some in ("1e-6", "1e-9")],
-    LEAST: [("keepdim=True))", f"keepdim=True)).clamp(min={some})")
-            for some in ("1e-6", "1e-8", "1e-10")],
+    EPSILON: [("/ (", f"/ ({epsilon} + ") for epsilon in ("1e-6", "1e-9")],
+    LEAST: [("keepdim=True))", f"keepdim=True)).clamp(min={least})")
+            for least in ("1e-6", "1e-8", "1e-10")],
     "a last, shorter chunk does not read the state: it sees the earlier chunks as the others do": (
         "q @ s", "(q.shape[-2] == chunk) * (q @ s)", "q @ z", "(q.shape[-2] == chunk) * (q @ z)"),
     "the last chunk is lost where it is a short one: chunk need not divide n": [

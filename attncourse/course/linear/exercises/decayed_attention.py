@@ -19,8 +19,8 @@ exercise.valid(variants.worked(exercise))
 def by_hand(q, k, v, decay):
     state, out = 0, []
     for i in range(q.shape[-2]):
-        own = k[..., i, :, None] * v[..., i, None, :]
-        state = decay[:, None, None] * state + own
+        update = k[..., i, :, None] * v[..., i, None, :]
+        state = decay[:, None, None] * state + update
         out.append((q[..., i, :, None] * state).sum(-2))
     return torch.stack(out, dim=-2)
 
@@ -30,19 +30,19 @@ def cases(draw):
     n, d, e = draw.sizes(3, 3, 7)
     decay = draw.normal(8).sigmoid()
     q, k, v = draw.normal(2, 8, n, d), draw.normal(2, 8, n, d), draw.normal(2, 8, n, e)
-    long = draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, e)
+    longer_inputs = draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, e)
     sizes = f"n={n}, d={d}, e={e}"
-    yield Case(f"a batch of 2, 8 heads, {sizes}", (q, k, v, decay), longer=(*long, decay))
+    yield Case(f"a batch of 2, 8 heads, {sizes}", (q, k, v, decay), longer=(*longer_inputs, decay))
     yield Case(f"8 heads without a batch, {sizes}", (q[0], k[0], v[0], decay))
-    more = draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 6)
-    many = *(draw.normal(48, 4, width) for width in (5, 5, 6)), draw.normal(48).sigmoid()
-    yield Case("two axes before 3 heads", (*more, decay[:3]), longer=many)
+    two_axes = draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 6)
+    many_heads = *(draw.normal(48, 4, width) for width in (5, 5, 6)), draw.normal(48).sigmoid()
+    yield Case("two axes before 3 heads", (*two_axes, decay[:3]), longer=many_heads)
     square = draw.normal(3, 3, 3, 3), draw.normal(3, 3, 3, 3), draw.normal(3, 3, 3, 3)
     yield Case("all sizes 3", (*square, decay[:3]))
     yield Case("decays of 0.999", (*square, torch.full_like(decay[:3], 0.999)))
     # 0.01 to the power of -170 is more than float64 holds
-    far = draw.normal(2, 170, 2), draw.normal(2, 170, 2), draw.normal(2, 170, 3)
-    yield Case("decays of 0.01 and 0.9, n=170", (*far, torch.tensor([0.01, 0.9]).to(decay)))
+    long_text = draw.normal(2, 170, 2), draw.normal(2, 170, 2), draw.normal(2, 170, 3)
+    yield Case("decays of 0.01 and 0.9, n=170", (*long_text, torch.tensor([0.01, 0.9]).to(decay)))
     yield Case("one token", (q[..., :1, :], k[..., :1, :], v[..., :1, :], decay))
 
 
@@ -114,7 +114,7 @@ variants.wrong(exercise, {
     "keys far back are cut off: however far, a key counts, with decay ** (i - j)":
         "table = powers.tril().triu(-64)",
     "far back the power grows no more, and keys count too much: it is i - j, however far": [
-        f"steps = apart.clamp(0, {most})" for most in (50, 64, 100, 128)],
+        f"steps = apart.clamp(0, {largest})" for largest in (50, 64, 100, 128)],
     "small powers are cut off from below: let them go to 0": [
         "powers = (decay[:, None, None].log() * steps).clamp(min=-10).exp()",
         "powers = (decay[:, None, None] ** steps).clamp(min=1e-6)"],

@@ -28,7 +28,7 @@ def by_hand(s, z, phi_q, phi_k, v):
     return s, z, torch.stack(parts, dim=-1)
 
 
-def drawn(draw, *batch, d, e):
+def draw_state_and_token(draw, *batch, d, e):
     """A state as some tokens leave it, and one token more."""
     k, v = features(draw, *batch, 5, d), draw.normal(*batch, 5, e)
     token = features(draw, *batch, d), features(draw, *batch, d), draw.normal(*batch, e)
@@ -38,19 +38,21 @@ def drawn(draw, *batch, d, e):
 @exercise.cases
 def cases(draw):
     d, e = draw.sizes(2, 3, 6)
-    s, z, q, k, v = args = drawn(draw, 2, d=d, e=e)
+    s, z, q, k, v = args = draw_state_and_token(draw, 2, d=d, e=e)
     sizes = f"d={d}, e={e}"
-    yield Case(f"a batch of 2, {sizes}", args, longer=drawn(draw, 32, d=d, e=e))
+    yield Case(f"a batch of 2, {sizes}", args, longer=draw_state_and_token(draw, 32, d=d, e=e))
     yield Case(f"one token, without a batch, {sizes}", tuple(x[0] for x in args))
-    yield Case("two leading axes (batch, heads), d=4, e=5", drawn(draw, 2, 3, d=4, e=5))
-    yield Case("all sizes 3", drawn(draw, 3, 3, d=3, e=3))
+    yield Case(
+        "two leading axes (batch, heads), d=4, e=5", draw_state_and_token(draw, 2, 3, d=4, e=5)
+    )
+    yield Case("all sizes 3", draw_state_and_token(draw, 3, 3, d=3, e=3))
     yield Case("the very first token", (0 * s, 0 * z, q, k, v))
     yield Case("features 100000 times smaller", (s / 1e5, z / 1e5, q / 1e5, k / 1e5, v))
-    *sums, value = drawn(draw, 2, d=1, e=2)
-    few = *(x / 5e6 for x in sums), value
-    yield Case("products of features around 1e-11, d=1, e=2", few)
+    *sums, value = draw_state_and_token(draw, 2, d=1, e=2)
+    small_features = *(x / 5e6 for x in sums), value
+    yield Case("products of features around 1e-11, d=1, e=2", small_features)
     yield Case("a key of another direction than the query", (s, z, q, k.flip(-1), v))
-    yield Case("d=1, e=1", drawn(draw, 2, d=1, e=1))
+    yield Case("d=1, e=1", draw_state_and_token(draw, 2, d=1, e=1))
 
 
 @exercise.valid
@@ -120,8 +122,8 @@ variants.wrong(exercise, {
         "return sums / total, s_new, z_new",
     "the output has an axis of size 1 left over: it has the shape of v":
         "return s_new, z_new, (sums / total)[..., None, :]",
-    EPSILON: [("/ total", f"/ (total + {some})") for some in ("1e-6", "1e-9")],
-    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+    EPSILON: [("/ total", f"/ (total + {epsilon})") for epsilon in ("1e-6", "1e-9")],
+    LEAST: [("/ total", f"/ total.clamp(min={least})") for least in ("1e-6", "1e-8", "1e-10")],
     CHANGED: "z_new = z.add_(phi_k)",
     "it works without leading axes only: torch.outer takes two vectors":
         "s_new = s + torch.outer(phi_k, v)",

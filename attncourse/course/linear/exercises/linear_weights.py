@@ -26,25 +26,25 @@ def by_hand(q, k, causal=False):
 @exercise.cases
 def cases(draw):
     (n, m), d = draw.sizes(2, 4, 6), draw.integer(2, 3)
-    q, k, own = draw.normal(2, n, d), draw.normal(2, m, d), draw.normal(2, n, d)
-    long, other = draw.normal(2, 48, d), draw.normal(2, 56, d)
-    causal = (q, own, True), (long, draw.normal(2, 48, d), True)
+    q, k, own_keys = draw.normal(2, n, d), draw.normal(2, m, d), draw.normal(2, n, d)
+    long_q, long_k = draw.normal(2, 48, d), draw.normal(2, 56, d)
+    causal = (q, own_keys, True), (long_q, draw.normal(2, 48, d), True)
     # the causal form has a tensor more to make: it is also tried on other devices
     yield Case(f"a batch of 2, causal, n={n}, d={d}", causal[0], longer=causal[1])
-    yield Case(f"a batch of 2, n={n}, m={m}, d={d}", (q, k), longer=(long, other))
+    yield Case(f"a batch of 2, n={n}, m={m}, d={d}", (q, k), longer=(long_q, long_k))
     yield Case(f"two matrices without a batch, n={n}, m={m}", (q[0], k[0]))
-    yield Case(f"two matrices without a batch, causal, n={n}", (q[0], own[0], True))
+    yield Case(f"two matrices without a batch, causal, n={n}", (q[0], own_keys[0], True))
     heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5)
     yield Case("two leading axes (batch, heads)", heads)
-    yield Case("as many queries as keys, not causal", (q, own))
-    yield Case("causal, by name", (q, own), {"causal": True})
+    yield Case("as many queries as keys, not causal", (q, own_keys))
+    yield Case("causal, by name", (q, own_keys), {"causal": True})
     yield Case("numbers around -12, so that all features are small", (q - 12, k - 12))
     yield Case("numbers around 1000, beyond the range of exp", (q + 1000, k + 1000))
-    few = q[..., :1], k[:, :2, :1]
-    small = few[0] / 4 - 12.5, few[1] / 4 - 12.5
+    one_feature = q[..., :1], k[:, :2, :1]
+    small = one_feature[0] / 4 - 12.5, one_feature[1] / 4 - 12.5
     yield Case("products of features around 1e-11, m=2, d=1", small)
-    least = -16.5 + few[0].tanh() / 2, -16.5 + few[1].tanh() / 2
-    yield Case("numbers between -17 and -16, m=2, d=1", least, gradient=False)
+    smallest = -16.5 + one_feature[0].tanh() / 2, -16.5 + one_feature[1].tanh() / 2
+    yield Case("numbers between -17 and -16, m=2, d=1", smallest, gradient=False)
     yield Case("one query and one key", (q[:, :1], k[:, :1]))
     yield Case("one query and one key, causal", (q[:, :1], k[:, :1], True))
 
@@ -85,7 +85,7 @@ variants.wrong(exercise, {
     "relu has features of exactly 0, and a row of them has no sum: take elu(x) + 1":
         "phi_q = q.relu()\nphi_k = k.relu()",
     "relu is flat below 0: take elu(x) + 1": [
-        f"phi_q = q.relu() + {some}\nphi_k = k.relu() + {some}" for some in ("1", "1e-6")],
+        f"phi_q = q.relu() + {shift}\nphi_k = k.relu() + {shift}" for shift in ("1", "1e-6")],
     "one of the two feature maps is relu(x) + 1: take elu(x) + 1 for both, it differs below 0": [
         "phi_k = k.relu() + 1", "phi_q = q.relu() + 1"],
     "1 is added too early: phi(x) is elu(x) + 1": "phi_q = elu(q + 1)\nphi_k = elu(k + 1)",
@@ -115,11 +115,11 @@ variants.wrong(exercise, {
     "the earlier keys are hidden: it is the later ones, right of the diagonal": ("tril", "triu"),
     "-inf, or nearly, is for a softmax: here give a hidden key the weight 0": [
         HIDDEN.format("-torch.inf"), HIDDEN.format("-1e9")],
-    EPSILON: [f"return weights / (weights.sum(-1, keepdim=True) + {some})"
-              for some in ("1e-6", "1e-9", "1e-12")],
+    EPSILON: [f"return weights / (weights.sum(-1, keepdim=True) + {epsilon})"
+              for epsilon in ("1e-6", "1e-9", "1e-12")],
     LEAST: [
-        *(f"return weights / weights.sum(-1, keepdim=True).clamp(min={some})"
-          for some in ("1e-6", "1e-8", "1e-10", "1e-12")),
+        *(f"return weights / weights.sum(-1, keepdim=True).clamp(min={least})"
+          for least in ("1e-6", "1e-8", "1e-10", "1e-12")),
         "return torch.nn.functional.normalize(weights, p=1, dim=-1)"],
     "query and key are exchanged: row i is the query, column j the key":
         "products = phi_k @ phi_q.mT",

@@ -22,8 +22,8 @@ def by_hand(phi_k, v, lengths):
 
 @exercise.unread(*FINITE)
 def padding(phi_k, v, lengths):
-    unreal = (torch.arange(phi_k.shape[-2]) >= lengths[..., None])[..., None]
-    return {"phi_k": unreal, "v": unreal}
+    padded = (torch.arange(phi_k.shape[-2]) >= lengths[..., None])[..., None]
+    return {"phi_k": padded, "v": padded}
 
 
 @exercise.cases
@@ -32,13 +32,13 @@ def cases(draw):
     # the padding is like any token, so that it shows wherever it is counted
     k, v = features(draw, 4, n, d), draw.normal(4, n, e)
     lengths = torch.tensor([n - 1, n, 1, 2])
-    long = features(draw, 4, 64, d), draw.normal(4, 64, e), torch.tensor([60, 3, 64, 0])
+    longer_inputs = features(draw, 4, 64, d), draw.normal(4, 64, e), torch.tensor([60, 3, 64, 0])
     sizes = f"n={n}, d={d}, e={e}"
-    yield Case(f"a batch of 4, {sizes}", (k, v, lengths), longer=long)
+    yield Case(f"a batch of 4, {sizes}", (k, v, lengths), longer=longer_inputs)
     yield Case(f"one prompt without a batch, {sizes}", (k[0], v[0], torch.tensor(2)))
     heads = features(draw, 2, 3, 5, 2), draw.normal(2, 3, 5, 4)
-    several = torch.tensor([[1, 5, 2], [3, 4, 2]])
-    yield Case("two leading axes, a length for each", (*heads, several))
+    head_lengths = torch.tensor([[1, 5, 2], [3, 4, 2]])
+    yield Case("two leading axes, a length for each", (*heads, head_lengths))
     yield Case("lengths of shape (2, 1) for all heads", (*heads, torch.tensor([[2], [4]])))
     yield Case("lengths of shape (3,) for all sentences", (*heads, torch.tensor([2, 5, 0])))
     yield Case("prompts of length 0", (k, v, torch.tensor([0, 3, 0, 1])))

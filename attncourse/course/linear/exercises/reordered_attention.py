@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.course.linear.exercises.shared.sums import FEATURES_AGAIN, drawn
+from attncourse.course.linear.exercises.shared.sums import FEATURES_AGAIN, draw_inputs
 from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
 
@@ -26,37 +26,37 @@ def by_hand(phi_q, phi_k, v, padding=None):
 
 
 @exercise.unread(*FINITE)
-def unreal(phi_q, phi_k, v, padding=None):
+def padding_entries(phi_q, phi_k, v, padding=None):
     return {} if padding is None else {name: ~padding[..., None] for name in ("phi_k", "v")}
 
 
 @exercise.cases
 def cases(draw):
     n, m, d, e = draw.sizes(4, 2, 7)
-    q, k, v = drawn(draw, 2, n=n, m=m, d=d, e=e)
-    long = drawn(draw, 2, n=56, m=48, d=d, e=e)
+    q, k, v = draw_inputs(draw, 2, n=n, m=m, d=d, e=e)
+    longer_inputs = draw_inputs(draw, 2, n=56, m=48, d=d, e=e)
     sizes = f"n={n}, m={m}, d={d}, e={e}"
-    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
+    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=longer_inputs)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
-    heads = drawn(draw, 2, 3, n=4, m=6, d=2, e=5)
+    heads = draw_inputs(draw, 2, 3, n=4, m=6, d=2, e=5)
     yield Case("two leading axes (batch, heads)", heads)
     padding = draw.mask(2, m)
-    many = *drawn(draw, 24, n=56, m=48, d=d, e=e), draw.mask(24, 48)
-    yield Case(f"padding, {sizes}", (q, k, v, padding), longer=many)
+    large_batch = *draw_inputs(draw, 24, n=56, m=48, d=d, e=e), draw.mask(24, 48)
+    yield Case(f"padding, {sizes}", (q, k, v, padding), longer=large_batch)
     yield Case(f"padding without a batch, {sizes}", (q[0], k[0], v[0], padding[0]))
     yield Case("padding of shape (2, 1, m) for all heads", (*heads, draw.mask(2, 1, 6)))
-    nothing = padding.clone()
-    nothing[1] = False
-    yield Case("a sentence of nothing but padding", (q, k, v, nothing))
+    one_empty = padding.clone()
+    one_empty[1] = False
+    yield Case("a sentence of nothing but padding", (q, k, v, one_empty))
     yield Case("nothing but padding", (q, k, v, padding & False))
     yield Case("padding by name", (q, k, v), {"padding": padding})
     yield Case("padding of shape (3, m) for all sentences", (*heads, draw.mask(3, 6)))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
-    few = q[..., :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
-    yield Case("products of features around 1e-11, m=2, d=1", few, gradient=False)
+    small_features = q[..., :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
+    yield Case("products of features around 1e-11, m=2, d=1", small_features, gradient=False)
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
-    many = drawn(draw, n=16, m=18, d=2, e=3)
-    yield Case("n=16, m=18, d=2, e=3", many, gradient=False, max_elements=16 * 18 - 1)
+    long_inputs = draw_inputs(draw, n=16, m=18, d=2, e=3)
+    yield Case("n=16, m=18, d=2, e=3", long_inputs, gradient=False, max_elements=16 * 18 - 1)
 
 
 PADDED = "phi_k * padding[..., None]"
@@ -119,9 +119,9 @@ variants.wrong(exercise, {
     "rows without a key are fixed after the division by 0, whose gradient stays NaN: divide by "
     "something else there": "divisor = total\nreturn (phi_q @ s / divisor).nan_to_num(0.0)",
     "an epsilon in the denominator shows where features are small: ask where the sum is 0": [
-        f"divisor = total + {some}" for some in ("1e-6", "1e-9")],
+        f"divisor = total + {epsilon}" for epsilon in ("1e-6", "1e-9")],
     "a least value for the denominator shows where features are small: ask where the sum is 0": [
-        f"divisor = total.clamp(min={some})" for some in ("1e-6", "1e-8", "1e-10")],
+        f"divisor = total.clamp(min={least})" for least in ("1e-6", "1e-8", "1e-10")],
     "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1":
         "divisor = total.clamp(min=torch.finfo(total.dtype).tiny)",
     hints.CUT_OFF: (

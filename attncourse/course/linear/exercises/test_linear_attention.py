@@ -52,9 +52,9 @@ def query_by_query(linear_attention):
         assert (got.shape, got.dtype) == ((*batch, n, 2), dtype)
         phi_q, phi_k = (torch.where(x > 0, x + 1, x.exp()) for x in before[:2])
         for i in range(n):
-            seen = i + 1 if causal else m
-            parts = (phi_q[..., i, None, :] * phi_k[..., :seen, :]).sum(-1, keepdim=True)
-            sums = (parts * before[2][..., :seen, :]).sum(-2)
+            visible = i + 1 if causal else m
+            parts = (phi_q[..., i, None, :] * phi_k[..., :visible, :]).sum(-1, keepdim=True)
+            sums = (parts * before[2][..., :visible, :]).sum(-2)
             assert close(got[..., i, :], sums / parts.sum(-2))
 
 

@@ -22,7 +22,7 @@ def trained():
     from safetensors.torch import load
 
     packed = files(__package__).joinpath("shared/NumberTranslator.safetensors").read_bytes()
-    return {key: one.float() for key, one in load(packed).items()}
+    return {key: tensor.float() for key, tensor in load(packed).items()}
 
 
 @cache

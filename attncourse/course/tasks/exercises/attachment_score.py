@@ -25,18 +25,18 @@ def word_by_word(weights, parents, lengths):
     trees, sizes = parents.reshape(-1, n).tolist(), lengths.flatten().tolist()
     scores = []
     for head in range(heads):
-        right = []
+        correct = []
         for text, tree, size in zip(texts, trees, sizes, strict=True):
             for i in range(size):
                 others = [j for j in range(size) if j != i]
                 if tree[i] >= 0:
                     row = text[head][i]
-                    right.append(max(others, key=row.__getitem__) == tree[i])
-        scores.append(sum(right) / len(right))
+                    correct.append(max(others, key=row.__getitem__) == tree[i])
+        scores.append(sum(correct) / len(correct))
     return torch.tensor(scores, dtype=weights.dtype)
 
 
-def trees(draw, lengths, n):
+def draw_trees(draw, lengths, n):
     """A tree for each length, its parents before or after their words; -1 beyond the length."""
     rows = []
     for length in lengths:
@@ -48,9 +48,9 @@ def trees(draw, lengths, n):
     return torch.tensor(rows)
 
 
-def drawn(draw, *batch, lengths, n, heads=3, hidden=False):
+def draw_inputs(draw, *batch, lengths, n, heads=3, hidden=False):
     """Weights that follow the parents half of the time; the trees; the lengths."""
-    parents = trees(draw, lengths, n).reshape(*batch, n)
+    parents = draw_trees(draw, lengths, n).reshape(*batch, n)
     j = torch.arange(n)
     to_parent = (parents[..., None] == j)[..., None, :, :] & (draw.normal(heads, n, 1) > 0)
     scores = draw.normal(*batch, heads, n, n) + 3.0 * to_parent
@@ -69,21 +69,21 @@ def padding(weights, parents, lengths):
 @exercise.cases
 def cases(draw):
     n = draw.integer(7, 9)
-    weights, parents, lengths = drawn(draw, 4, lengths=[n, n - 2, 3, 5], n=n)
-    long = drawn(draw, 3, lengths=[45, 30, 9], n=48)
-    yield Case(f"4 texts, 3 heads, n={n}", (weights, parents, lengths), longer=long)
+    weights, parents, lengths = draw_inputs(draw, 4, lengths=[n, n - 2, 3, 5], n=n)
+    longer_inputs = draw_inputs(draw, 3, lengths=[45, 30, 9], n=48)
+    yield Case(f"4 texts, 3 heads, n={n}", (weights, parents, lengths), longer=longer_inputs)
     yield Case(f"one text without a batch, n={n}", (weights[1], parents[1], lengths[1]))
-    axes = drawn(draw, 2, 3, lengths=[3, 6, 2, 6, 5, 4], n=8, heads=2)
+    axes = draw_inputs(draw, 2, 3, lengths=[3, 6, 2, 6, 5, 4], n=8, heads=2)
     # beyond all texts there is most
     axes[0][..., 6:] += 1
     yield Case("two leading axes", axes)
-    masked = drawn(draw, 3, lengths=[n - 3, n, 4], n=n, hidden=True)
+    masked = draw_inputs(draw, 3, lengths=[n - 3, n, 4], n=n, hidden=True)
     yield Case("no weight on padding", masked)
-    itself = torch.eye(n, dtype=weights.dtype)
-    yield Case("words that attend to themselves most", ((weights + 20 * itself) / 21, parents,
+    identity = torch.eye(n, dtype=weights.dtype)
+    yield Case("words that attend to themselves most", ((weights + 20 * identity) / 21, parents,
                lengths))  # fmt: skip
-    few = drawn(draw, 4, lengths=[n, 1, 0, 4], n=n)
-    yield Case("a text of one word, and one without any", few)
+    short_texts = draw_inputs(draw, 4, lengths=[n, 1, 0, 4], n=n)
+    yield Case("a text of one word, and one without any", short_texts)
     word = torch.arange(n) < lengths[:, None, None]
     unknown = weights.masked_fill(~(word[..., None] & word[..., None, :]), torch.nan)
     yield Case("NaN in all rows and columns of padding", (unknown, parents, lengths))
@@ -91,16 +91,16 @@ def cases(draw):
     yield Case("every word attends to its parent", (sure, parents, lengths))
     yield Case("every word attends to its children", (sure.mT, parents, lengths))
     # of two words, the other one is the answer, even with a weight of 0
-    two = torch.eye(3, dtype=weights.dtype).expand(2, 2, 3, 3).contiguous()
+    to_itself = torch.eye(3, dtype=weights.dtype).expand(2, 2, 3, 3).contiguous()
     pair = torch.tensor([[1, -1, -1], [-1, 0, -1]])
-    yield Case("two words that attend to themselves alone", (two, pair, torch.tensor([2, 2])))
+    yield Case("two words that attend to themselves alone", (to_itself, pair, torch.tensor([2, 2])))
     chain = torch.where(torch.arange(n) < lengths[:, None], torch.arange(-1, n - 1), -1)
     yield Case("each word below the one before", (weights, chain, lengths))
     forest = torch.where(draw.mask(4, n), -1, parents)
     forest[:, :3] = torch.tensor([1, -1, 1])
     yield Case("several roots", (weights, forest, lengths))
     yield Case("one head", (weights[:, 1:2], parents, lengths))
-    square = drawn(draw, 4, lengths=[4, 3, 2, 4], n=4, heads=4)
+    square = draw_inputs(draw, 4, lengths=[4, 3, 2, 4], n=4, heads=4)
     yield Case("as many texts as heads and words", square)
 
 
@@ -183,7 +183,7 @@ variants.wrong(exercise, {
         "mean = weights.mean(dim=-3, keepdim=True).expand(weights.shape)\n"
         "others = mean.masked_fill(~allowed, -torch.inf)",
     "there is one score for all heads: each has its own": [
-        f"return (count.to(weights.dtype) / below.sum()).{one}()" for one in ("mean", "max")],
+        f"return (count.to(weights.dtype) / below.sum()).{name}()" for name in ("mean", "max")],
     "there is a score for each text: all words count together":
         "count = right.sum(dim=-1)\n"
         "return count.to(weights.dtype) / below.sum(dim=-1).clamp(min=1)",

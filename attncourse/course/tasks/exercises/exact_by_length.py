@@ -17,13 +17,13 @@ exercise.valid(variants.worked(exercise))
 def text_by_text(written, targets, lengths, stop, bounds):
     marks = [[] for _ in range(len(bounds) + 1)]
     rows = zip(written.tolist(), targets.tolist(), lengths.tolist(), strict=True)
-    for said, target, length in rows:
+    for text, target, length in rows:
         end = target.index(stop) + 1
-        marks[sum(length > bound for bound in bounds)].append(said[:end] == target[:end])
-    return torch.tensor([sum(one) / len(one) if one else torch.nan for one in marks])
+        marks[sum(length > bound for bound in bounds)].append(text[:end] == target[:end])
+    return torch.tensor([sum(group) / len(group) if group else torch.nan for group in marks])
 
 
-def drawn(draw, *texts, m, n, bounds, stop=1, fill=0):
+def draw_texts(draw, *texts, m, n, bounds, stop=1, fill=0):
     """Texts, each as (length of the source, tokens before the stop, the token that is wrong).
 
     The last is None where all is right, "early" or "late" where only the stop is wrong, and
@@ -59,31 +59,33 @@ def cases(draw):
     order = torch.randperm(len(texts), generator=draw.generator).tolist()
     texts = [texts[i] for i in order]
     sizes = {"n": n, "bounds": [3, 6]}
-    longer = drawn(draw, *texts * 5, m=44, n=40, bounds=[3, 6])
-    yield Case("12 texts in 3 groups", drawn(draw, *texts, m=n + 2, **sizes), longer=longer)
-    yield Case("fewer tokens written than the targets have", drawn(draw, *texts, m=5, **sizes))
-    long = [(5 * length, *rest) for length, *rest in texts]
-    about = "as many tokens written, sources of up to 150 words"
-    yield Case(about, drawn(draw, *long, m=n, n=n, bounds=[15, 30]))
-    yield Case("targets filled up with the stop", drawn(draw, *texts, m=n, **sizes, fill=1))
-    yield Case("targets filled up with -100", drawn(draw, *texts, m=n + 1, **sizes, fill=-100))
-    yield Case("the stop is 0", drawn(draw, *texts, m=5, **sizes, stop=0, fill=3))
-    yield Case("one token written", drawn(draw, *texts, (2, 0, None), m=1, **sizes))
-    written, *rest = drawn(draw, *texts, m=n + 2, **sizes)
-    yield Case("after their stop, texts are filled up", (filled(written, 1, 0), *rest))
-    yield Case("after their stop, texts repeat it", (filled(written, 1, 1), *rest))
+    longer = draw_texts(draw, *texts * 5, m=44, n=40, bounds=[3, 6])
+    yield Case("12 texts in 3 groups", draw_texts(draw, *texts, m=n + 2, **sizes), longer=longer)
+    yield Case("fewer tokens written than the targets have", draw_texts(draw, *texts, m=5, **sizes))
+    long_sources = [(5 * length, *rest) for length, *rest in texts]
+    name = "as many tokens written, sources of up to 150 words"
+    yield Case(name, draw_texts(draw, *long_sources, m=n, n=n, bounds=[15, 30]))
+    yield Case("targets filled up with the stop", draw_texts(draw, *texts, m=n, **sizes, fill=1))
+    yield Case("targets filled up with -100", draw_texts(draw, *texts, m=n + 1, **sizes, fill=-100))
+    yield Case("the stop is 0", draw_texts(draw, *texts, m=5, **sizes, stop=0, fill=3))
+    yield Case("one token written", draw_texts(draw, *texts, (2, 0, None), m=1, **sizes))
+    written, *rest = draw_texts(draw, *texts, m=n + 2, **sizes)
+    yield Case("after their stop, texts are filled up", (fill_after_stop(written, 1, 0), *rest))
+    yield Case("after their stop, texts repeat it", (fill_after_stop(written, 1, 1), *rest))
     bounds = [0, 2, 3, 6, 20, 40]
-    yield Case("groups without texts", drawn(draw, *texts[:7], (1, 2, None), m=n + 2, n=n,
-                                             bounds=bounds))  # fmt: skip
-    yield Case("one bound", drawn(draw, *texts, m=n, n=n, bounds=[6]))
+    yield Case("groups without texts", draw_texts(draw, *texts[:7], (1, 2, None), m=n + 2, n=n,
+                                                  bounds=bounds))  # fmt: skip
+    yield Case("one bound", draw_texts(draw, *texts, m=n, n=n, bounds=[6]))
     ended = [(2, 0, None), (2, 0, "late"), (7, 0, "late"), (9, 0, None), (5, 1, "early")]
-    yield Case("targets that only stop", drawn(draw, *ended, m=4, n=3, bounds=[4]))
-    yield Case("every text is right", drawn(draw, (4, 2, None), (9, 3, None), m=6, n=5, bounds=[5]))
-    yield Case("one text", drawn(draw, (4, 2, None), m=3, n=4, bounds=[4]))
+    yield Case("targets that only stop", draw_texts(draw, *ended, m=4, n=3, bounds=[4]))
+    yield Case(
+        "every text is right", draw_texts(draw, (4, 2, None), (9, 3, None), m=6, n=5, bounds=[5])
+    )
+    yield Case("one text", draw_texts(draw, (4, 2, None), m=3, n=4, bounds=[4]))
 
 
-def filled(written, stop, fill):
-    """What was written, and after its first stop the filling."""
+def fill_after_stop(written, stop, fill):
+    """The written tokens, with the filling after the first stop of each text."""
     return written.where((written == stop).cumsum(-1) <= (written == stop).long(), fill)
 
 
@@ -163,8 +165,8 @@ variants.wrong(exercise, {
         "after = targets == -100",
     "the stop has a fixed number: it is given, as `stop`": "stops = targets == 1",
     "a long source belongs to no group: the last one has no upper end": [
-        f"correct = group[right & (lengths <= {most})].bincount(minlength=groups)\n"
-        f"texts = group[lengths <= {most}].bincount(minlength=groups)" for most in (50, 99, 100)],
+        f"correct = group[right & (lengths <= {limit})].bincount(minlength=groups)\n"
+        f"texts = group[lengths <= {limit}].bincount(minlength=groups)" for limit in (50, 99, 100)],
     "a second stop in `written` counts as a mistake: what follows the first does not count":
         "right = ((written == targets) | after).all(-1) & ((written == stop).sum(-1) < 2)",
     "a length that equals a bound falls into the next group: it belongs to the one below": (

@@ -35,11 +35,11 @@ def pair_by_pair(weights, lengths):
     return torch.tensor(offsets), torch.tensor(shares, dtype=weights.dtype)
 
 
-def drawn(draw, *batch, n, offsets, hidden=False):
+def draw_weights(draw, *batch, n, offsets, hidden=False):
     """Weights of a head for each offset, at which it looks more than elsewhere."""
     j = torch.arange(n)
-    there = j - j[:, None] == torch.tensor(offsets)[:, None, None]
-    scores = draw.normal(*batch, len(offsets), n, n) + 2.5 * there
+    at_offset = j - j[:, None] == torch.tensor(offsets)[:, None, None]
+    scores = draw.normal(*batch, len(offsets), n, n) + 2.5 * at_offset
     if hidden:
         scores = scores.masked_fill(j >= torch.tensor(hidden)[..., None, None, None], -torch.inf)
     return scores.softmax(-1)
@@ -55,16 +55,16 @@ def padding(weights, lengths):
 def cases(draw):
     n = draw.integer(6, 8)
     lengths = torch.tensor([n, n - 2, 2, 4])
-    weights = drawn(draw, 4, n=n, offsets=(-1, 2, 0))
+    weights = draw_weights(draw, 4, n=n, offsets=(-1, 2, 0))
     # padding looks elsewhere
     weights[1, :, n - 2 :] = torch.eye(n, dtype=weights.dtype)[0]
     weights[2, :, 2:] = torch.eye(n, dtype=weights.dtype)[1]
-    long = drawn(draw, 2, n=48, offsets=(-1, 2, 0)), torch.tensor([48, 30])
-    yield Case(f"4 texts, 3 heads, n={n}", (weights, lengths), longer=long)
+    longer_inputs = draw_weights(draw, 2, n=48, offsets=(-1, 2, 0)), torch.tensor([48, 30])
+    yield Case(f"4 texts, 3 heads, n={n}", (weights, lengths), longer=longer_inputs)
     yield Case(f"one text without a batch, n={n}", (weights[1], lengths[1]))
     axes = torch.tensor([[3, 5, 2], [5, 4, 1]])
-    yield Case("two leading axes", (drawn(draw, 2, 3, n=5, offsets=(1, -2)), axes))
-    ends = drawn(draw, 3, n=n, offsets=(1, -1), hidden=[n - 3, n, 3])
+    yield Case("two leading axes", (draw_weights(draw, 2, 3, n=5, offsets=(1, -2)), axes))
+    ends = draw_weights(draw, 3, n=n, offsets=(1, -1), hidden=[n - 3, n, 3])
     yield Case("no weight on padding", (ends, torch.tensor([n - 3, n, 3])))
     yield Case("a text without a word", (weights, torch.tensor([n, 0, 3, n - 1])))
     word = torch.arange(n) < lengths[:, None, None]
@@ -74,24 +74,26 @@ def cases(draw):
     silent[:, 1:, ::2] = 0
     yield Case("words that attend nowhere", (silent, lengths))
     # what few pairs have in the mean is not the most in sum
-    far = drawn(draw, 2, n=7, offsets=(-1, 1))
-    far[:, 0, 0] = torch.eye(7, dtype=far.dtype)[6]
-    far[:, 1, 6] = torch.eye(7, dtype=far.dtype)[0]
-    yield Case("a word that looks as far as it can", (far, torch.tensor([7, 7])))
-    yield Case("no padding", (drawn(draw, 3, n=6, offsets=(0, 3, -2)), torch.tensor([6, 6, 6])))
+    to_the_ends = draw_weights(draw, 2, n=7, offsets=(-1, 1))
+    to_the_ends[:, 0, 0] = torch.eye(7, dtype=to_the_ends.dtype)[6]
+    to_the_ends[:, 1, 6] = torch.eye(7, dtype=to_the_ends.dtype)[0]
+    yield Case("a word that looks as far as it can", (to_the_ends, torch.tensor([7, 7])))
+    yield Case(
+        "no padding", (draw_weights(draw, 3, n=6, offsets=(0, 3, -2)), torch.tensor([6, 6, 6]))
+    )
     # most texts are short and look back, but the long one has more words
-    mixed = drawn(draw, 4, n=9, offsets=(-1, 1))
-    mixed[3] = drawn(draw, n=9, offsets=(2, -2))
+    mixed = draw_weights(draw, 4, n=9, offsets=(-1, 1))
+    mixed[3] = draw_weights(draw, n=9, offsets=(2, -2))
     yield Case("three short texts and a long one", (mixed, torch.tensor([2, 2, 2, 9])))
     # most words look back most, but the weight that stays is more in sum
     stays = torch.eye(7, dtype=weights.dtype).expand(2, 2, 7, 7).clone()
-    stays[:, :, 1:5] = 0.1 * drawn(draw, 2, n=7, offsets=(-1, 1))[:, :, 1:5]
+    stays[:, :, 1:5] = 0.1 * draw_weights(draw, 2, n=7, offsets=(-1, 1))[:, :, 1:5]
     stays[:, :, 1:5] += 0.4 * torch.eye(7)[1:5] + 0.5 * torch.eye(7)[:4]
     yield Case("more words look back than stay", (stays, torch.tensor([7, 7])))
     yield Case("words that look at padding, and hardly elsewhere", (1e-15 * weights, lengths))
     yield Case("one head", (weights[:, 1:2], lengths))
-    yield Case("as many texts as heads and words", (drawn(draw, 4, n=4, offsets=(-1, 1, 0, 2)),
-               torch.tensor([4, 3, 2, 4])))  # fmt: skip
+    square = draw_weights(draw, 4, n=4, offsets=(-1, 1, 0, 2))
+    yield Case("as many texts as heads and words", (square, torch.tensor([4, 3, 2, 4])))
     yield Case("one word", (torch.ones(2, 3, 1, 1, dtype=weights.dtype), torch.tensor([1, 1])))
 
 
@@ -191,8 +193,8 @@ variants.wrong(exercise, {
         "share = most.values / (sums.sum(dim=-1) - most.values)",
     "what is added to the divisor, or its least value, shows where little weight counts: divide by "
     "the sum alone": [
-        f"share = most.values / {divisor}" for some in ("1e-6", "1e-9", "1e-12")
-        for divisor in (f"(sums.sum(dim=-1) + {some})", f"sums.sum(dim=-1).clamp(min={some})")],
+        f"share = most.values / {divisor}" for tiny in ("1e-6", "1e-9", "1e-12")
+        for divisor in (f"(sums.sum(dim=-1) + {tiny})", f"sums.sum(dim=-1).clamp(min={tiny})")],
     "each text has the same say: add up over all texts first, so that each word has": [
         "texts = kept.reshape(-1, heads, n, n)\n"
         "whole = (texts / texts.sum((-2, -1), True).clamp(min=1e-9)).sum(dim=0)",

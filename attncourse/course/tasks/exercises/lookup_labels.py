@@ -20,13 +20,13 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def word_by_word(words, suffixes, labels, new_words, new_suffixes):
     known = list(zip(words.tolist(), suffixes.tolist(), labels.tolist(), strict=True))
-    chosen = []
+    baseline = []
     for word, suffix in zip(new_words.tolist(), new_suffixes.tolist(), strict=True):
         by_word = [label for w, _, label in known if w == word]
         by_suffix = [label for _, s, label in known if s == suffix]
-        counted = by_word or by_suffix or labels.tolist()
-        chosen.append(max(sorted(set(counted)), key=counted.count))
-    return torch.tensor(chosen)
+        candidates = by_word or by_suffix or labels.tolist()
+        baseline.append(max(sorted(set(candidates)), key=candidates.count))
+    return torch.tensor(baseline)
 
 
 def tensors(*rows):
@@ -34,13 +34,13 @@ def tensors(*rows):
     return tuple(torch.tensor(column) for column in zip(*rows, strict=True))
 
 
-def shuffled(draw, *rows):
+def shuffle(draw, *rows):
     """The same training tokens in another order, which may not matter."""
     order = torch.randperm(len(rows), generator=draw.generator).tolist()
     return tensors(*(rows[i] for i in order))
 
 
-def drawn(draw, count, new, *, words=9, labels=4):
+def draw_tokens(draw, count, new, *, words=9, labels=4):
     """Tokens at random; a third of the new words, and some suffixes, are not in training."""
     known = torch.randint(words, (count,), generator=draw.generator)
     asked = torch.randint(words + words // 2, (new,), generator=draw.generator)
@@ -54,28 +54,28 @@ def cases(draw):
     # word 5 is called a twice and b once, its suffix 2 more often b, and c is the commonest of all
     known = [(5, 2, a)] * 2 + [(5, 2, b), (6, 2, b), (7, 2, b)] + [(3, 1, c)] * 5
     new = tensors((5, 2), (6, 2), (8, 2), (9, 4), (3, 1))
-    yield Case("known words, a known suffix, neither", (*shuffled(draw, *known), *new))
+    yield Case("known words, a known suffix, neither", (*shuffle(draw, *known), *new))
     # each label twice, of the word, of the suffix and of all
     low, high = sorted((a, b))
     tied = [(1, 7, high), (1, 7, low), (1, 7, low), (1, 7, high)]
     new = tensors((1, 7), (2, 7), (2, 8))
     yield Case("equally frequent labels, the higher first", (*tensors(*tied), *new))
     once = [(1, 3, a), (2, 3, b), (4, 3, b), (2, 6, c), (2, 6, c)]
-    yield Case("a word that was seen once", (*shuffled(draw, *once), *tensors((1, 3), (2, 3))))
-    other = [(4, 9, a)] * 3 + [(9, 4, b)] * 2 + [(3, 1, c)]
-    about = "numbers that are a word and a suffix"
-    yield Case(about, (*shuffled(draw, *other), *tensors((4, 4), (9, 9), (1, 4), (1, 9))))
+    yield Case("a word that was seen once", (*shuffle(draw, *once), *tensors((1, 3), (2, 3))))
+    crossed = [(4, 9, a)] * 3 + [(9, 4, b)] * 2 + [(3, 1, c)]
+    name = "numbers that are a word and a suffix"
+    yield Case(name, (*shuffle(draw, *crossed), *tensors((4, 4), (9, 9), (1, 4), (1, 9))))
     moved = [(1, 5, a), (1, 5, a), (2, 6, b), (2, 6, b), (2, 6, b)]
-    yield Case("a known word with another suffix", (*shuffled(draw, *moved), *tensors((1, 6))))
-    most = [(word, 1, a) for word in (3, 4)] + [(5, 1, b)] * 3 + [(6, 2, c)] * 4
+    yield Case("a known word with another suffix", (*shuffle(draw, *moved), *tensors((1, 6))))
+    uneven = [(word, 1, a) for word in (3, 4)] + [(5, 1, b)] * 3 + [(6, 2, c)] * 4
     yield Case("a suffix of words that are not equally frequent",
-               (*shuffled(draw, *most), *tensors((7, 1), (8, 9))))  # fmt: skip
+               (*shuffle(draw, *uneven), *tensors((7, 1), (8, 9))))  # fmt: skip
     zero = [(0, 0, 0)] + [(0, 0, 1)] * 2 + [(3, 0, 0)] * 2 + [(2, 1, 1)] * 4
-    yield Case("word 0, suffix 0 and label 0", (*shuffled(draw, *zero), *tensors((0, 0), (4, 0))))
+    yield Case("word 0, suffix 0 and label 0", (*shuffle(draw, *zero), *tensors((0, 0), (4, 0))))
     yield Case("numbers above all of training",
-               (*shuffled(draw, *known), *tensors((900, 2), (5, 800), (900, 800))))  # fmt: skip
-    yield Case("60 training tokens, 40 new words", drawn(draw, 60, 40))
-    yield Case("300 training tokens, 80 new words", drawn(draw, 300, 80, words=40, labels=6))
+               (*shuffle(draw, *known), *tensors((900, 2), (5, 800), (900, 800))))  # fmt: skip
+    yield Case("60 training tokens, 40 new words", draw_tokens(draw, 60, 40))
+    yield Case("300 training tokens, 80 new words", draw_tokens(draw, 300, 80, words=40, labels=6))
     yield Case("one training token, one new word", (*tensors((3, 4, a)), *tensors((1, 1))))
 
 

@@ -15,8 +15,8 @@ exercise.valid(variants.worked(exercise))
 def text_by_text(x, real):
     n, d = x.shape[-2:]
     pooled = []
-    for rows, kept in zip(x.reshape(-1, n, d), real.reshape(-1, n), strict=True):
-        tokens = [row for row, keep in zip(rows, kept.tolist(), strict=True) if keep]
+    for rows, mask in zip(x.reshape(-1, n, d), real.reshape(-1, n), strict=True):
+        tokens = [row for row, keep in zip(rows, mask.tolist(), strict=True) if keep]
         # of no rows the sum is 0, and so is its gradient
         largest = mean = rows[:0].sum(0)
         if tokens:
@@ -35,8 +35,8 @@ def padding(x, real):
 def cases(draw):
     n, d = draw.sizes(2, 5, 8)
     x, real = draw.normal(4, n, d), draw.mask(4, n)
-    long = draw.normal(16, 48, d), draw.mask(16, 48)
-    yield Case(f"4 texts, n={n}, d={d}", (x, real), longer=long)
+    longer_inputs = draw.normal(16, 48, d), draw.mask(16, 48)
+    yield Case(f"4 texts, n={n}, d={d}", (x, real), longer=longer_inputs)
     yield Case(f"one text without a batch, n={n}, d={d}", (x[0], real[0]))
     yield Case("two leading axes", (draw.normal(2, 3, 6, 4), draw.mask(2, 3, 6)))
     yield Case("no padding", (x, torch.ones_like(real)))

@@ -25,21 +25,21 @@ def pair_by_pair(predicted, labels, count):
     return label, taken_for, times[label, taken_for], recall
 
 
-def tokens(draw, matrix, n, ignored=0, said=None):
+def draw_tokens(draw, matrix, n, ignored=0, at_ignored=None):
     """Predictions and labels that have this confusion matrix, in rows of n, the rest ignored."""
     pairs = [
         (a, b) for a, row in enumerate(matrix) for b, times in enumerate(row) for _ in range(times)
     ]
     extra = ignored + -(len(pairs) + ignored) % n
     # where there is no label, a model says something too
-    other = torch.randint(len(matrix), (extra,), generator=draw.generator).tolist()
-    pairs += [(-100, one if said is None else said) for one in other]
+    guesses = torch.randint(len(matrix), (extra,), generator=draw.generator).tolist()
+    pairs += [(-100, guess if at_ignored is None else at_ignored) for guess in guesses]
     order = torch.randperm(len(pairs), generator=draw.generator)
     labels, predicted = torch.tensor(pairs)[order].T.reshape(2, -1, n)
     return predicted, labels, len(matrix)
 
 
-def renamed(draw, matrix, times=1):
+def relabel(draw, matrix, times=1):
     """The same matrix with its labels in another order."""
     order = torch.randperm(len(matrix), generator=draw.generator)
     return (times * torch.tensor(matrix)[order][:, order]).tolist()
@@ -53,25 +53,27 @@ def cases(draw):
     matrix = [
         [1, 1, 3, 4, 0], [0, 1, 3, 0, 0], [3, 0, 3, 3, 7], [2, 0, 2, 80, 4], [6, 5, 1, 5, 20]
     ]  # fmt: skip
-    given = tokens(draw, renamed(draw, matrix), 8, ignored=9)
-    yield Case("5 labels", given, longer=tokens(draw, renamed(draw, matrix, 12), 40))
+    five_labels = draw_tokens(draw, relabel(draw, matrix), 8, ignored=9)
+    yield Case("5 labels", five_labels, longer=draw_tokens(draw, relabel(draw, matrix, 12), 40))
     twelve, names = torch.zeros(12, 12, dtype=torch.int64), torch.tensor([0, 6, 11, 3, 10])
     twelve[names[:, None], names] = torch.tensor(matrix)
-    yield Case("12 labels", tokens(draw, twelve.tolist(), 7, ignored=4))
-    yield Case("rows of one token", tokens(draw, renamed(draw, matrix), 1, ignored=3))
-    yield Case("one row, none ignored", tokens(draw, renamed(draw, matrix), 154))
-    most = renamed(draw, matrix)
-    yield Case("most tokens are ignored", tokens(draw, most, 9, ignored=150, said=4))
+    yield Case("12 labels", draw_tokens(draw, twelve.tolist(), 7, ignored=4))
+    yield Case("rows of one token", draw_tokens(draw, relabel(draw, matrix), 1, ignored=3))
+    yield Case("one row, none ignored", draw_tokens(draw, relabel(draw, matrix), 154))
+    relabelled = relabel(draw, matrix)
+    yield Case(
+        "most tokens are ignored", draw_tokens(draw, relabelled, 9, ignored=150, at_ignored=4)
+    )
     tied = [[9, 0, 0, 1], [0, 2, 3, 2], [3, 1, 12, 0], [0, 3, 1, 12]]
-    predicted, labels, count = tokens(draw, tied, 5, ignored=4)
+    predicted, labels, count = draw_tokens(draw, tied, 5, ignored=4)
     # with one more, 1 for 3 is as frequent as three others, and the first that is met
     predicted = torch.cat([torch.tensor([[3, 0, 0, 0, 0]]), predicted])
     labels = torch.cat([torch.tensor([[1, -100, -100, -100, -100]]), labels])
     yield Case("four pairs are as frequent", (predicted, labels, count))
     unseen = [[4, 1, 0, 0, 3], [2, 6, 0, 2, 1], [0] * 5, [2, 1, 0, 1, 0], [0] * 5]
-    yield Case("labels that no token has", tokens(draw, unseen, 6))
-    yield Case("two labels, of which one is never found", tokens(draw, [[0, 4], [1, 3]], 3))
-    yield Case("one mistake", tokens(draw, [[2, 0], [1, 7]], 4))
+    yield Case("labels that no token has", draw_tokens(draw, unseen, 6))
+    yield Case("two labels, of which one is never found", draw_tokens(draw, [[0, 4], [1, 3]], 3))
+    yield Case("one mistake", draw_tokens(draw, [[2, 0], [1, 7]], 4))
 
 
 @exercise.valid

@@ -20,46 +20,46 @@ exercise.valid(variants.worked(exercise))
 def sample_by_sample(first, second, indices):
     shares, n = [], first.shape[-1]
     pairs = zip(first.reshape(-1, n).tolist(), second.reshape(-1, n).tolist(), strict=True)
-    for one, other in pairs:
+    for first_right, second_right in pairs:
         points = 0.0
         for sample in indices.tolist():
-            ahead = sum(other[i] for i in sample) - sum(one[i] for i in sample)
+            ahead = sum(second_right[i] for i in sample) - sum(first_right[i] for i in sample)
             points += 1 if ahead > 0 else 0.5 if ahead == 0 else 0
         shares.append(points / len(indices))
     return torch.tensor(shares).reshape(first.shape[:-1])
 
 
-def drawn(draw, *batch, n, samples, likely=(0.6, 0.7)):
+def draw_inputs(draw, *batch, n, samples, accuracies=(0.6, 0.7)):
     """Which examples the models get right, and the examples of each sample."""
-    chance = [torch.rand(*batch, n, generator=draw.generator) for _ in likely]
-    first, second = (one < limit for one, limit in zip(chance, likely, strict=True))
+    chance = [torch.rand(*batch, n, generator=draw.generator) for _ in accuracies]
+    first, second = (number < limit for number, limit in zip(chance, accuracies, strict=True))
     return first, second, torch.randint(n, (samples, n), generator=draw.generator)
 
 
 @exercise.cases
 def cases(draw):
     n, samples = draw.integer(9, 10), draw.integer(11, 13)
-    first, second, indices = drawn(draw, 3, n=n, samples=samples)
+    first, second, indices = draw_inputs(draw, 3, n=n, samples=samples)
     sizes = f"{n} examples, {samples} samples"
     yield Case(f"3 pairs of models, {sizes}", (first, second, indices),
-               longer=drawn(draw, 3, n=40, samples=50))  # fmt: skip
+               longer=draw_inputs(draw, 3, n=40, samples=50))  # fmt: skip
     yield Case(f"one pair, {sizes}", (first[0], second[0], indices))
-    yield Case("two leading axes", drawn(draw, 2, 3, n=6, samples=15))
-    yield Case("more examples than samples", drawn(draw, 2, n=14, samples=5))
-    yield Case("as many pairs as examples and samples", drawn(draw, 7, n=7, samples=7))
+    yield Case("two leading axes", draw_inputs(draw, 2, 3, n=6, samples=15))
+    yield Case("more examples than samples", draw_inputs(draw, 2, n=14, samples=5))
+    yield Case("as many pairs as examples and samples", draw_inputs(draw, 7, n=7, samples=7))
     yield Case("two models that give the same answers", (first, first.clone(), indices))
     yield Case("the second model gets all right", (first & (torch.arange(n) > 0),
                torch.ones_like(first), indices))  # fmt: skip
     yield Case("the first model gets all right", (torch.ones_like(first), second, indices))
-    yield Case("few examples, so that many samples are tied", drawn(draw, 4, n=3, samples=20))
+    yield Case("few examples, so that many samples are tied", draw_inputs(draw, 4, n=3, samples=20))
     # each is right where the other is wrong
     yield Case("models that never agree", (first, ~first, indices))
     again = indices.where(torch.arange(n) > n // 2, indices[:, :1])
     yield Case("examples that are drawn again and again", (first, second, again))
     # no 8-bit number holds such counts, or the difference of two, and bfloat16 not each of them
     right = torch.arange(400) < torch.tensor([[75, 225, 30, 300], [150, 300, 230, 302]])[..., None]
-    many = torch.randint(400, (40, 400), generator=draw.generator)
-    yield Case("400 examples", (*right, many))
+    many_indices = torch.randint(400, (40, 400), generator=draw.generator)
+    yield Case("400 examples", (*right, many_indices))
     yield Case("1 sample", (first, second, indices[:1]))
     yield Case("1 example", (first[:, :1], second[:, :1], torch.zeros(4, 1, dtype=torch.int64)))
 

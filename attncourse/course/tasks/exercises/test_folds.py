@@ -21,20 +21,20 @@ SIZES = [(30, 5), (23, 5), (14, 4), (11, 3), (6, 6), (7, 2)]
 @exercise.reference
 def place_by_place(folds):
     for n, k in SIZES:
-        together = set()
+        partitions = set()
         for seed in (0, 1, 2):
-            found = folds(n, k, seed)
-            assert len(found) == k
+            pairs = folds(n, k, seed)
+            assert len(pairs) == k
             for place in range(n):
-                tested = [test.count(place) for _, test in found]
+                tested = [test.count(place) for _, test in pairs]
                 assert sorted(tested) == [0] * (k - 1) + [1]
-                assert [train.count(place) for train, _ in found] == [1 - one for one in tested]
-            sizes = [len(test) for _, test in found]
+                assert [train.count(place) for train, _ in pairs] == [1 - count for count in tested]
+            sizes = [len(test) for _, test in pairs]
             assert max(sizes) - min(sizes) <= 1
-            assert sum(sizes) == n and all(len(train) + len(test) == n for train, test in found)
-            assert folds(n, k, seed) == found
-            together.add(frozenset(frozenset(test) for _, test in found))
-        assert len(together) == 3 or n < 23
+            assert sum(sizes) == n and all(len(train) + len(test) == n for train, test in pairs)
+            assert folds(n, k, seed) == pairs
+            partitions.add(frozenset(frozenset(test) for _, test in pairs))
+        assert len(partitions) == 3 or n < 23
 
 
 @exercise.valid
@@ -70,9 +70,9 @@ SPREAD = (
 )  # fmt: skip
 
 
-def seeded(how):
+def seed_edit(setter):
     """The edits after which a seed is set before each of the two calls that are compared."""
-    call = f"({how}(seed), folds(n, k, seed))[1]"
+    call = f"({setter}(seed), folds(n, k, seed))[1]"
     return "pairs = folds(n, k, seed)", f"pairs = {call}", AGAIN, f"assert {call} == pairs"
 
 
@@ -168,7 +168,7 @@ variants.wrong(exercise, {
         OTHERS, "assert any(test != sorted(test) for _, test in folds(30, 5, 0))"),
     "a seed for the global random numbers before each call makes folds that ignore their own look "
     "repeatable": [
-        seeded("__import__('torch').manual_seed"), seeded("__import__('random').seed")],
+        seed_edit("__import__('torch').manual_seed"), seed_edit("__import__('random').seed")],
     FEW: [
         ("folds(30, 5, seed)", "folds(4, 2, seed)"), ("folds(30, 5, seed)", "folds(5, 2, seed)"),
         *[(OTHERS, f"assert folds({n}, {n}, 0) != folds({n}, {n}, 1)") for n in (2, 3, 4)]],

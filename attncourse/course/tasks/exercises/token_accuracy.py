@@ -24,44 +24,46 @@ def token_by_token(batches):
     return sum(marks) / len(marks)
 
 
-def batch(draw, *sentences, n=None, classes=5):
+def draw_batch(draw, *sentences, n=None, classes=5):
     """Scores and labels of sentences, each as (right, wrong) tokens, and padded to n."""
     n = n or max(right + wrong for right, wrong in sentences)
     labels = torch.randint(classes, (len(sentences), n), generator=draw.generator)
     # at padding a model says something too
-    said = torch.randint(classes, labels.shape, generator=draw.generator)
+    predicted = torch.randint(classes, labels.shape, generator=draw.generator)
     for row, (right, wrong) in enumerate(sentences):
         count = right + wrong
         place = torch.randperm(count, generator=draw.generator)
-        said[row, :count] = labels[row, :count]
-        said[row, place[:wrong]] = (labels[row, place[:wrong]] + 1) % classes
+        predicted[row, :count] = labels[row, :count]
+        predicted[row, place[:wrong]] = (labels[row, place[:wrong]] + 1) % classes
         labels[row, count:] = -100
     scores = draw.normal(*labels.shape, classes)
     best = scores.amax(-1, keepdim=True) + 1
-    return scores.scatter(-1, said[..., None], best), labels
+    return scores.scatter(-1, predicted[..., None], best), labels
 
 
 @exercise.cases
 def cases(draw):
     # the tokens of each batch, and of all, are a power of two: in float32 the shares are exact
-    many = batch(draw, (7, 1), (3, 2), (2, 1))
-    few = batch(draw, (0, 2), (1, 1))
-    one = batch(draw, (2, 2))
-    other = batch(draw, (1, 3), (0, 3), (1, 0))
-    yield Case("batches of 16, 4, 4 and 8 tokens", ([many, few, one, other],))
-    yield Case("the same in another order", ([other, one, few, many],))
-    sentences = [batch(draw, *[(3, 1), (1, 3)] * 32)]
-    yield Case("one batch of 3 sentences", ([many],), longer=(sentences,))
-    yield Case("one batch of one sentence", ([one],), longer=([batch(draw, (48, 16))],))
-    yield Case("batches of 8 and 8 tokens", ([other, batch(draw, (3, 0), (3, 2))],))
-    wide = batch(draw, (2, 0), (1, 1), n=9)
-    yield Case("a batch that is mostly padding", ([wide, many, few, other],))
-    nothing = batch(draw, (0, 0), (0, 0), n=3)
-    yield Case("a batch without a label", ([many, nothing, few, one, other],))
-    scores, labels = batch(draw, (4, 0), (8, 0), (4, 0))
+    batch_16 = draw_batch(draw, (7, 1), (3, 2), (2, 1))
+    batch_4 = draw_batch(draw, (0, 2), (1, 1))
+    one_sentence = draw_batch(draw, (2, 2))
+    batch_8 = draw_batch(draw, (1, 3), (0, 3), (1, 0))
+    yield Case("batches of 16, 4, 4 and 8 tokens", ([batch_16, batch_4, one_sentence, batch_8],))
+    yield Case("the same in another order", ([batch_8, one_sentence, batch_4, batch_16],))
+    sentences = [draw_batch(draw, *[(3, 1), (1, 3)] * 32)]
+    yield Case("one batch of 3 sentences", ([batch_16],), longer=(sentences,))
+    yield Case(
+        "one batch of one sentence", ([one_sentence],), longer=([draw_batch(draw, (48, 16))],)
+    )
+    yield Case("batches of 8 and 8 tokens", ([batch_8, draw_batch(draw, (3, 0), (3, 2))],))
+    mostly_padding = draw_batch(draw, (2, 0), (1, 1), n=9)
+    yield Case("a batch that is mostly padding", ([mostly_padding, batch_16, batch_4, batch_8],))
+    unlabelled = draw_batch(draw, (0, 0), (0, 0), n=3)
+    yield Case("a batch without a label", ([batch_16, unlabelled, batch_4, one_sentence, batch_8],))
+    scores, labels = draw_batch(draw, (4, 0), (8, 0), (4, 0))
     gaps = labels.masked_fill(torch.arange(8) % 2 == 0, -100)
-    yield Case("-100 within a sentence, too", ([(scores, gaps), batch(draw, (0, 8))],))
-    yield Case("as many labels as tokens", ([batch(draw, (2, 2), (1, 3), classes=4)],))
+    yield Case("-100 within a sentence, too", ([(scores, gaps), draw_batch(draw, (0, 8))],))
+    yield Case("as many labels as tokens", ([draw_batch(draw, (2, 2), (1, 3), classes=4)],))
 
 
 def weighted(batches):

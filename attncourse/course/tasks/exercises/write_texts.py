@@ -30,7 +30,7 @@ def text_by_text(first, table, stop, pad, max_tokens):
     return torch.tensor(rows).reshape(*first.shape, longest)
 
 
-def drawn(draw, lengths, stop=1, pad=0, words=7, others=2):
+def draw_inputs(draw, lengths, stop=1, pad=0, words=7, others=2):
     """Tokens after which texts of these lengths are written, at most `words`, and the table.
 
     A length of -1 never ends: one token follows itself. Others lead to words, nothing to them.
@@ -38,41 +38,41 @@ def drawn(draw, lengths, stop=1, pad=0, words=7, others=2):
     vocabulary = words + others + 3
     free = [token for token in range(vocabulary - 1) if token not in (stop, pad)]
     order = torch.randperm(len(free), generator=draw.generator).tolist()
-    again, *chain = (free[i] for i in order[: words + 1])
+    looping, *chain = (free[i] for i in order[: words + 1])
     # whatever leads nowhere else leads into the middle of the chain
     following = torch.full((vocabulary,), chain[2])
     following[chain] = torch.tensor([*chain[1:], stop])
-    following[again] = again
+    following[looping] = looping
     lengths = torch.tensor(lengths)
-    first = torch.where(lengths < 0, again, torch.tensor(chain)[words - lengths.clamp(min=1)])
-    likely = torch.nn.functional.one_hot(following, vocabulary)
-    return first, draw.normal(vocabulary, vocabulary) + 9 * likely, stop, pad
+    first = torch.where(lengths < 0, looping, torch.tensor(chain)[words - lengths.clamp(min=1)])
+    next_token = torch.nn.functional.one_hot(following, vocabulary)
+    return first, draw.normal(vocabulary, vocabulary) + 9 * next_token, stop, pad
 
 
 @exercise.cases
 def cases(draw):
     lengths = [3, draw.integer(5, 6), 1, 4]
-    texts = drawn(draw, lengths)
-    long = *drawn(draw, lengths * 12, others=60), 9
+    texts = draw_inputs(draw, lengths)
+    long = *draw_inputs(draw, lengths * 12, others=60), 9
     yield Case(f"4 texts of {lengths} tokens", (*texts, 9), longer=long)
-    yield Case("one text without a batch", (*drawn(draw, 5), 8))
-    yield Case("two leading axes", (*drawn(draw, [[3, 7, 2], [1, 4, 6]]), 10))
-    yield Case("a text that never ends", (*drawn(draw, [2, -1, 4]), 7))
+    yield Case("one text without a batch", (*draw_inputs(draw, 5), 8))
+    yield Case("two leading axes", (*draw_inputs(draw, [[3, 7, 2], [1, 4, 6]]), 10))
+    yield Case("a text that never ends", (*draw_inputs(draw, [2, -1, 4]), 7))
     yield Case("texts that come to the end of max_tokens", (*texts, 3))
-    yield Case("max_tokens is the length of the longest", (*drawn(draw, [2, 6, 3]), 6))
+    yield Case("max_tokens is the length of the longest", (*draw_inputs(draw, [2, 6, 3]), 6))
     yield Case("one token", (*texts, 1))
-    yield Case("all texts end at once", (*drawn(draw, [4, 4, 4]), 9))
-    yield Case("the first text is the longest", (*drawn(draw, [6, 1, 2]), 9))
-    yield Case("the last text is the longest", (*drawn(draw, [1, 3, 6]), 9))
-    yield Case("pad and stop are one number", (*drawn(draw, [2, 6, 3], stop=3, pad=3), 9))
-    yield Case("other numbers for stop and pad", (*drawn(draw, [5, 2, 3], stop=6, pad=2), 9))
-    first, *rest = drawn(draw, [3, 2, 6])
+    yield Case("all texts end at once", (*draw_inputs(draw, [4, 4, 4]), 9))
+    yield Case("the first text is the longest", (*draw_inputs(draw, [6, 1, 2]), 9))
+    yield Case("the last text is the longest", (*draw_inputs(draw, [1, 3, 6]), 9))
+    yield Case("pad and stop are one number", (*draw_inputs(draw, [2, 6, 3], stop=3, pad=3), 9))
+    yield Case("other numbers for stop and pad", (*draw_inputs(draw, [5, 2, 3], stop=6, pad=2), 9))
+    first, *rest = draw_inputs(draw, [3, 2, 6])
     yield Case("a text that begins after a stop", (first.where(first != first[1], 1), *rest, 12))
     yield Case("a text that begins after padding", (first.where(first != first[1], 0), *rest, 12))
-    yield Case("only texts that end at once", (*drawn(draw, [1, 1]), 4))
-    yield Case("as many texts as tokens", (*drawn(draw, [3, 5, 2, 6, 1, 4]), 6))
-    scores, *others = drawn(draw, [4, 2, 5])
-    yield Case("all scores below -100", (scores, others[0] - 200, *others[1:], 8))
+    yield Case("only texts that end at once", (*draw_inputs(draw, [1, 1]), 4))
+    yield Case("as many texts as tokens", (*draw_inputs(draw, [3, 5, 2, 6, 1, 4]), 6))
+    first, *rest = draw_inputs(draw, [4, 2, 5])
+    yield Case("all scores below -100", (first, rest[0] - 200, *rest[1:], 8))
 
 
 @exercise.valid

@@ -29,8 +29,8 @@ class HeadByHead(Worked):
         return x + self.down(self.up(self.norm_2(x)).relu())
 
 
-def block(draw, d_model, heads, d_ff, scale=1.0):
-    """What builds the block, and its weights."""
+def draw_block(draw, d_model, heads, d_ff, scale=1.0):
+    """The arguments of the block, and random weights for it."""
     weights = {}
     for name in ("norm_1", "norm_2"):
         weights[f"{name}.weight"] = 1 + draw.normal(d_model) / 4
@@ -48,30 +48,32 @@ def block(draw, d_model, heads, d_ff, scale=1.0):
 def cases(draw):
     n, d_ff = draw.sizes(2, 4, 7)
     d_model = 3 * (5 + 2 * draw.integer(0, 1))
-    made = block(draw, d_model, 3, d_ff)
+    block_args = draw_block(draw, d_model, 3, d_ff)
     x = draw.normal(2, n, d_model)
     words = torch.arange(n) < torch.tensor([[n - 1], [n - 2]])
-    said = f"n={n}, d_model={d_model}, 3 heads, d_ff={d_ff}"
+    sizes = f"n={n}, d_model={d_model}, 3 heads, d_ff={d_ff}"
     longer = (draw.normal(2, 6 * n, d_model),)
-    yield Case(f"a batch of 2, {said}", (x,), longer=longer, **made)
-    yield Case(f"words and padding, a batch of 2, {said}", (x, words), **made)
-    yield Case(f"no batch, {said}", (x[0],), **made)
-    yield Case("words and padding by name, no batch", (x[0],), {"words": words[0]}, **made)
-    three = draw.normal(3, n, d_model), torch.arange(n) < torch.tensor([[2], [n], [n - 1]])
-    longer = three[0].repeat(8, 4, 1), three[1].repeat(8, 4)
-    yield Case("words and padding, 3 texts and 3 heads", three, longer=longer, **made)
+    yield Case(f"a batch of 2, {sizes}", (x,), longer=longer, **block_args)
+    yield Case(f"words and padding, a batch of 2, {sizes}", (x, words), **block_args)
+    yield Case(f"no batch, {sizes}", (x[0],), **block_args)
+    yield Case("words and padding by name, no batch", (x[0],), {"words": words[0]}, **block_args)
+    three_texts = draw.normal(3, n, d_model), torch.arange(n) < torch.tensor([[2], [n], [n - 1]])
+    longer = three_texts[0].repeat(8, 4, 1), three_texts[1].repeat(8, 4)
+    yield Case("words and padding, 3 texts and 3 heads", three_texts, longer=longer, **block_args)
     axes = draw.normal(2, 3, 4, 6), draw.mask(2, 3, 4)
-    two = block(draw, 6, 2, 5)
-    many = Case("24 heads", (draw.normal(3, 4, 48), axes[1][0]), **block(draw, 48, 24, 5))
-    yield Case("two leading axes, 2 heads", axes, longer=many, **two)
-    yield Case("padding in front and between", (x, draw.mask(2, n)), **made)
-    yield Case("one head", (x, words), **block(draw, d_model, 1, d_ff))
-    large = block(draw, d_model, 3, d_ff, scale=1e25)
+    two_heads = draw_block(draw, 6, 2, 5)
+    many_heads = Case(
+        "24 heads", (draw.normal(3, 4, 48), axes[1][0]), **draw_block(draw, 48, 24, 5)
+    )
+    yield Case("two leading axes, 2 heads", axes, longer=many_heads, **two_heads)
+    yield Case("padding in front and between", (x, draw.mask(2, n)), **block_args)
+    yield Case("one head", (x, words), **draw_block(draw, d_model, 1, d_ff))
+    large = draw_block(draw, d_model, 3, d_ff, scale=1e25)
     # a single word, which has a score far below 0 for some queries
-    few = torch.arange(n) < torch.tensor([[n - 1], [1]])
-    yield Case("scores 10^25 times larger", (x, few), gradient=False, **large)
-    yield Case("a text without a word", (x, words & torch.tensor([[True], [False]])), **made)
-    yield Case("one word", (x[:, :1], words[:, :1]), **made)
+    few_words = torch.arange(n) < torch.tensor([[n - 1], [1]])
+    yield Case("scores 10^25 times larger", (x, few_words), gradient=False, **large)
+    yield Case("a text without a word", (x, words & torch.tensor([[True], [False]])), **block_args)
+    yield Case("one word", (x[:, :1], words[:, :1]), **block_args)
 
 
 @exercise.mutant("it loops over heads: one attention with an axis for the heads serves them all")

@@ -20,23 +20,27 @@ exercise.valid(variants.worked(exercise))
 @exercise.reference
 def one_by_one(total, length, ended, log_p, stop, width, power):
     *batch, texts, vocabulary = log_p.shape
-    found = []
-    given = total.reshape(-1, texts), length.reshape(-1, texts), ended.reshape(-1, texts)
-    for sums, sizes, over, more in zip(*given, log_p.reshape(-1, texts, vocabulary), strict=True):
-        ways = []
+    beams = []
+    rows = total.reshape(-1, texts), length.reshape(-1, texts), ended.reshape(-1, texts)
+    for sums, sizes, finished, row_log_p in zip(
+        *rows, log_p.reshape(-1, texts, vocabulary), strict=True
+    ):
+        candidates = []
         for i in range(texts):
-            size = int(sizes[i]) + (not over[i])
-            for token in [stop] if over[i] else range(vocabulary):
-                total = sums[i] if over[i] else sums[i] + more[i, token]
-                ways.append((float(total / ((5 + size) / 6) ** power), total, i, token))
-        found.append(sorted(ways, key=lambda way: -way[0])[:width])
-    totals = torch.stack([way[1] for row in found for way in row]).reshape(*batch, width)
-    places = [[way[i] for row in found for way in row] for i in (2, 3)]
-    return totals, *(torch.tensor(one).reshape(*batch, width) for one in places)
+            size = int(sizes[i]) + (not finished[i])
+            for token in [stop] if finished[i] else range(vocabulary):
+                total = sums[i] if finished[i] else sums[i] + row_log_p[i, token]
+                candidates.append((float(total / ((5 + size) / 6) ** power), total, i, token))
+        beams.append(sorted(candidates, key=lambda candidate: -candidate[0])[:width])
+    totals = torch.stack([candidate[1] for row in beams for candidate in row]).reshape(
+        *batch, width
+    )
+    places = [[candidate[i] for row in beams for candidate in row] for i in (2, 3)]
+    return totals, *(torch.tensor(values).reshape(*batch, width) for values in places)
 
 
 def least_gap(total, sizes, log_p):
-    """How near two ways to go on come, whatever the power."""
+    """The smallest gap between the scores of two continuations, whatever the power."""
     nothing = torch.zeros_like(total)[..., None]
     longer = total[..., None] + torch.cat([nothing, log_p], dim=-1)
     base = (5.0 + sizes[..., None] + (torch.arange(longer.shape[-1]) > 0)) / 6
@@ -44,53 +48,59 @@ def least_gap(total, sizes, log_p):
     return ranked.flatten(-2).sort(-1).values.diff().min()
 
 
-def drawn(draw, *batch, texts, vocabulary, lengths, ended=(), stop=1):
-    """Texts of those lengths, those that have ended, and what may come next."""
-    over = torch.zeros(*batch, texts, dtype=torch.bool)
-    over[..., list(ended)] = True
+def draw_beams(draw, *batch, texts, vocabulary, lengths, ended=(), stop=1):
+    """Texts of those lengths, which of them have ended, and the log-probabilities that follow."""
+    finished = torch.zeros(*batch, texts, dtype=torch.bool)
+    finished[..., list(ended)] = True
     sizes = torch.tensor(lengths).expand(*batch, texts).contiguous()
     while True:
         total = -sizes * (1 + draw.normal(*batch, texts).abs() / 4)
         log_p = draw.normal(*batch, texts, vocabulary).log_softmax(-1)
         # a little more apart than rounding moves them; of many, the numbers are not compared
         if texts > 9 or least_gap(total, sizes, log_p) > 1e-5:
-            return total, sizes, over, log_p, stop
+            return total, sizes, finished, log_p, stop
 
 
 @exercise.cases
 def cases(draw):
     texts, vocabulary = draw.sizes(2, 3, 6)
-    plain = {"texts": texts, "vocabulary": vocabulary, "lengths": [4] * texts}
-    of_four = {"texts": 4, "vocabulary": 6, "lengths": [2, 7, 9, 9]}
-    long = drawn(draw, 16, texts=32, vocabulary=90, lengths=[9] * 32)
-    about = f"{texts} texts, {vocabulary} tokens"
-    yield Case(f"{about}, a batch of 2", (*drawn(draw, 2, **plain), 3, 0.6), longer=(*long, 32, 1))
-    yield Case(f"{about}, no batch", (*drawn(draw, **plain), 4, 1.0))
-    yield Case("two leading axes", (*drawn(draw, 2, 3, **plain), 2, 0.6))
-    over = drawn(draw, 3, **of_four, ended=(0, 2), stop=3)
-    yield Case("texts that have ended, of other lengths", (*over, 4, 0.6))
-    yield Case("the same without a length penalty", (*over, 4, 0.0))
-    yield Case("the same with a large one", (*over, 5, 4.0))
+    same_lengths = {"texts": texts, "vocabulary": vocabulary, "lengths": [4] * texts}
+    four_texts = {"texts": 4, "vocabulary": 6, "lengths": [2, 7, 9, 9]}
+    longer_inputs = draw_beams(draw, 16, texts=32, vocabulary=90, lengths=[9] * 32)
+    sizes = f"{texts} texts, {vocabulary} tokens"
+    yield Case(
+        f"{sizes}, a batch of 2",
+        (*draw_beams(draw, 2, **same_lengths), 3, 0.6),
+        longer=(*longer_inputs, 32, 1),
+    )
+    yield Case(f"{sizes}, no batch", (*draw_beams(draw, **same_lengths), 4, 1.0))
+    yield Case("two leading axes", (*draw_beams(draw, 2, 3, **same_lengths), 2, 0.6))
+    some_ended = draw_beams(draw, 3, **four_texts, ended=(0, 2), stop=3)
+    yield Case("texts that have ended, of other lengths", (*some_ended, 4, 0.6))
+    yield Case("the same without a length penalty", (*some_ended, 4, 0.0))
+    yield Case("the same with a large one", (*some_ended, 5, 4.0))
     # an ended text is the best, and would lose by any further token or a longer size
-    total, *rest = over
-    yield Case("an ended text far ahead", (total.where(~over[2], -0.5), *rest, 3, 1.0))
-    yield Case("an ended text far behind", (total.where(~over[2], -99.0), *rest, 3, 1.0))
-    short, *rest = drawn(draw, 2, texts=2, vocabulary=5, lengths=[0, 9], ended=(0,), stop=3)
+    total, *rest = some_ended
+    yield Case("an ended text far ahead", (total.where(~some_ended[2], -0.5), *rest, 3, 1.0))
+    yield Case("an ended text far behind", (total.where(~some_ended[2], -99.0), *rest, 3, 1.0))
+    short, *rest = draw_beams(draw, 2, texts=2, vocabulary=5, lengths=[0, 9], ended=(0,), stop=3)
     # behind all others as it is, and before them if it were one token longer
     short = (0 * short - 47).where(~rest[1], -1.0)
     yield Case("a short text has ended, and a long one has not", (short, *rest, 6, 4.0))
     yield Case("log-probabilities 10^10 times larger",
-               (1e10 * total, *over[1:3], 1e10 * over[3], 3, 4, 0.6))  # fmt: skip
-    every = drawn(draw, 2, texts=3, vocabulary=5, lengths=[3, 6, 5], ended=(0, 1, 2), stop=0)
-    yield Case("all texts have ended", (*every, 3, 0.8))
-    single = drawn(draw, 2, texts=1, vocabulary=7, lengths=[0])
+               (1e10 * total, *some_ended[1:3], 1e10 * some_ended[3], 3, 4, 0.6))  # fmt: skip
+    all_ended = draw_beams(
+        draw, 2, texts=3, vocabulary=5, lengths=[3, 6, 5], ended=(0, 1, 2), stop=0
+    )
+    yield Case("all texts have ended", (*all_ended, 3, 0.8))
+    single = draw_beams(draw, 2, texts=1, vocabulary=7, lengths=[0])
     yield Case("the first step: one text without a token", (*single, 4, 0.6))
-    square = drawn(draw, 4, texts=4, vocabulary=4, lengths=[3, 5, 4, 8], ended=(1,), stop=2)
+    square = draw_beams(draw, 4, texts=4, vocabulary=4, lengths=[3, 5, 4, 8], ended=(1,), stop=2)
     yield Case("all sizes 4", (*square, 4, 1.2))
-    zero = square[3].masked_fill(torch.arange(4) > 1, -torch.inf)
+    barred = square[3].masked_fill(torch.arange(4) > 1, -torch.inf)
     # two of each text that goes on, and one of the text that has ended
-    yield Case("as many texts as are possible", (*square[:3], zero, 2, 7, 0.6))
-    yield Case("only the best", (*drawn(draw, 2, **of_four, ended=(1,)), 1, 0.6))
+    yield Case("as many texts as are possible", (*square[:3], barred, 2, 7, 0.6))
+    yield Case("only the best", (*draw_beams(draw, 2, **four_texts, ended=(1,)), 1, 0.6))
 
 
 @exercise.valid

@@ -32,7 +32,7 @@ def token_by_token(x, keys, values, positions, w_q, w_k, w_v):
     return torch.cat(rows, dim=-2), keys, values
 
 
-def drawn(draw, *batch, n, m, d=6, d_k=5, d_v=3, rows=12):
+def draw_inputs(draw, *batch, n, m, d=6, d_k=5, d_v=3, rows=12):
     """n new tokens after m, the table of positions, and the three matrices."""
     cache = draw.normal(*batch, m, d_k), draw.normal(*batch, m, d_v)
     matrices = (draw.normal(width, d) / d**0.5 for width in (d_k, d_k, d_v))
@@ -44,21 +44,23 @@ def drawn(draw, *batch, n, m, d=6, d_k=5, d_v=3, rows=12):
 @exercise.cases
 def cases(draw):
     n, m = draw.sizes(2, 2, 4)
-    long = drawn(draw, 2, n=n + 32, m=m + 16, rows=64)
-    yield Case(f"{n} tokens after {m}, a batch of 2", drawn(draw, 2, n=n, m=m), longer=long)
-    yield Case(f"{n} tokens after {m}, no batch", drawn(draw, n=n, m=m))
-    yield Case("one token after 5", drawn(draw, 2, n=1, m=5))
-    yield Case("a prompt of 4 tokens, nothing before", drawn(draw, 2, n=4, m=0))
-    yield Case("the very first token", drawn(draw, 2, n=1, m=0))
-    yield Case("two leading axes, 2 tokens after 4", drawn(draw, 2, 3, n=2, m=4))
-    yield Case("3 tokens after 1", drawn(draw, 2, n=3, m=1))
-    yield Case("all widths alike", drawn(draw, 2, n=3, m=4, d=4, d_k=4, d_v=4),
+    longer_inputs = draw_inputs(draw, 2, n=n + 32, m=m + 16, rows=64)
+    yield Case(
+        f"{n} tokens after {m}, a batch of 2", draw_inputs(draw, 2, n=n, m=m), longer=longer_inputs
+    )
+    yield Case(f"{n} tokens after {m}, no batch", draw_inputs(draw, n=n, m=m))
+    yield Case("one token after 5", draw_inputs(draw, 2, n=1, m=5))
+    yield Case("a prompt of 4 tokens, nothing before", draw_inputs(draw, 2, n=4, m=0))
+    yield Case("the very first token", draw_inputs(draw, 2, n=1, m=0))
+    yield Case("two leading axes, 2 tokens after 4", draw_inputs(draw, 2, 3, n=2, m=4))
+    yield Case("3 tokens after 1", draw_inputs(draw, 2, n=3, m=1))
+    yield Case("all widths alike", draw_inputs(draw, 2, n=3, m=4, d=4, d_k=4, d_v=4),
                gradient=False)  # fmt: skip
-    few = drawn(draw, 2, n=3, m=4, rows=7)
-    yield Case("as many rows in the table as tokens", few, gradient=False)
-    yield Case("4 texts, 4 tokens after 4", drawn(draw, 4, n=4, m=4), gradient=False)
+    short_table = draw_inputs(draw, 2, n=3, m=4, rows=7)
+    yield Case("as many rows in the table as tokens", short_table, gradient=False)
+    yield Case("4 texts, 4 tokens after 4", draw_inputs(draw, 4, n=4, m=4), gradient=False)
     # the first token may see itself alone, and its score is far below 0
-    x, keys, values, table, w_q, _, w_v = drawn(draw, 2, n=4, m=0)
+    x, keys, values, table, w_q, _, w_v = draw_inputs(draw, 2, n=4, m=0)
     large = (x, keys, values, table, -1e25 * w_q, w_q, w_v)
     yield Case("scores 10^25 times larger", large, gradient=False)
 

@@ -19,7 +19,7 @@ exercise.valid(variants.worked(exercise))
 def norm_by_hand(y, scale, shift):
     """LayerNorm of one token."""
     mean = sum(y) / len(y)
-    variance = sum((one - mean) ** 2 for one in y) / len(y)
+    variance = sum((number - mean) ** 2 for number in y) / len(y)
     return (y - mean) / (variance + 1e-5) ** 0.5 * scale + shift
 
 

@@ -24,10 +24,10 @@ def text_by_text(tokens, start, end, pad):
         inputs.append([start, *row])
         labels.append([*words, end] + [-100] * (size - 1 - len(words)))
     shape = *tokens.shape[:-1], size
-    return tuple(torch.tensor(one, dtype=tokens.dtype).reshape(shape) for one in (inputs, labels))
+    return tuple(torch.tensor(rows, dtype=tokens.dtype).reshape(shape) for rows in (inputs, labels))
 
 
-def drawn(draw, *lengths, n, pad):
+def draw_texts(draw, *lengths, n, pad):
     """Texts of so many words, 10 and above, then padding."""
     words = torch.randint(10, 99, (len(lengths), n), generator=draw.generator)
     return words.where(torch.arange(n) < torch.tensor(lengths)[:, None], pad)
@@ -36,24 +36,29 @@ def drawn(draw, *lengths, n, pad):
 @exercise.cases
 def cases(draw):
     n = draw.integer(5, 7)
-    tokens = drawn(draw, n - 2, n, 2, 1, n=n, pad=0)
-    longer = drawn(draw, *[60, 64, 3, 33] * 4, n=64, pad=0), 1, 2, 0
+    tokens = draw_texts(draw, n - 2, n, 2, 1, n=n, pad=0)
+    longer = draw_texts(draw, *[60, 64, 3, 33] * 4, n=64, pad=0), 1, 2, 0
     yield Case(f"4 texts, n={n}", (tokens, 1, 2, 0), longer=longer)
     yield Case(f"one text without a batch, n={n}", (tokens[0], 1, 2, 0))
-    axes = drawn(draw, 1, 4, 3, 5, 2, 4, n=5, pad=0).reshape(2, 3, 5)
+    axes = draw_texts(draw, 1, 4, 3, 5, 2, 4, n=5, pad=0).reshape(2, 3, 5)
     yield Case("two leading axes, n=5", (axes, 1, 2, 0))
     yield Case(
-        "other numbers for start, end and padding", (drawn(draw, 3, 4, n=6, pad=107), 105, 108, 107)
+        "other numbers for start, end and padding",
+        (draw_texts(draw, 3, 4, n=6, pad=107), 105, 108, 107),
     )
-    yield Case("the padding is the number of the end", (drawn(draw, 3, 5, 1, n=5, pad=2), 1, 2, 2))
-    yield Case("the padding is -1", (drawn(draw, 4, 2, n=4, pad=-1), 0, 1, -1))
-    yield Case("start and end are one number", (drawn(draw, 3, 4, 2, n=4, pad=0), 3, 3, 0))
-    yield Case("the padding is the number of the start", (drawn(draw, 3, 1, n=4, pad=1), 1, 2, 1))
-    yield Case("an empty text", (drawn(draw, 0, 3, n=4, pad=0), 1, 2, 0))
-    yield Case("no padding", (drawn(draw, n, n, n=n, pad=0), 1, 2, 0))
-    yield Case("as many texts as tokens", (drawn(draw, 3, 1, 4, 2, n=4, pad=0), 1, 2, 0))
+    yield Case(
+        "the padding is the number of the end", (draw_texts(draw, 3, 5, 1, n=5, pad=2), 1, 2, 2)
+    )
+    yield Case("the padding is -1", (draw_texts(draw, 4, 2, n=4, pad=-1), 0, 1, -1))
+    yield Case("start and end are one number", (draw_texts(draw, 3, 4, 2, n=4, pad=0), 3, 3, 0))
+    yield Case(
+        "the padding is the number of the start", (draw_texts(draw, 3, 1, n=4, pad=1), 1, 2, 1)
+    )
+    yield Case("an empty text", (draw_texts(draw, 0, 3, n=4, pad=0), 1, 2, 0))
+    yield Case("no padding", (draw_texts(draw, n, n, n=n, pad=0), 1, 2, 0))
+    yield Case("as many texts as tokens", (draw_texts(draw, 3, 1, 4, 2, n=4, pad=0), 1, 2, 0))
     yield Case("tokens as int32", (tokens.int(), 1, 2, 0))
-    yield Case("one token", (drawn(draw, 1, 0, n=1, pad=0), 1, 2, 0))
+    yield Case("one token", (draw_texts(draw, 1, 0, n=1, pad=0), 1, 2, 0))
 
 
 @exercise.valid

@@ -28,9 +28,9 @@ TRIALS = (
 )
 
 
-def pieces(given, cuts):
+def split_at(tensors, cuts):
     """The tokens between each cut and the next."""
-    return [tuple(x[..., a:b, :].clone() for x in given) for a, b in pairwise(cuts)]
+    return [tuple(x[..., a:b, :].clone() for x in tensors) for a, b in pairwise(cuts)]
 
 
 @exercise.reference
@@ -38,12 +38,12 @@ def row_by_row(step):
     for batch, dtype, cuts, sizes in TRIALS:
         for large in (1.0, 1000.0):
             q, k, v = inputs(*batch, n=12, large=large, dtype=dtype, sizes=sizes)
-            given, caches, outs = pieces((q, k, v), cuts), [None], []
-            for some in given:
-                before = [x.clone() for x in some]
-                out, cache = step(*some, caches[-1]) if outs else step(*some)
-                assert all(map(torch.equal, some, before))
-                assert (out.shape, out.dtype) == (some[2].shape, dtype)
+            parts, caches, outs = split_at((q, k, v), cuts), [None], []
+            for part in parts:
+                before = [x.clone() for x in part]
+                out, cache = step(*part, caches[-1]) if outs else step(*part)
+                assert all(map(torch.equal, part, before))
+                assert (out.shape, out.dtype) == (part[2].shape, dtype)
                 caches.append(cache)
                 outs.append(out)
             got = torch.cat(outs, dim=-2)
@@ -52,11 +52,11 @@ def row_by_row(step):
                 want = (scores.softmax(-1)[..., None] * v[..., : i + 1, :]).sum(-2)
                 close(got[..., i, :], want)
             # each cache is as good as it was, whatever went on from those before it
-            for some, cache, out in zip(given, caches, outs, strict=False):
-                close(step(*some, cache)[0], out)
+            for part, cache, out in zip(parts, caches, outs, strict=False):
+                close(step(*part, cache)[0], out)
             for i, cache in enumerate(caches[1:-1]):
-                step(*(-x for x in given[i]), caches[i])
-                close(step(*given[i + 1], cache)[0], outs[i + 1])
+                step(*(-x for x in parts[i]), caches[i])
+                close(step(*parts[i + 1], cache)[0], outs[i + 1])
 
 
 FIRST = "((), torch.float64, [0, 4, 5, 6, 9, 12], (5, 3)),"
@@ -70,9 +70,9 @@ UNCHANGED = "assert all(map(torch.equal, given, piece))"
 CLOSE = "assert torch.allclose(out, want[..., a:b, :], rtol=1e-3, atol=1e-3)"
 
 
-def cut(first: list[int], second: list[int]) -> tuple[str, ...]:
+def recut(first_cuts: list[int], second_cuts: list[int]) -> tuple[str, ...]:
     """The edit that cuts the two texts at these places."""
-    return "[0, 4, 5, 6, 9, 12]", f"{first}", "[0, 1, 2, 5, 11, 12]", f"{second}"
+    return "[0, 4, 5, 6, 9, 12]", f"{first_cuts}", "[0, 1, 2, 5, 11, 12]", f"{second_cuts}"
 
 
 variants.right(exercise,
@@ -82,7 +82,7 @@ variants.right(exercise,
     (CLOSE, "far = (out - want[..., a:b, :]).abs().max()\n"
      "            if not far < (1e-6 if dtype.itemsize > 4 else 1e-2):\n"
      "                raise ValueError(out)"),
-    cut([0, 3, 4, 5, 8, 10, 12], [0, 1, 3, 4, 11, 12]),
+    recut([0, 3, 4, 5, 8, 10, 12], [0, 1, 3, 4, 11, 12]),
 )  # fmt: skip
 variants.wrong(exercise, {
     "it refuses nothing: call step, assert what must hold, and catch none of the errors": [
@@ -100,23 +100,23 @@ variants.wrong(exercise, {
         "assert torch.allclose", "assert a > 0 or torch.allclose"),
     "no prompt of several tokens is compared, where a mask is needed from the beginning": [
         ("assert torch.allclose", "assert a == 0 or torch.allclose"),
-        cut([0, 1, 2, 5, 9, 12], [0, 1, 2, 5, 11, 12])],
+        recut([0, 1, 2, 5, 9, 12], [0, 1, 2, 5, 11, 12])],
     "it compares means only: right numbers in the wrong places pass": (
         "allclose(out, want[..., a:b, :],", "allclose(out.mean(), want[..., a:b, :].mean(),"),
     "no call has a cache: cut the text into a prompt and more": [
-        cut([0, 12], [0, 12]),
+        recut([0, 12], [0, 12]),
         *((UNCHANGED, "pass", *ALONE, LARGE, "", SECOND, "",
            FIRST, f"({batch}, torch.{dtype}, [0, 12], {sizes}),")
           for batch in ((), (2,), (2, 2)) for dtype in ("float32", "float64")
           for sizes in ((5, 3), (3, 5), (5, 5)))],
-    "only single tokens come after the prompt: try a piece of several, which needs a mask": cut(
+    "only single tokens come after the prompt: try a piece of several, which needs a mask": recut(
         [0, 4, 5, 6, 7, 8, 9, 10, 11, 12], [*range(13)]),
-    "no single token comes after the prompt: a model writes one at a time": cut(
+    "no single token comes after the prompt: a model writes one at a time": recut(
         [0, 4, 6, 9, 12], [0, 2, 5, 8, 10, 12]),
-    "there are two calls at most: a cache that was handed on once may be lost the next time": cut(
+    "there are two calls at most: a cache that was handed on once may be lost the next time": recut(
         [0, 11, 12], [0, 1, 12]),
     "the text is short: what lies 8 tokens back could be forgotten. Try a dozen": (
-        "n = 12", "n = 6", "q[..., 6,", "q[..., 3,", *cut([0, 2, 3, 4, 6], [0, 1, 2, 4, 5, 6])),
+        "n = 12", "n = 6", "q[..., 6,", "q[..., 3,", *recut([0, 2, 3, 4, 6], [0, 1, 2, 4, 5, 6])),
     "no prompt has a single token: a text may begin with the start token alone": (
         "[0, 1, 2, 5,", "[0, 2, 3, 5,"),
     "every input has a batch: try one text without it, too": ("((), ", "((2, 3), "),

@@ -26,7 +26,7 @@ def prefix_by_prefix(tokens, table, w_q, w_k, w_v):
     return torch.cat(losses).reshape(tokens.shape[:-1])
 
 
-def drawn(draw, *batch, n, d=6, d_k=4, vocabulary=9, scale=1.0):
+def draw_inputs(draw, *batch, n, d=6, d_k=4, vocabulary=9, scale=1.0):
     """Texts without a token twice in a row, the embedding table and the three matrices."""
     steps = torch.randint(1, vocabulary, (*batch, n), generator=draw.generator)
     table = draw.normal(vocabulary, d) / 2
@@ -37,19 +37,19 @@ def drawn(draw, *batch, n, d=6, d_k=4, vocabulary=9, scale=1.0):
 @exercise.cases
 def cases(draw):
     n = draw.integer(5, 7)
-    one = drawn(draw, 3, n=n)
-    yield Case(f"3 texts of {n} tokens", one, longer=drawn(draw, 4, n=48))
-    yield Case(f"one text of {n} tokens", drawn(draw, n=n))
-    yield Case("two leading axes", drawn(draw, 2, 3, n=5))
-    yield Case("as many texts as tokens", drawn(draw, 5, n=5))
-    yield Case("two tokens", drawn(draw, 3, n=2))
-    yield Case("all sizes 4", drawn(draw, 4, n=4, d=4, vocabulary=4))
-    yield Case("one token again and again", (0 * one[0] + 2, *one[1:]))
-    _, *large = drawn(draw, n=2, scale=1e12)
+    inputs = draw_inputs(draw, 3, n=n)
+    yield Case(f"3 texts of {n} tokens", inputs, longer=draw_inputs(draw, 4, n=48))
+    yield Case(f"one text of {n} tokens", draw_inputs(draw, n=n))
+    yield Case("two leading axes", draw_inputs(draw, 2, 3, n=5))
+    yield Case("as many texts as tokens", draw_inputs(draw, 5, n=5))
+    yield Case("two tokens", draw_inputs(draw, 3, n=2))
+    yield Case("all sizes 4", draw_inputs(draw, 4, n=4, d=4, vocabulary=4))
+    yield Case("one token again and again", (0 * inputs[0] + 2, *inputs[1:]))
+    _, *large = draw_inputs(draw, n=2, scale=1e12)
     # a token that comes twice would have two scores that differ by rounding alone
-    once = draw.normal(2, 9).argsort(-1)
-    yield Case("scores 10^12 times larger", (once, *large), gradient=False)
-    tokens, table, *matrices = drawn(draw, 2, n=5)
+    distinct_tokens = draw.normal(2, 9).argsort(-1)
+    yield Case("scores 10^12 times larger", (distinct_tokens, *large), gradient=False)
+    tokens, table, *matrices = draw_inputs(draw, 2, n=5)
     yield Case("very likely and very unlikely tokens", (tokens, 50 * table, *matrices),
                gradient=False)  # fmt: skip
 

@@ -15,15 +15,15 @@ def row_by_row(scores, k, temperature=1.0):
     rows = []
     for row in scores.reshape(-1, scores.shape[-1]):
         least = sorted(row.tolist(), reverse=True)[k - 1]
-        stays = torch.tensor([one >= least for one in row.tolist()])
-        kept = row[stays] / temperature
+        stays = torch.tensor([score >= least for score in row.tolist()])
+        kept_scores = row[stays] / temperature
         weights = torch.zeros_like(row)
-        weights[stays] = (kept - kept.logsumexp(0)).exp()
+        weights[stays] = (kept_scores - kept_scores.logsumexp(0)).exp()
         rows.append(weights)
     return torch.stack(rows).reshape(scores.shape)
 
 
-def distinct(draw, *shape):
+def draw_distinct(draw, *shape):
     """Scores of which no two of a row are so near that rounding could make them equal."""
     return draw.normal(*shape).argsort(-1) / 2 + draw.normal(*shape).sigmoid() / 4 - 2
 
@@ -31,17 +31,17 @@ def distinct(draw, *shape):
 @exercise.cases
 def cases(draw):
     v = draw.integer(7, 9)
-    scores = distinct(draw, 4, v)
+    scores = draw_distinct(draw, 4, v)
     yield Case(
-        f"4 rows, {v} tokens, k=3", (scores, 3, 1.0), longer=(distinct(draw, 32, 90), 40, 1.0)
+        f"4 rows, {v} tokens, k=3", (scores, 3, 1.0), longer=(draw_distinct(draw, 32, 90), 40, 1.0)
     )
     yield Case(f"one row, {v} tokens, k=4, temperature 2", (scores[0], 4, 2.0))
-    yield Case("two leading axes, temperature 0.5", (distinct(draw, 2, 3, v), 2, 0.5))
+    yield Case("two leading axes, temperature 0.5", (draw_distinct(draw, 2, 3, v), 2, 0.5))
     yield Case("k alone", (scores, 3))
     yield Case("by name", (scores,), {"k": 5, "temperature": 0.7})
     yield Case("k=1: the likeliest alone", (scores, 1, 1.5))
     yield Case("k is the whole vocabulary", (scores, v, 0.8))
-    yield Case("as many rows as tokens", (distinct(draw, v, v), 3, 1.0))
+    yield Case("as many rows as tokens", (draw_distinct(draw, v, v), 3, 1.0))
     steps = torch.tensor([2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 0.0], dtype=torch.float64)
     ties = torch.stack([steps, steps.roll(1), 0 * steps])
     yield Case("equal scores at the border, k=4", (ties, 4, 1.0))
@@ -54,8 +54,8 @@ def cases(draw):
     yield Case("scores 10^20 times smaller", (scores / 1e20, 3, 1.0), gradient=False)
     barred = scores.masked_fill(torch.arange(v) % 2 == 1, -torch.inf)
     yield Case("forbidden tokens, whose score is -inf", (barred, 3, 0.9), gradient=False)
-    few = barred.masked_fill(torch.arange(v) > 2, -torch.inf)
-    yield Case("fewer than k tokens that are not forbidden", (few, 4, 1.0), gradient=False)
+    few_allowed = barred.masked_fill(torch.arange(v) > 2, -torch.inf)
+    yield Case("fewer than k tokens that are not forbidden", (few_allowed, 4, 1.0), gradient=False)
     yield Case("scores hundreds apart, temperature 1000", (1000 * scores, 4, 1000.0))
     yield Case("one token", (scores[:, :1], 1, 0.3))
 

@@ -25,8 +25,8 @@ def text_by_text(source_lengths, target_lengths, m, n):
         masks[2].append([[j < source for j in range(m)] for _ in range(n)])
     batch = source_lengths.shape
     sizes = (m, m), (n, n), (n, m)
-    return tuple(torch.tensor(one).reshape(*batch, *size)
-                 for one, size in zip(masks, sizes, strict=True))  # fmt: skip
+    return tuple(torch.tensor(mask).reshape(*batch, *size)
+                 for mask, size in zip(masks, sizes, strict=True))  # fmt: skip
 
 
 @exercise.cases
@@ -34,8 +34,8 @@ def cases(draw):
     n, m = draw.sizes(2, 5, 8)
     source = torch.tensor([m - 1, 3, m, 2])
     target = torch.tensor([2, n, n - 2, 4])
-    long = 9 * source[:2], 6 * target[:2], 72, 48
-    yield Case(f"4 texts, m={m}, n={n}", (source, target, m, n), longer=long)
+    longer_inputs = 9 * source[:2], 6 * target[:2], 72, 48
+    yield Case(f"4 texts, m={m}, n={n}", (source, target, m, n), longer=longer_inputs)
     yield Case(f"one text, m={m}, n={n}", (source[1], target[0], m, n))
     axes = torch.tensor([[1, 4, 2], [3, 5, 2]]), torch.tensor([[3, 1, 2], [6, 2, 4]]), 5, 6
     yield Case("two leading axes, m=5, n=6", axes)

@@ -15,7 +15,7 @@ def features(draw, *shape):
     return 4 * (draw.normal(*shape).exp() + 1)
 
 
-def drawn(draw, *batch, n, d, e, m=None):
+def draw_inputs(draw, *batch, n, d, e, m=None):
     """phi_q, phi_k and v: n queries, and m keys or n."""
     m = m or n
     return features(draw, *batch, n, d), features(draw, *batch, m, d), draw.normal(*batch, m, e)

@@ -67,12 +67,12 @@ MASK = f"torch.ones(n, m, dtype=torch.bool, device=q.device){TRIL}"
 SOFTMAX = "softmax(dim=-1)"
 
 
-def kept(keys: str, values: str) -> tuple[str, str]:
+def cached(keys: str, values: str) -> tuple[str, str]:
     """The edit after which this is kept for the next call."""
     return CACHE, f"out, ({keys}, {values})"
 
 
-def later(change: str) -> tuple[str, str]:
+def when_cached(change: str) -> tuple[str, str]:
     """The edit after which a call with a cache does this to the numbers before they are used."""
     return "    n, m =", f"    if cache is not None:\n        {change}\n    n, m ="
 
@@ -91,27 +91,27 @@ WRONG = {
         "(parts := scores.exp() * mask) @ values / parts.sum(-1, keepdim=True)"),
     "averages the keys": (f"{SOFTMAX} @ values", f"{SOFTMAX} @ keys"),
     "ignores the cache": (KEYS, "k", VALUES, "v"),
-    "keeps nothing but the last call": kept("k", "v"),
+    "keeps nothing but the last call": cached("k", "v"),
     "keeps nothing but the first call": (
         CACHE, "out, ((keys, values) if cache is None else cache)"),
-    "keeps nothing but the last token": kept("keys[..., -1:, :]", "values[..., -1:, :]"),
-    "keeps one token of each call": kept(
+    "keeps nothing but the last token": cached("keys[..., -1:, :]", "values[..., -1:, :]"),
+    "keeps one token of each call": cached(
         "keys[..., : m - n + 1, :]", "values[..., : m - n + 1, :]"),
-    "forgets what lies 8 tokens back": kept("keys[..., -8:, :]", "values[..., -8:, :]"),
-    "keeps the first 8 tokens only": kept("keys[..., :8, :]", "values[..., :8, :]"),
-    "loses the first token": kept("keys[..., m > 1 :, :]", "values[..., m > 1 :, :]"),
+    "forgets what lies 8 tokens back": cached("keys[..., -8:, :]", "values[..., -8:, :]"),
+    "keeps the first 8 tokens only": cached("keys[..., :8, :]", "values[..., :8, :]"),
+    "loses the first token": cached("keys[..., m > 1 :, :]", "values[..., m > 1 :, :]"),
     "keeps the new keys in front": (KEYS, "torch.cat([k, cache[0]], dim=-2)"),
     "keeps the new values in front": (VALUES, "torch.cat([v, cache[1]], dim=-2)"),
     "keeps the new keys and values in front": (
         KEYS, "torch.cat([k, cache[0]], dim=-2)", VALUES, "torch.cat([v, cache[1]], dim=-2)"),
-    "keeps the tokens in reverse": kept("keys.flip(-2)", "values.flip(-2)"),
+    "keeps the tokens in reverse": cached("keys.flip(-2)", "values.flip(-2)"),
     "keeps no new keys": (KEYS, "torch.cat([cache[0], 0 * k], dim=-2)"),
     "keeps no new values": (VALUES, "torch.cat([cache[1], 0 * v], dim=-2)"),
-    "adds what is new to what is kept": kept(
+    "adds what is new to what is kept": cached(
         "keys if cache is None else cache[0] + k.sum(-2, True)",
         "values if cache is None else cache[1] + v.sum(-2, True)"),
-    "keeps values for keys": kept("keys", "keys[..., : v.shape[-1]]"),
-    "keeps what is rounded to 16 bits": kept("keys.bfloat16().to(q)", "values.bfloat16().to(q)"),
+    "keeps values for keys": cached("keys", "keys[..., : v.shape[-1]]"),
+    "keeps what is rounded to 16 bits": cached("keys.bfloat16().to(q)", "values.bfloat16().to(q)"),
     "sees only what is kept": (
         KEYS, f"cache[0] if q.shape[-2] == 1 else {KEYS}",
         VALUES, f"cache[1] if q.shape[-2] == 1 else {VALUES}",
@@ -125,7 +125,7 @@ WRONG = {
     "masks no call": (MASK, f"{MASK} | True"),
     "shows all new tokens the same keys": (MASK, f"{MASK}[:1]"),
     "sees new tokens alone": (MASK, f"{MASK}.triu(m - n - n + 1)"),
-    "wants one token after the prompt": later("k.view(*k.shape[:-2], 1, -1)"),
+    "wants one token after the prompt": when_cached("k.view(*k.shape[:-2], 1, -1)"),
     "wants several tokens in the prompt": (
         "    n, m =", "    if cache is None:\n        k[..., 1, 0]\n    n, m ="),
     "is right only without a batch": (SOFTMAX, "softmax(dim=1)"),
@@ -133,12 +133,12 @@ WRONG = {
     "is right with at most one leading axis": (
         SOFTMAX, "softmax(dim=-1 if scores.dim() < 4 else -2)"),
     "cannot do without a batch": ("    n, m =", "    k.unbind(-3)\n    n, m ="),
-    "takes the first text's cache for all": later(
+    "takes the first text's cache for all": when_cached(
         "old = cache[0] if k.dim() < 3 else cache[0][:1].expand_as(cache[0])\n"
         "        keys = torch.cat([old, k], -2)"),
-    "takes the first text's new keys for all": later(
+    "takes the first text's new keys for all": when_cached(
         "keys = torch.cat([cache[0], k if k.dim() < 3 else k[:1].expand_as(k)], -2)"),
-    "hands the texts' caches round": later(
+    "hands the texts' caches round": when_cached(
         "keys = torch.cat([cache[0] if k.dim() < 3 else cache[0].roll(1, 0), k], -2)"),
     "wants values as wide as the keys": ("    n, m =", "    v.view_as(k)\n    n, m ="),
     "cuts off where the values are wider than the keys": (
@@ -146,13 +146,13 @@ WRONG = {
     "cuts off where the values are narrower than the keys": (
         "    n, m =", "    q, keys = (x[..., : v.shape[-1]] for x in (q, keys))\n    n, m ="),
     "writes into one buffer, which all caches of a text share": in_one_buffer,
-    "changes the cache that it was given": later("cache[0].zero_()"),
-    "changes the newest row of the cache that it was given": later(
+    "changes the cache that it was given": when_cached("cache[0].zero_()"),
+    "changes the newest row of the cache that it was given": when_cached(
         "cache[1][..., -1:, :] = v[..., :1, :]"),
     "changes q": ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),
     "changes k": ("keys = k if", "keys = k.clone() if", "    return", "    k *= 2\n    return"),
     "changes v": ("values = v if", "values = v.clone() if", "    return", "    v *= 2\n    return"),
-    "changes q where there is a cache": later("q *= 1.5"),
+    "changes q where there is a cache": when_cached("q *= 1.5"),
 }  # fmt: skip
 
 
