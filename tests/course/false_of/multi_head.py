@@ -131,8 +131,8 @@ FALSE_OF = {
     "every_head_reads_the_whole_token": (LAYER, Sliced),
     "heads_have_no_order": (LAYER, Viewed),
     "other_weights_give_the_same_output": [
-        (f"{HEADS}.fewer", renormalized_largest),
-        (f"{HEADS}.fewer", lambda weights, v: weights),
+        (f"{HEADS}.sparsify", renormalized_largest),
+        (f"{HEADS}.sparsify", lambda weights, v: weights),
         (f"{HEADS}.attention_weights", lambda q, k: q @ k.mT),
     ],
     "heads_cost_no_operations": (

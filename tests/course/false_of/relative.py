@@ -34,7 +34,7 @@ def late_clipped_index(n, max_distance, device=None):
 
 def add_in_band_only(x, band, by_row):
     """Keys beyond the band of a block get nothing."""
-    x[..., band.left : band.right] += by_row.gather(-1, band.rows)
+    x[..., band.first_key : band.end_key] += by_row.gather(-1, band.rows)
     return x
 
 
