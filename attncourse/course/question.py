@@ -359,11 +359,11 @@ def texts(exercise_name: str, hint: str) -> dict[str, str]:
     """The text of a mutant, and that of the right answer that it was made of."""
     made_of = mutant(exercise_name, hint).made_by  # pyright: ignore
     right = variants.source_of(made_of.answer)
-    return {"mutant": bare(made_of.source), "plain": bare(right)}
+    return {"mutant": bare(made_of.source, exercise_name), "plain": bare(right, exercise_name)}
 
 
-def bare(source: str) -> str:
-    """The text of a function without types, docstring and comments: what it does."""
+def bare(source: str, name: str) -> str:
+    """The text of a function under a name, without types, docstring and comments."""
     (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef)
     for argument in ast.walk(function.args):
@@ -372,7 +372,7 @@ def bare(source: str) -> str:
     first = function.body[ast.get_docstring(function) is not None]
     lines = source.splitlines()[first.lineno - 1 :]
     body = [line for line in lines if not line.strip().startswith("#")]
-    return "\n".join([f"def {function.name}({ast.unparse(function.args)}):", *body])
+    return "\n".join([f"def {name}({ast.unparse(function.args)}):", *body])
 
 
 # of the first line of a function, as a mistake in a wrong line

@@ -156,11 +156,6 @@ numbers_of_a_view = Maps(
 )  # fmt: skip
 
 
-def mutant_named(hint: str) -> dict[str, str]:
-    """The two texts under the name of the exercise."""
-    return {key: text.replace("plain", IN_HEADS) for key, text in texts(IN_HEADS, hint).items()}
-
-
 wrong_line_in_heads = Line(
     aim="build-layer",
     asks=(
@@ -183,7 +178,7 @@ wrong_line_in_heads = Line(
             "A mask of shape (batch, n, m) would become (batch, n, 1, m). To fit (batch, heads, "
             "n, m), it needs the new axis in third place from the end.",
     },
-    text_of=mutant_named,
+    text_of=partial(texts, IN_HEADS),
     steps=(
         "Write the shape of each result beside its line: q is (batch, heads, n, width of a head) "
         "after the split, and the scores are (batch, heads, n, m).",

@@ -123,9 +123,9 @@ angle_of_a_hand = Number(
 
 
 def page_texts(hint: str) -> dict[str, str]:
-    """The two texts under the name of the exercise, without the arguments dtype and device."""
+    """The two texts without the arguments dtype and device."""
     return {
-        key: text.replace("plain", CHUNK).replace(", dtype=x.dtype, device=x.device", "")
+        key: text.replace(", dtype=x.dtype, device=x.device", "")
         for key, text in texts(CHUNK, hint).items()
     }
 
