@@ -14,9 +14,9 @@ from pkgutil import resolve_name
 import pytest
 import yaml
 
-from judge.course import listed_in
 from tests import ROOT
 from tests.taught_code import long_functions
+from tools.exercise_texts import text_files
 
 # the files of each chapter, and how to get them
 WRITE, RELEASE = "write it, or take the chapter out", "run `make release`"
@@ -93,13 +93,14 @@ def parts_without_chapter(root: Path) -> Iterator[str]:
 
 
 def unlisted_exercises(root: Path) -> Iterator[str]:
-    for path in sorted(root.glob("attncourse/course/*/exercises/*.md")):
-        index, file = path.with_name("index.md"), path.relative_to(root).as_posix()
-        names = [name for group in listed_in(index).values() for name in group]
-        if path != index and path.stem not in names:
-            yield f"{file} is not listed: write its name into index.md beside it"
-        if path != index and not path.with_suffix(".py").is_file():
-            yield f"{file} has no bank beside it: write {path.stem}.py"
+    for slug in slugs(root):
+        index, *listed = text_files(root, slug)
+        for path in sorted({*index.parent.glob("*.md")} - {index}):
+            file = path.relative_to(root).as_posix()
+            if path not in listed:
+                yield f"{file} is not listed: write its name into index.md beside it"
+            if not path.with_suffix(".py").is_file():
+                yield f"{file} has no bank beside it: write {path.stem}.py"
 
 
 def imports(path: Path, root: Path) -> Iterator[tuple[int, str]]:
