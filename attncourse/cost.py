@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from judge.torch_internals import TorchDispatchMode, is_view, leaves
+from judge.call.torch_internals import TorchDispatchMode, is_view, leaves
 
 aten = torch.ops.aten
 # a view, although its schema does not declare one

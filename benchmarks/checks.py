@@ -13,8 +13,8 @@ import time
 from timing import RESULTS, machine_info, markdown_table
 
 from attncourse.course import COURSE, chapters, exercises
-from judge import bank
 from judge.exercise import Exercise
+from judge.say import bank
 from judge.verdict import judge, local
 
 HEADINGS = ("exercise", "answers", "median, s", "95 %, s", "longest, s")

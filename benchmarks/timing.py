@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from judge.torch_internals import TorchDispatchMode, leaves
+from judge.call.torch_internals import TorchDispatchMode, leaves
 
 RESULTS = Path(__file__).parent / "results"
 THREADS = 2

@@ -17,10 +17,10 @@ import numpy
 import torch
 
 from judge import mutation
+from judge.call.caller import local
+from judge.compare.credit import Groups, credit, in_parts
 from judge.course import Course, OneLineError
-from judge.credit import Groups, credit, in_parts
 from judge.exercise import Draw, Exercise, JudgesItself
-from judge.observation import local
 from judge.task import defined
 from judge.verdict import Verdict, judge
 
@@ -60,7 +60,7 @@ def disagreement(course: Course, one: Exercise, seed: int) -> str:
 def reference_fault(one: Exercise, seed: int) -> str:
     """In one line, the case that the reference cannot take; empty if it takes them all."""
     # a learner's test is to raise for the wrong ones, and what judges itself has no reference
-    if one.kind == "test" or isinstance(one, JudgesItself):
+    if one.is_test or isinstance(one, JudgesItself):
         return ""
     for case in one.draw_cases(Draw(seed)):
         try:
@@ -109,7 +109,7 @@ def slips(one: Exercise) -> Iterator[str]:
             _ = Groups(one, 0).shares
         except ValueError as error:
             yield str(error)
-    cases = [] if one.kind == "test" else [*one.draw_cases(Draw(0))]
+    cases = [] if one.is_test else [*one.draw_cases(Draw(0))]
     if cases and not any(case.longer for case in cases) and "loops" not in one.without:
         yield (
             "no case is `longer`, so an answer that loops is not refused: give the first one "
@@ -210,7 +210,7 @@ def points(one: Exercise, verdict: Verdict, answer: Callable, seed: int, forbidd
     if verdict.status not in ("wrong", "error"):
         return ""
     earned = credit(one, answer, seed, forbidden)
-    return earned.told(round(earned.share * one.points, 1), one.points) if earned.share else ""
+    return earned.message(round(earned.share * one.points, 1), one.points) if earned.share else ""
 
 
 def main(course: Course) -> int:

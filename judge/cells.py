@@ -31,9 +31,9 @@ def answer_and_check(
     """The cell of an answer, with this text in it to begin with, and the cell that checks it."""
     name = exercise.name
     call = f'from {course.package} import check\n\ncheck("{name}", {name})'
-    facts = {"tags": ["answer", UNCOMPARED], course.metadata_key: exercise.facts}
+    metadata = {"tags": ["answer", UNCOMPARED], course.metadata_key: exercise.cell_metadata}
     return (
-        nbformat.v4.new_code_cell(source, id=f"answer-{name}", metadata=facts),
+        nbformat.v4.new_code_cell(source, id=f"answer-{name}", metadata=metadata),
         nbformat.v4.new_code_cell(
             call, id=f"check-{name}", metadata={"tags": ["check", UNCOMPARED]}
         ),

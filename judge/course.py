@@ -132,7 +132,7 @@ class Course:
 
     def solving(self, exercise: "Exercise") -> tuple[str, ...]:
         """The functions of libraries that would be the whole answer; a test may call any."""
-        return () if exercise.kind == "test" else self.solved_by
+        return () if exercise.is_test else self.solved_by
 
     def forbidden(self, exercise: "Exercise") -> tuple[str, ...]:
         """What an answer may not call: the course's solutions, and what would solve it whole."""

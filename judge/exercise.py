@@ -1,25 +1,22 @@
-"""What an exercise is: its card, its reference, the inputs that decide, right and wrong answers."""
+"""What an exercise is: its text, reference and cases, and right and wrong answers."""
 
 import inspect
 import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from judge.driver import built
+from judge.call.driver import built
+from judge.call.values import encode, implementation
 from judge.task import Task
-from judge.values import encode, implementation
 
-if TYPE_CHECKING:
-    from judge.verdict import Verdict
-
-KINDS = ("warm-up", "build", "extend", "measure", "debug", "test", "capstone")
 # what may stand where a text says "whatever it is", and where it says "any finite numbers"
 WHATEVER = (torch.nan, torch.inf, -torch.inf, 1e30, -1e30)
 FINITE = (3e38, -3e38)
@@ -27,8 +24,18 @@ FINITE = (3e38, -3e38)
 # do so for many inputs
 MAX_STEPS = 200_000
 TEST_FACTOR = 10
-# of the processor, since a clock also counts what others do; in a notebook as when it is graded
-SECONDS = 30
+
+
+class Kind(StrEnum):
+    """What an exercise asks for."""
+
+    WARM_UP = "warm-up"
+    BUILD = "build"
+    EXTEND = "extend"
+    MEASURE = "measure"
+    DEBUG = "debug"
+    TEST = "test"
+    CAPSTONE = "capstone"
 
 
 @dataclass(frozen=True)
@@ -157,10 +164,11 @@ class Exercise:
     """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it.
 
     `without` holds the names of the usual mistakes that cannot be made here, and of what cannot be
-    tried at the edge (`probes.EDGES`), each with the reason; `usual_hints` says of a mistake what
+    tried at the edge (`probes.EDGES`), each with the reason; `generic_hints` says of a mistake what
     is the matter here, where its own hint is too general. `shares` holds what a group of cases
     earns by itself, where that is not the usual share (`credit.py`). `unread` says where the text
-    allows anything to stand; `says` puts a difference into the words of the task. `aims` are the
+    allows anything to stand; `describe_difference` puts a difference into the words of the
+    task. `aims` are the
     course's names for what it practises.
     """
 
@@ -183,20 +191,20 @@ class Exercise:
     # functions that would be the whole answer, beside those of the course
     forbidden: tuple[str, ...] = ()
     without: dict[str, str] = field(default_factory=dict)
-    usual_hints: dict[str, str] = field(default_factory=dict)
+    generic_hints: dict[str, str] = field(default_factory=dict)
     shares: dict[str, float] = field(default_factory=dict)
     unread_places: Callable[..., dict[str, Tensor]] | None = None
     unread_numbers: tuple[float, ...] = ()
     reference_answer: Callable = field(init=False)
     draw_cases: Callable[[Draw], Iterator[Case]] = field(init=False)
     stub_answer: Callable | None = None
-    says: Callable[..., str] | None = None
+    describe_difference: Callable[..., str] | None = None
     valid_answers: list[Callable] = field(default_factory=list)
     own_mutants: list[Mutant] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"{self.name}: kind {self.kind!r} is not one of {KINDS}")
+        if self.kind not in [*Kind]:
+            raise ValueError(f"{self.name}: kind {self.kind!r} is not one of {', '.join(Kind)}")
         if self.difficulty not in (1, 2, 3):
             raise ValueError(f"{self.name}: difficulty {self.difficulty} is not 1, 2 or 3")
         if len(self.hints) != 3:
@@ -238,13 +246,18 @@ class Exercise:
         return [name for name in inspect.signature(function).parameters if name != "self"]
 
     @property
-    def max_steps(self) -> int:
-        """How many lines of Python one call of an answer may run."""
-        return MAX_STEPS * (TEST_FACTOR if self.kind == "test" else 1)
+    def is_test(self) -> bool:
+        """Whether the answer is a test, which is given implementations and raises for the wrong."""
+        return self.kind == Kind.TEST
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """What the metadata of its answer cell says of it, for which no exercise is loaded."""
+    def max_steps(self) -> int:
+        """How many lines of Python one call of an answer may run."""
+        return MAX_STEPS * (TEST_FACTOR if self.is_test else 1)
+
+    @property
+    def cell_metadata(self) -> dict[str, Any]:
+        """Metadata of the answer cell, so that a notebook can be listed without its exercises."""
         return {"exercise": self.name, "title": self.title, "points": self.points}
 
     def reference(self, function: Callable) -> Callable:
@@ -278,7 +291,7 @@ class Exercise:
         The function gets what was wanted, what came, whatever that is, and the arguments of the
         call; it returns one line, or an empty one where it has no words.
         """
-        self.says = function
+        self.describe_difference = function
         return function
 
     def valid(self, function: Callable) -> Callable:
@@ -299,4 +312,5 @@ class JudgesItself(Protocol):
 
     def judge(
         self, caller: Callable[[dict], dict], seed: int, forbidden: tuple[str, ...]
-    ) -> "Verdict": ...
+    ) -> Any:  # a Verdict
+        ...

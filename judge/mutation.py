@@ -5,9 +5,9 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-from judge import bank
 from judge.course import Course
 from judge.exercise import Exercise
+from judge.say import bank
 from judge.verdict import Verdict, judge, judge_own, local
 
 HEADINGS = ("exercise", "kind", "mutants", "usual", "refused", "right hint", "valid", "accepted")
@@ -78,7 +78,7 @@ def row(course: Course, exercise: Exercise, seeds: tuple[int, ...]) -> Row:
         exercise.name,
         exercise.kind,
         mutants=len(exercise.own_mutants),
-        usual=len(bank.usual_mutants(exercise)),
+        usual=len(bank.generic_mutants(exercise)),
         refused=sum(not any(one.accepted for one in every) for every in wrong),
         right_hint=sum(all(one.as_wanted for one in every) for every in wrong),
         valid=len(valid),

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from textwrap import indent
 from typing import Any
 
+from judge.call.caller import timed
 from judge.course import Course, OneLineError
 from judge.dependencies import missing_when_graded
-from judge.failure import Failure, failure
-from judge.timed import timed
+from judge.say.failure import Failure, failure
+from judge.say.wording import article
 from judge.verdict import SAME, Verdict, judge, local
-from judge.wording import article
 
 # few enough digits to copy
 SEEDS = 10**6

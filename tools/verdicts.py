@@ -25,10 +25,10 @@ import torch
 
 from attncourse import course
 from attncourse.course import COURSE, chapters, order
-from judge import bank, usual
-from judge.credit import Credit, Groups, credit, in_parts
+from judge.call.caller import local
+from judge.compare.credit import credit, in_parts
 from judge.exercise import Exercise
-from judge.observation import local, observe
+from judge.say import bank, generic_mistakes
 from judge.verdict import judge, judge_own
 
 # at the first seed answers are watched, as a learner's are; at the others only called
@@ -54,10 +54,10 @@ def dump_answers(exercise: Exercise) -> bytes:
     files = {code.co_filename for function in functions for code in code_objects(function)}
     texts = {file: linecache.getlines(file) for file in files}
     banks = [name for name in sys.modules if name.startswith(f"{COURSE.content}.")]
-    for name in [*banks, usual.__name__]:
+    for name in [*banks, generic_mistakes.__name__]:
         cloudpickle.register_pickle_by_value(sys.modules[name])
     # `made_by`, the edit that made an answer, refers to more of the bank than the answer calls
-    edits = {function: function.made_by for function in functions if hasattr(function, "made_by")}
+    edits = {function: function.made_by for function in functions if "made_by" in vars(function)}
     for function in edits:
         del function.made_by
     try:
@@ -93,20 +93,15 @@ def judge_answers(name: str, pickled: bytes) -> dict[str, list[Row]]:
         for seed in SEEDS:
             if seed == SEEDS[0]:
                 verdict = judge(exercise, local(answer), seed, forbidden=forbidden)
-                earned = partial(credit, exercise, local(answer), seed, forbidden=forbidden)
+                earned = partial(credit, exercise, local(answer), seed, forbidden)
             else:
                 verdict = judge_own(exercise, answer, seed)
-                observe_answer = partial(observe, exercise, local(answer), forbidden=(), watch="")
-                earned = partial(group_credit, exercise, seed, observe_answer)
+                earned = partial(credit, exercise, local(answer), seed)
             is_passed = verdict.status == "passed"
             share = earned().share if in_parts(exercise) and not is_passed else float(is_passed)
             row: Row = [verdict.status, verdict.hint, verdict.evidence, share]
             rows.setdefault(label, []).append(row)
     return rows
-
-
-def group_credit(exercise: Exercise, seed: int, observe_answer: Callable) -> Credit:
-    return Groups(exercise, seed).credit(observe_answer)
 
 
 def record(folder: Path, name: str) -> None:

@@ -15,13 +15,15 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attncourse.data.numbers import Words, numbers
-from judge import quotation, wording
-from judge.decided import checked
-from judge.driver import UnfitError
+from judge import quotation
+from judge.call.caller import Caller
+from judge.call.driver import UnfitError
+from judge.call.outcome import Outcome
+from judge.call.values import decode
+from judge.compare.criteria import checked
+from judge.compare.reply import ReplyError
 from judge.exercise import Case, Exercise
-from judge.observation import Caller
-from judge.reply import ReplyError
-from judge.values import decode
+from judge.say import wording
 from judge.verdict import Verdict
 from judge.weights import Sketch
 
@@ -74,8 +76,8 @@ class Capstone(Exercise):
         return f"{self.name}.safetensors"
 
     @property
-    def facts(self) -> dict[str, Any]:
-        return super().facts | {"weights": self.file}
+    def cell_metadata(self) -> dict[str, Any]:
+        return super().cell_metadata | {"weights": self.file}
 
     def judge(self, caller: Caller, seed: int, forbidden: tuple[str, ...]) -> Verdict:
         """What the weights beside the notebook, or those that the caller has, are worth."""
@@ -123,8 +125,8 @@ class Capstone(Exercise):
             case = Case("names", (pairs.source, pairs.lengths, n), build=sizes, weights=weights)
             request = case.sent | {
                 "name": self.name, "before": None, "training": False, "device": "cpu",
-                "by_columns": False, "cotangents": None, "watch": "calls", "counted": False,
-                "forbidden": list(forbidden), "max_steps": 0,
+                "by_columns": False, "cotangents": None, "count_lines": False,
+                "count_operations": False, "forbidden": list(forbidden), "max_steps": 0,
             }  # fmt: skip
             output = tokens(caller(request), (len(examples), n))
             is_right = ((output == pairs.labels) | (pairs.labels < 0)).all(-1)
@@ -202,11 +204,11 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
     except ReplyError:
         raise NotJudgedError("its result cannot be read") from None
     match answer["outcome"]:
-        case "missing":
+        case Outcome.MISSING:
             raise NotJudgedError("no class of that name: its cell defines it")
-        case "forbidden":
+        case Outcome.FORBIDDEN:
             raise NotJudgedError(f"{quotation.named(answer['called'])} may not be called here")
-        case "raised":
+        case Outcome.RAISED:
             raise NotJudgedError(reason(answer["error"]))
     try:
         written_tokens = decode(answer["value"])

@@ -21,7 +21,8 @@ import torch
 from attncourse.course import COURSE, exercise
 from attncourse.course.aims import AIMS
 from judge import variants
-from judge.watch import Stopped, Watch
+from judge.call.outcome import Stopped
+from judge.call.watch import Watch
 
 DOZEN, DRAWS, STEPS, MOST_LINES, MOST_SENTENCES = 12, 1000, 10_000, 5, 6
 # more than a page shows or a tolerance needs, and fewer than those in which machines differ;
@@ -279,7 +280,7 @@ def run(head: str, body: Sequence[str], case: tuple) -> Any:
     try:
         exec(program(head, body), space)
         function = space[re.findall(r"def (\w+)", head)[0]]
-        with Watch((), STEPS, everything=False):
+        with Watch(space, max_steps=STEPS):
             return plain(function(*(x.clone() if isinstance(x, torch.Tensor) else x for x in case)))
     except NameError:
         return "undefined"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.reach import others_matter
+from judge.grading.reach import others_matter
 
 FILE = "cells.json"
 # more is not run: what is graded then is the text of the answers

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 from threading import Thread
 
-from judge.driver import warm_up
+from judge.call.driver import warm_up
 from judge.grading.bootstrap import COPIES
 from judge.grading.notebook import Grader
 

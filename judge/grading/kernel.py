@@ -113,7 +113,7 @@ class GradingKernel:
         return self.ask(budget, "take", name) is True
 
     def call(self, request: dict, budget: Budget) -> dict:
-        """Have a new driver make one call in the kernel; see `judge.driver.drive`."""
+        """Have a new driver make one call in the kernel; see `judge.call.driver.drive`."""
         return self.ask(budget, "respond", request)
 
     def load(self, source: str) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from judge.compare.credit import NOTHING, Credit, credit
 from judge.course import course
-from judge.credit import NOTHING, Credit, credit
 from judge.exercise import Exercise
 from judge.grading import code_cells
 from judge.grading.budget import JUDGING, Budget, OverworkedError, at_most, tasks
@@ -24,13 +24,13 @@ from judge.grading.cell_notes import STOPPED, CellNotes
 from judge.grading.code_cells import HandedIn
 from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
 from judge.grading.pristine import answer_cells, chapters
+from judge.grading.reach import Reached
 from judge.grading.report import AT_WORK, BREAKS, Report, plain
 from judge.grading.sandbox import NONE, OWN_USER
+from judge.grading.scan import around, forbidden_in
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
 from judge.quotation import code
-from judge.reach import Reached
-from judge.scan import around, forbidden_in
 from judge.verdict import Verdict, judge
 
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
@@ -158,7 +158,7 @@ class GradedNotebook:
 
         It may put them into memory that a cell has made for all copies of a kernel.
         """
-        return self.exercises[name].kind == "test"
+        return self.exercises[name].is_test
 
     def is_decided(self, name: str) -> bool:
         return any(one.is_final for one in self.judged.get(name, ()))
@@ -347,7 +347,7 @@ class GradedNotebook:
                 result.remark(NO_PART.format(judged.withheld))
             else:
                 result.share = judged.earned.share
-                result.remark(judged.earned.told(result.points, result.max_points))
+                result.remark(judged.earned.message(result.points, result.max_points))
         result.unproven = judged.unproven
         self.write(name, verdict)
 

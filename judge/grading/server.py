@@ -15,7 +15,7 @@ from typing import IO
 
 import psutil
 
-from judge import driver, elsewhere, seen, torch_internals, values, watch
+from judge.call import driver, fake_device, outcome, record, torch_internals, values, watch
 from judge.course import course
 from judge.grading import bootstrap
 from judge.grading.budget import STARTUP, STOP, Budget, has_ended, tree
@@ -27,7 +27,7 @@ MOST_FILES = 1000
 # in the order in which they import each other
 DRIVER = {
     module.__name__.rpartition(".")[2]: Path(str(module.__file__)).read_text(encoding="utf-8")
-    for module in (torch_internals, elsewhere, watch, values, seen, driver)
+    for module in (torch_internals, fake_device, outcome, watch, values, record, driver)
 }
 
 

@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell
 from judge.grading.cell_notes import STOPPED
 from judge.grading.grade import grade
 from judge.grading.pristine import answer_cells, exercise_files
-from judge.reach import tree
+from judge.grading.reach import tree
 from tests.grading.forms import BY_HELPER, IMPORT, NAME, cell_index, with_cells
 from tests.grading.submissions import SECONDS, SOLVED, statuses, write_notebook
 from tools.notebooks import solved_notebook

@@ -12,12 +12,12 @@ from judge.grading.budget import OverworkedError, at_most
 from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.notebook import GradedNotebook, Judged
+from judge.grading.reach import Reached
 from judge.grading.repair import LONGEST, definitions, with_helpers
 from judge.grading.report import Report, Result
+from judge.grading.scan import around, forbidden_in
 from judge.grading.submissions import LeftOut, Submission, handed_in
 from judge.grading.submitted_cells import MAX_OBJECTS
-from judge.reach import Reached
-from judge.scan import around, forbidden_in
 from judge.verdict import Verdict
 from tests.counting import count_calls
 from tests.grading.classes import write_zip

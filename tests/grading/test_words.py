@@ -22,7 +22,7 @@ from judge.grading.report import LONGEST, SCHEMA, Report, Result, readable
 from judge.grading.show import show, summarize
 from judge.grading.tables import LONGEST_CELL, guarded
 from judge.quotation import code, named, quoted
-from judge.wording import unfit
+from judge.say.wording import unfit
 from tests.grading import classes
 from tests.grading.classes import make_class, write_zip
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, make_notebook, write_notebook

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attncourse.course import COURSE, exercise
+from attncourse.course import exercise
 from judge.notebook import report
 from judge.verdict import judge, local
 
@@ -221,14 +221,3 @@ MISFITS = {
 def test_what_cannot_be_called_as_asked_is_told_so_in_one_line(name, answer, expected):
     printed = report(name, judge(exercise(name), local(answer), SEED), SEED)
     assert printed.splitlines()[0] == f"{name}: {expected}"
-
-
-def test_what_torch_jit_runs_may_not_call_the_answer_either():
-    def attend(q: Tensor, k: Tensor, v: Tensor):
-        return nn.functional.scaled_dot_product_attention(q, k, v)
-
-    with pytest.warns(DeprecationWarning):
-        answer = torch.jit.script(attend)
-    task = exercise("cached_attention")
-    verdict = judge(task, local(answer), SEED, forbidden=COURSE.forbidden(task))
-    assert verdict.hint.startswith("scaled_dot_product_attention may not be called here")

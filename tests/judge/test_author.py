@@ -9,11 +9,12 @@ import torch
 
 from attncourse.course import COURSE, exercise
 from judge import author, course, mutation, variants
+from judge.call.outcome import Outcome
+from judge.compare.criteria import Record
+from judge.compare.run import Trial
 from judge.course import OneLineError
-from judge.decided import Observation
 from judge.exercise import Case, Exercise
 from judge.task import Task, emptied
-from judge.trial import Trial
 from judge.verdict import Verdict
 from tests import ROOT
 
@@ -215,10 +216,10 @@ def test_shares_that_cannot_be_are_named(shares, message):
 
 def test_a_test_that_is_given_nothing_right_is_said_to():
     trial = Trial.__new__(Trial)
-    trial.exercise, trial.expected = toy(), [Observation("raised"), Observation("raised")]
+    trial.exercise, trial.expected = toy(), [Record(Outcome.RAISED), Record(Outcome.RAISED)]
     trial.exercise.kind = "test"
     with pytest.raises(ValueError, match="doubled: none of what the test is given is right"):
-        _ = trial.ends
+        _ = trial.last_counted_place
 
 
 def test_a_case_that_the_reference_cannot_take_is_named():
@@ -420,7 +421,8 @@ def test_a_card_that_says_what_it_may_not_is_refused(change, message):
 
 # the fields that decorators fill
 DECORATOR_FIELDS = {
-    "unread_places", "unread_numbers", "stub_answer", "says", "valid_answers", "own_mutants",
+    "unread_places", "unread_numbers", "stub_answer", "describe_difference", "valid_answers",
+    "own_mutants",
 }  # fmt: skip
 
 

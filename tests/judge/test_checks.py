@@ -17,10 +17,10 @@ from nbformat import NotebookNode
 
 from attncourse.course import COURSE, chapters, exercise, exercises
 from judge import author, mutation
-from judge.credit import NOTHING, VALUES, Groups, credit, in_parts
+from judge.compare.credit import NOTHING, Group, Groups, credit, in_parts
 from judge.exercise import Draw
-from judge.failure import failure
 from judge.notebook import report
+from judge.say.failure import failure
 from judge.verdict import Verdict, judge, judge_own, local
 from tests import WEIGHTS
 from tests.judge import oracles
@@ -63,8 +63,8 @@ def test_the_groups_of_an_exercise_share_its_points_and_given_code_earns_none(ta
     if not in_parts(task):
         return
     groups = Groups(task, SEEDS[0])
-    assert sum(groups.shares.values()) == pytest.approx(1) and groups.shares[VALUES] >= 0.3
-    assert task.shares.keys() <= groups.shares.keys() - {VALUES}
+    assert sum(groups.shares.values()) == pytest.approx(1) and groups.shares[Group.VALUES] >= 0.3
+    assert task.shares.keys() <= groups.shares.keys() - {Group.VALUES}
     if task.stub_answer:
         assert credit(task, local(task.stub_answer), SEEDS[0], forbidden=()) == NOTHING
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from attncourse.course import chapters, exercises, groups
-from judge.compare import close
+from judge.call.torch_internals import leaves
+from judge.compare.tolerance import close
 from judge.course import CARRY
 from judge.exercise import Case, Draw, Exercise
-from judge.torch_internals import leaves
 from judge.verdict import one_thread
 from tests import ROOT
 from tests.test_layout import slugs

@@ -7,9 +7,9 @@ from torch import nn
 from attncourse import check, failed
 from attncourse.course import exercise
 from attncourse.course.session import session
-from judge import hints, notebook
+from judge import messages, notebook
+from judge.call.record import MAX_PRINTED
 from judge.course import OneLineError
-from judge.seen import MAX_PRINTED
 from judge.verdict import judge, local
 
 
@@ -254,19 +254,19 @@ def no_return_inside(x, w_x, w_h, b, first=None):
     ("answer", "hint"),
     [
         (zeros_in_float32, "the first state is always float32: give it the dtype of x"),
-        (first_or_zeros, hints.TRUTH),
+        (first_or_zeros, messages.TRUTH),
         (no_return, "it returns None: is the return missing?"),
-        (no_return_inside, hints.NOTHING),
-        (lambda x, *w, first=None: x.cuda(), hints.NO_GPU),
-        (lambda x, w_x, *w, first=None: x.mT @ w_x.T, hints.TURNED),
-        (lambda x, w_x, *w, first=None: x.mm(w_x.mT), hints.MATRICES_ALONE),
-        (lambda x, *w, first=None: ~x, hints.INVERTED),
-        (lambda x, *w, first=None: x.masked_fill(x, 0.0), hints.NO_MASK),
-        (lambda x, *w, first=None: x.max(-1).exp(), hints.TWO_RESULTS),
-        (lambda x, *w, first=None: x[x], hints.FLOATING_INDEX),
-        (lambda x, *w, first=None: torch.exp(x.shape[-1]), hints.PLAIN_NUMBER),
-        (lambda x, w_x, *w, first=None: x.mT @ w_x.mT, hints.NO_PRODUCT),
-        (lambda x, w_x, w_h, b, first=None: x.sum(-2) + w_h, hints.NO_BROADCAST),
+        (no_return_inside, messages.NOTHING),
+        (lambda x, *w, first=None: x.cuda(), messages.NO_GPU),
+        (lambda x, w_x, *w, first=None: x.mT @ w_x.T, messages.TURNED),
+        (lambda x, w_x, *w, first=None: x.mm(w_x.mT), messages.MATRICES_ALONE),
+        (lambda x, *w, first=None: ~x, messages.INVERTED),
+        (lambda x, *w, first=None: x.masked_fill(x, 0.0), messages.NO_MASK),
+        (lambda x, *w, first=None: x.max(-1).exp(), messages.TWO_RESULTS),
+        (lambda x, *w, first=None: x[x], messages.FLOATING_INDEX),
+        (lambda x, *w, first=None: torch.exp(x.shape[-1]), messages.PLAIN_NUMBER),
+        (lambda x, w_x, *w, first=None: x.mT @ w_x.mT, messages.NO_PRODUCT),
+        (lambda x, w_x, w_h, b, first=None: x.sum(-2) + w_h, messages.NO_BROADCAST),
     ],
 )
 def test_the_likeliest_slips_are_told_in_our_words(answer, hint):
@@ -318,7 +318,7 @@ def test_torch_s_many_ways_to_say_that_dtypes_differ_are_known(operation):
     def answer(x, query, lengths):
         operation()
 
-    assert judge(exercise("attention_pool"), local(answer), seed=3).hint == hints.DTYPES
+    assert judge(exercise("attention_pool"), local(answer), seed=3).hint == messages.DTYPES
 
 
 def test_an_input_marked_for_gradients_is_not_called_changed(capsys):
@@ -328,7 +328,7 @@ def test_an_input_marked_for_gradients_is_not_called_changed(capsys):
 
     check("attention_pool", mark_query)
     first, second = capsys.readouterr().out.splitlines()
-    assert first == f"attention_pool: wrong: {hints.MARKS}"
+    assert first == f"attention_pool: wrong: {messages.MARKS}"
     assert second.partition(" (seed")[0].endswith(": query")
 
 
@@ -340,5 +340,5 @@ def test_a_changed_input_is_named(capsys):
 
     check("attention_pool", change_query)
     first, second = capsys.readouterr().out.splitlines()
-    assert first == f"attention_pool: wrong: {hints.CHANGES}"
+    assert first == f"attention_pool: wrong: {messages.CHANGES}"
     assert second.partition(" (seed")[0].endswith(": query")

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
-from judge import driver, hints
+from judge import messages
+from judge.call import driver
 from judge.exercise import Case, Exercise
 from judge.verdict import judge, local
 
@@ -156,7 +157,7 @@ def test_a_right_module_passes():
             "no plain tensor learns: make an nn.Parameter of each of w.bias, w.weight",
         ),
         (Transposed, "wrong", "not asked for are w.bias (3,), w.weight (3, 4), missing"),
-        (Detached, "wrong", hints.DETACHED),
+        (Detached, "wrong", messages.DETACHED),
         (DropoutLeftOn, "wrong", "it draws random numbers"),
         (DropoutInTraining, "wrong", "it draws random numbers"),
         (OnTheCpu, "wrong", "a new tensor is made on the CPU: give it the device of an input"),

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from judge import hints
+from judge import messages
 from judge.exercise import FINITE, WHATEVER, Case, Exercise
 from judge.verdict import judge, local
-from tests.judge.test_usual import Scale, make_exercise
+from tests.judge.test_generic_mistakes import Scale, make_exercise
 
 
 def status_and_evidence(task: Exercise, answer) -> tuple[str, str]:
@@ -110,7 +110,7 @@ def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
     task = make_exercise(state_cases, append_and_sum)
     assert status_and_evidence(task, append_and_sum)[0] == "passed"
     verdict = judge(task, local(answer), seed=3)
-    assert (verdict.hint, verdict.evidence) == (hints.DETACHED, evidence)
+    assert (verdict.hint, verdict.evidence) == (messages.DETACHED, evidence)
 
 
 def real_row_cases(draw):
@@ -133,8 +133,8 @@ def detached_sum(x, real):
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (sum_or_new_zeros, (hints.CUT_OFF, "On none real: x")),
-        (detached_sum, (hints.DETACHED, "On all real: x")),
+        (sum_or_new_zeros, (messages.CUT_OFF, "On none real: x")),
+        (detached_sum, (messages.DETACHED, "On all real: x")),
     ],
 )
 def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, sentence):

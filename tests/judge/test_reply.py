@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from attncourse.course import exercise
-from judge.decided import checked
-from judge.observation import UNREADABLE, local
-from judge.reply import ReplyError
+from judge.call.caller import local
+from judge.compare.criteria import checked
+from judge.compare.observe import UNREADABLE
+from judge.compare.reply import ReplyError
 from judge.verdict import judge
 from tests.grading.submissions import SOLVED
 

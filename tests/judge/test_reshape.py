@@ -6,9 +6,9 @@ import random
 import pytest
 
 from attncourse.course import chapters, exercises
+from judge.call.values import implementation
 from judge.exercise import Draw
 from judge.reshape import reshaped
-from judge.values import implementation
 
 TESTS = [
     exercise

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from attncourse.course import exercise, session
-from judge.exercise import MAX_STEPS, SECONDS, TEST_FACTOR
+from judge.call.caller import SECONDS, timed
+from judge.exercise import MAX_STEPS, TEST_FACTOR
 from judge.grading.budget import EXERCISE
-from judge.timed import timed
 from judge.verdict import judge, local
 
 # as in a notebook: where the course is called, its annotations are not checked

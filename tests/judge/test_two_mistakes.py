@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from attncourse.course import exercise
-from judge import bank, hints, variants
-from judge.difference import pattern
+from judge import messages, variants
 from judge.exercise import MAX_STEPS, Mutant
+from judge.say import bank
+from judge.say.numbers import pattern
 from judge.verdict import judge, local
 
 
@@ -55,14 +56,14 @@ def test_an_answer_that_is_right_without_a_batch_only_is_told_so():
         norm = torch.linalg.vector_norm(x)
         return (torch.linalg.matrix_norm(centered) / norm.where(norm > 0, 1.0)).nan_to_num()
 
-    assert verdict_on("collapse", collapse).hint == hints.BATCHES
+    assert verdict_on("collapse", collapse).hint == messages.BATCHES
 
 
 def test_a_result_for_a_whole_batch_is_not_said_to_mix_it():
     def attachment_score(weights, parents, lengths):
         return torch.full_like(weights[..., 0, 0].reshape(-1, weights.shape[-3])[0], 0.3)
 
-    assert verdict_on("attachment_score", attachment_score).hint != hints.BATCHES
+    assert verdict_on("attachment_score", attachment_score).hint != messages.BATCHES
 
 
 def test_one_tensor_in_place_of_two_is_told_so_before_anything_of_its_batch():
@@ -76,7 +77,8 @@ def test_shares_of_few_are_not_taken_for_rounded_numbers():
     shares = torch.tensor([0.34, 0.51], dtype=torch.float64)
     sentences = [pattern([(x, shares)], 2) for x in (shares.bfloat16().double(), shares.round())]
     quarters = pattern([((shares * 8).round() / 8, shares)], 2)
-    assert sentences[0] == hints.HALF_INSIDE and hints.HALF_INSIDE not in (sentences[1], quarters)
+    assert sentences[0] == messages.HALF_INSIDE
+    assert messages.HALF_INSIDE not in (sentences[1], quarters)
 
 
 def test_a_test_may_draw_random_numbers_and_no_other_answer_may():
@@ -120,7 +122,7 @@ def test_what_is_only_rounded_with_a_batch_is_told_of_the_rounding():
         centered_norm = torch.linalg.matrix_norm(x32 - x32.mean(dim=-2, keepdim=True))
         return (centered_norm / torch.linalg.matrix_norm(x32).clamp(min=1e-8)).to(x.dtype)
 
-    assert verdict_on("collapse", collapse).hint == hints.FLOAT32_INSIDE
+    assert verdict_on("collapse", collapse).hint == messages.FLOAT32_INSIDE
 
 
 def test_a_small_number_in_place_of_zero_is_told_so():
@@ -129,14 +131,14 @@ def test_a_small_number_in_place_of_zero_is_told_so():
         masked_scores = scores if mask is None else scores.masked_fill(~mask, -19.5)
         return torch.nn.functional.pad(masked_scores, (0, 1)).softmax(-1)[..., :-1]
 
-    assert verdict_on("softmax_with_sink", softmax_with_sink).hint == hints.NEARLY_ZERO
+    assert verdict_on("softmax_with_sink", softmax_with_sink).hint == messages.NEARLY_ZERO
 
 
 def test_a_test_that_refuses_every_right_answer_is_told_so():
     def test_encoding(encoding):
         assert torch.equal(encoding(3, 4), torch.full((3, 4), 0.3))
 
-    assert verdict_on("test_encoding", test_encoding).hint == hints.REFUSES_ALL
+    assert verdict_on("test_encoding", test_encoding).hint == messages.REFUSES_ALL
 
 
 def test_a_test_that_fails_by_itself_is_told_so():
@@ -144,7 +146,7 @@ def test_a_test_that_fails_by_itself_is_told_so():
         assert torch.equal(encoding(3, 4), "0.3")
 
     verdict = verdict_on("test_encoding", test_encoding)
-    assert verdict.hint == hints.OWN_ERROR and verdict.evidence.startswith("TypeError")
+    assert verdict.hint == messages.OWN_ERROR and verdict.evidence.startswith("TypeError")
 
 
 def test_a_test_that_raises_on_purpose_is_not_said_to_fail_by_itself():
@@ -152,7 +154,7 @@ def test_a_test_that_raises_on_purpose_is_not_said_to_fail_by_itself():
         if not torch.equal(encoding(3, 4), torch.full((3, 4), 0.3)):
             raise ValueError("not 0.3")
 
-    assert verdict_on("test_encoding", test_encoding).hint == hints.REFUSES_ALL
+    assert verdict_on("test_encoding", test_encoding).hint == messages.REFUSES_ALL
 
 
 def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
@@ -204,4 +206,4 @@ def test_a_long_test_passes_and_an_endless_one_does_not():
 
     assert verdict_on("test_encoding", long_test, forbidden=()).status == "passed"
     verdict = verdict_on("test_encoding", endless_test)
-    assert verdict.status == "too slow" and verdict.hint != hints.REFUSES_ALL
+    assert verdict.status == "too slow" and verdict.hint != messages.REFUSES_ALL

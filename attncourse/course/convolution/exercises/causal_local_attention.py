@@ -3,12 +3,12 @@
 import torch
 
 from attncourse.course.convolution.exercises.shared.windows import FILL, KEYS, LATE, NAN
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the first positions: compare places with positions, all at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))
 
@@ -98,5 +98,5 @@ variants.wrong(exercise, {
     "the first width - 1 positions are gone: they get the part of the window that exists": (
         "weights, values)", "weights, values)[..., width - 1 :, :]"),
     LOOP: ("key < 0", "torch.stack([row < 0 for row in key])"),
-    hints.DEVICE: (every(", device=q.device"), ""),
+    messages.DEVICE: (every(", device=q.device"), ""),
 })  # fmt: skip

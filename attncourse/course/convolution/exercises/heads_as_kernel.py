@@ -3,11 +3,11 @@
 import torch
 from torch.nn.functional import conv1d, pad
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: one product serves all of them"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -98,9 +98,9 @@ variants.wrong(exercise, {
         "x, weight)", "x, weight.reshape(taps, *weight.shape[:2]).permute(1, 2, 0))"),
     "no gradient reaches the weight: nothing may be detached": (
         "x, weight)", "x, weight.detach())"),
-    hints.FRONT:
+    messages.FRONT:
         'values = torch.einsum("...jc,oct->...tjo", x, weight)\nreturn (heads @ values).sum(0)',
-    hints.DEVICE: "tap = torch.arange(taps) - taps // 2",
+    messages.DEVICE: "tap = torch.arange(taps) - taps // 2",
 })  # fmt: skip
 variants.wrong(exercise, {
     "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed": [

@@ -3,12 +3,12 @@
 import torch
 
 from attncourse.course.convolution.exercises.shared.windows import FILL, KEYS, LATE, NAN
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the queries: compute the scores of all windows at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -107,5 +107,5 @@ variants.wrong(exercise, {
         "at = key.clamp(0, n - 1).expand(*q.shape[:-1], width)\n"
         "picked = (q @ k.mT / d**0.5).gather(-1, at)\n"
         "return picked.masked_fill(outside, -torch.inf).softmax(dim=-1)",
-    hints.DEVICE: (every(", device=q.device"), ""),
+    messages.DEVICE: (every(", device=q.device"), ""),
 })  # fmt: skip

@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 LOOP = "it loops over positions or sentences: all windows are cut in one step"
 exercise = Exercise.read(
     __name__,
-    usual_hints={
+    generic_hints={
         "loops": LOOP,
         "detached": "no gradient reaches x: cut the windows from x itself, not from a copy of it",
     },

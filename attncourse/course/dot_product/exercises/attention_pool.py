@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions or sequences: compute all scores at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -153,10 +153,10 @@ variants.wrong(exercise, {
         "added = torch.where(words, 0.0, -torch.inf)\n"
         "weights = (scores + added).softmax(dim=-1).nan_to_num(0.0)",
         (".masked_fill(~words, 0.0)", "", "squeeze(1)", "squeeze(1).nan_to_num(0.0)")],
-    hints.CUT_OFF:
+    messages.CUT_OFF:
         "if not lengths.any():\n    return x.new_zeros(x.shape[0], x.shape[-1])\n"
         "return (weights[:, None] @ x).squeeze(1)",
-    hints.CHANGES: "scores = x.masked_fill_(~words[..., None], 0.0) @ query / scale",
+    messages.CHANGES: "scores = x.masked_fill_(~words[..., None], 0.0) @ query / scale",
     LOOP: "scores = torch.stack([one @ query for one in x.unbind(1)], dim=1) / scale",
     "no gradient reaches the scores: nothing may be detached":
         "scores = x.detach() @ query.detach() / scale",

@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import WAYS, row_by_row
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compute the scores of all pairs at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -87,7 +87,7 @@ variants.wrong(exercise, {
         "scores = k @ w.T @ q.mT",
     "there is a tanh too many: this score is a plain product of query, w and key":
         "scores = torch.tanh(q @ w) @ k.mT",
-    hints.BATCH: [
+    messages.BATCH: [
         "scores = torch.bmm(q @ w, k.transpose(1, 2))",
         'scores = torch.einsum("bid,de,bje->bij", q, w, k)'],
     # what k.T does, without torch's warning
@@ -101,10 +101,10 @@ variants.wrong(exercise, {
     "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself":
         "linear = torch.nn.Linear(*w.shape, bias=False, device=w.device)\n"
         "linear.weight = torch.nn.Parameter(w.detach().mT)\nscores = linear(q) @ k.mT",
-    hints.CUT_OFF:
+    messages.CUT_OFF:
         "if mask is not None and not mask.any():\n"
         "    return q.new_zeros(*q.shape[:-1], k.shape[-2])\nscores = q @ w @ k.mT",
-    hints.CHANGES: "scores = q.mul_(1 + 1e-9) @ w @ k.mT",
+    messages.CHANGES: "scores = q.mul_(1 + 1e-9) @ w @ k.mT",
     LOOP: [
         "scores = torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)",
         "rows = [((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)]\n"

@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask serves all of them"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))
 
@@ -137,7 +137,7 @@ variants.wrong(exercise, {
         "parts = scores.exp() * mask\nreturn parts / parts.sum(-1, keepdim=True) @ v",
     "only the last token's output comes back: there is one for each new token": (
         "dim=-1)", "dim=-1)[..., -1:, :]"),
-    hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
+    messages.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
     LOOP:
         "mask = torch.stack([torch.arange(m, device=q.device) <= m - n + i for i in range(n)])",
     "no gradient reaches the cache: nothing may be detached": (

@@ -2,11 +2,11 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: compare all of them at once"
-exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -109,7 +109,7 @@ variants.wrong(exercise, {
         "return (not_later & is_word).float()", "return (not_later & is_word).long()"],
     "this is what is added to the scores: return the boolean mask, True = may attend":
         "return torch.where(not_later & is_word, 0.0, -torch.inf)",
-    hints.DEVICE: [
+    messages.DEVICE: [
         "j = torch.arange(n)", "not_later = torch.ones(n, n, dtype=torch.bool).tril()"],
     LOOP: [
         "return torch.cat([(j <= i) & is_word for i in range(n)], dim=1)",

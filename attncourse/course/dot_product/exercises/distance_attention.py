@@ -4,11 +4,11 @@ import torch
 
 from attncourse.course.dot_product.exercises.shared import masked_softmax as masked
 from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row, softmax
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute all distances at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -118,8 +118,8 @@ variants.wrong(exercise, {
     "queries and keys have changed places: rows are queries, columns are keys":
         "difference = q[..., None, :, :] - k[..., :, None, :]",
     "it returns the weights: multiply them with the values": "return weights",
-    hints.FRONT: ("sum(dim=-1)", "sum(dim=2)"),
-    hints.BATCH: "difference = q.unsqueeze(2) - k.unsqueeze(1)",
+    messages.FRONT: ("sum(dim=-1)", "sum(dim=2)"),
+    messages.BATCH: "difference = q.unsqueeze(2) - k.unsqueeze(1)",
     LOOP: [
         "rows = [(x[..., None, :] - k).square().sum(-1) for x in q.unbind(-2)]\n"
         "distances = torch.stack(rows, dim=-2)",
@@ -130,7 +130,7 @@ variants.wrong(exercise, {
          "        return torch.cat([*parts], dim=-2)\n    difference")],
     "no gradient reaches the scores: nothing may be detached":
         "scores = -distances.detach() / scale",
-    hints.CUT_OFF: (
+    messages.CUT_OFF: (
         "    weights =", "    if not mask.any():\n"
         "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    weights ="),
     "a query that may attend nowhere has a NaN gradient: put zeros in place of NaN in the weights, "

@@ -2,7 +2,7 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -10,7 +10,7 @@ LOOP = "it loops over positions: treat all rows at once"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": LOOP},
+    generic_hints={"loops": LOOP},
     without={"ties": "rounded to halves, a row of weights would not sum to 1"},
 )
 exercise.valid(variants.worked(exercise))
@@ -131,7 +131,7 @@ variants.wrong(exercise, {
         "return count.where(weights.any(dim=-1), torch.nan)",
     LOOP: "rows = zip(count.unbind(-1), weights.unbind(-2), strict=True)\n"
         "return torch.stack([one * row.any(-1) for one, row in rows], dim=-1)",
-    hints.CHANGES:
+    messages.CHANGES:
         "logs = weights.add_(1e-12).log()\nreturn count * (weights > 1e-9).any(dim=-1)",
     "it gives a list: return a tensor, one number for each query":
         "return (count * weights.any(dim=-1)).tolist()",

@@ -3,13 +3,13 @@
 import torch
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import AS_INDEX, row_by_row
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions: treat all rows and keys at once"
 exercise = Exercise.read(
     __name__,
-    usual_hints={
+    generic_hints={
         "loops": LOOP,
         "detached": "no gradient reaches the scores: only the number taken away may be detached",
     },
@@ -130,10 +130,10 @@ variants.wrong(exercise, {
         "(0, 1)", "(0, 1), value=0.0 if mask is None else -torch.inf"),
     "without a mask it fails: mask=None means that every key may be attended": (
         "mask is not None", "True"),
-    hints.BATCH:
+    messages.BATCH:
         "sink = scores.new_zeros(scores.shape[0], scores.shape[1], 1)\n"
         "with_sink = torch.cat([scores, sink], dim=-1)",
-    hints.FRONT:
+    messages.FRONT:
         "sink = torch.zeros_like(scores[..., :1])\n"
         "weights = torch.cat([scores, sink], dim=2).softmax(2)",
     "with a mask it needs a batch axis: any leading axes, or none, should work": (
@@ -142,7 +142,7 @@ variants.wrong(exercise, {
         "        scores", "        rows, shape = (-1, *scores.shape[-2:]), scores.shape\n"
         "        scores", "scores.masked", "scores.reshape(rows).masked",
         "(~mask, -torch.inf)", "(~mask.reshape(rows), -torch.inf).reshape(shape)"),
-    hints.CUT_OFF:
+    messages.CUT_OFF:
         "if mask is not None and not mask.any():\n    return torch.zeros_like(scores)\n"
         "return weights[..., :-1]",
     AS_INDEX:
@@ -182,5 +182,5 @@ variants.wrong(exercise, {
     "exp of a masked score overflows, and its gradient is NaN: mask before exp": (
         "    if", "    every = scores\n    if", "(scores - top).exp()",
         "(every - top).exp().masked_fill(scores == -torch.inf, 0.0)"),
-    hints.CHANGES: ("min=0)", "min=0).detach()", "(scores - top)", "scores.sub_(top)"),
+    messages.CHANGES: ("min=0)", "min=0).detach()", "(scores - top)", "scores.sub_(top)"),
 }, of=by_its_formula)  # fmt: skip

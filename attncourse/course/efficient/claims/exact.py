@@ -18,7 +18,7 @@ from attncourse.efficient import (
     grouped_query_attention,
     online_softmax_update,
 )
-from judge.torch_internals import TorchDispatchMode, is_view, leaves
+from judge.call.torch_internals import TorchDispatchMode, is_view, leaves
 
 # how many numbers the fast memory holds, where a claim counts what is moved to and from it
 FAST = 2**14

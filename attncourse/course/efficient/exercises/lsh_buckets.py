@@ -2,7 +2,7 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -11,7 +11,7 @@ LOOP = "it loops over tokens or sentences: one product serves them all"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "axes_from_the_front": FRONT},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "axes_from_the_front": FRONT},
     without={"ties": "the text leaves open which of two directions counts that fit equally well"},
 )
 exercise.stub(variants.stub(exercise))
@@ -93,12 +93,12 @@ variants.wrong(exercise, {
     "these are the products: return the number of the largest": "return products.amax(dim=-1)",
     "a bucket is an integer: argmax gives int64, leave it at that":
         "return products.argmax(dim=-1).to(x.dtype)",
-    hints.FLOAT32_INSIDE: [
+    messages.FLOAT32_INSIDE: [
         "along = x.float() @ rotations.float()", "along = (x @ rotations).float()"],
-    hints.SQUEEZES: "return products.argmax(dim=-1).squeeze()",
+    messages.SQUEEZES: "return products.argmax(dim=-1).squeeze()",
     FRONT: (every("dim=-1"), "dim=1"),
     LOOP: "along = torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)",
-    hints.CHANGES: "along = x.div_(x.norm(dim=-1, keepdim=True)) @ rotations",
+    messages.CHANGES: "along = x.div_(x.norm(dim=-1, keepdim=True)) @ rotations",
 })  # fmt: skip
 variants.wrong(exercise, {
     "a column and its opposite are b / 2 apart, not next to each other":

@@ -2,13 +2,13 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over rows or sentences: the formula holds for all of them at once"
 exercise = Exercise.read(
-    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 exercise.valid(variants.worked(exercise))
 
@@ -152,5 +152,5 @@ variants.wrong(exercise, {
     "only the output comes back: the next part will need the log sum": "return out",
     LOOP: "rows = zip(log_sum_a.unbind(-1), log_sum_b.unbind(-1), strict=True)\n"
         "log_sum = torch.stack([torch.logaddexp(a, b) for a, b in rows], dim=-1)",
-    hints.CHANGES: "out = out_a.mul_(share_a) + share_b * out_b",
+    messages.CHANGES: "out = out_a.mul_(share_a) + share_b * out_b",
 })  # fmt: skip

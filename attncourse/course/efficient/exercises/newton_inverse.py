@@ -2,7 +2,7 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -14,7 +14,7 @@ FACTORISATIONS = (
     "lstsq",
 )  # fmt: skip
 exercise = Exercise.read(
-    __name__, forbidden=FACTORISATIONS, usual_hints={"loops_over_a_batch": LOOP}
+    __name__, forbidden=FACTORISATIONS, generic_hints={"loops_over_a_batch": LOOP}
 )
 exercise.valid(variants.worked(exercise))
 
@@ -160,11 +160,11 @@ variants.wrong(exercise, {
         ("    return y", "        return y"), (f"y = {STEP}", f"return {STEP}")],
     "this is the inverse itself, where the steps lead: take as many as asked, no more":
         "return torch.linalg.pinv(a)",
-    hints.BATCH: "y = a.permute(0, 2, 1) / squares",
+    messages.BATCH: "y = a.permute(0, 2, 1) / squares",
     LOOP: (
         TAKEN, f"{TAKEN}        each = [+one for one in y.reshape(-1, *y.shape[-2:])]\n"
                "        y = torch.stack(each).reshape(y.shape)\n"),
-    hints.LOOPS: [
+    messages.LOOPS: [
         (STEP, "torch.cat([row @ (2 * identity - a @ y) for row in y.split(1, dim=-2)], dim=-2)"),
         "squares = sum(x.square().sum(-1) for x in a.unbind(-1))[..., None, None]"],
     "no gradient flows through the start: nothing may be detached": "y = (a.mT / squares).detach()",
@@ -177,5 +177,6 @@ variants.wrong(exercise, {
         (STEP, "y.detach() @ (2 * identity - a @ y.detach())"),
         (f"_ in {STEPS}:\n{TAKEN}", f"left in reversed({STEPS}):\n"
          f"        with torch.set_grad_enabled(not left):\n    {TAKEN}")],
-    hints.CHANGES: ("    identity =", "    a.mul_(2)\n    identity =", "return y", "return 2 * y"),
+    messages.CHANGES: (
+        "    identity =", "    a.mul_(2)\n    identity =", "return y", "return 2 * y"),
 })  # fmt: skip

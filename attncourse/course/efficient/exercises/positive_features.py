@@ -2,11 +2,11 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the features: one product with w.mT makes all of them"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -110,9 +110,9 @@ variants.wrong(exercise, {
     "a softmax is taken over the features: they need not sum to one":
         "return (scaled @ w.mT).softmax(-1)",
     "these are exponents: exp is missing": "return exponents",
-    hints.BATCH: ("w.mT", "w.mT.expand(len(x), -1, -1)"),
+    messages.BATCH: ("w.mT", "w.mT.expand(len(x), -1, -1)"),
     LOOP: "exponents = torch.stack([scaled @ row for row in w], dim=-1) - half",
     "no gradient flows through the length: nothing may be detached":
         "exponents = scaled @ w.mT - half.detach()",
-    hints.CHANGES: "scaled = x.div_(d**0.25)",
+    messages.CHANGES: "scaled = x.div_(d**0.25)",
 })  # fmt: skip

@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.dot_product import attention
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops: a product with the whole of e makes all r keys at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -110,10 +110,10 @@ variants.wrong(exercise, {
     "sign is":
         "parts = (scores - scores.detach().amax(-1, keepdim=True).clamp(min=0)).exp()\n"
         "weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-30)",
-    hints.BATCH: "keys = torch.bmm(e.expand(len(k), -1, -1), k)",
+    messages.BATCH: "keys = torch.bmm(e.expand(len(k), -1, -1), k)",
     LOOP: "keys = torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)",
     "no gradient reaches e and f: they are learned, so nothing may be detached": [
         "keys = e.detach() @ k\nvalues = f.detach() @ v",
         "keys = e.detach() @ k", "values = f.detach() @ v"],
-    hints.CHANGES: ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),
+    messages.CHANGES: ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),
 })  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = (
@@ -10,7 +10,7 @@ LOOP = (
     "cumsum gives every sum at once"
 )
 exercise = Exercise.read(
-    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 exercise.valid(variants.worked(exercise))
 
@@ -155,5 +155,5 @@ variants.wrong(exercise, {
     "matrices at once": "values = torch.stack([torch.linalg.svdvals(one) for one in weights])",
     "you compute in float32: stay in the dtype of the inputs":
         "values = torch.linalg.svdvals(weights.float())",
-    hints.CHANGES: f"weights /= weights.norm()\nreturn below + {SOME}",
+    messages.CHANGES: f"weights /= weights.norm()\nreturn below + {SOME}",
 })  # fmt: skip

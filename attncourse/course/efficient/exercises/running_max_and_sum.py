@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import pad
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over keys or rows: a loop over the blocks is enough"
@@ -11,7 +11,7 @@ LOGARITHM = (
     "the logarithm of a sum, less a maximum as large, has lost its digits: keep the sum itself"
 )
 exercise = Exercise.read(
-    __name__, differentiable=False, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
+    __name__, differentiable=False, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
 exercise.valid(variants.worked(exercise))
 
@@ -148,7 +148,7 @@ variants.wrong(exercise, {
         "largest = torch.stack(tops, dim=-1)\n"
         "return largest, (scores.logcumsumexp(-1)[..., last] - largest).exp()"],
     LOOP: (NEW, "sum((one - top).exp() for one in part.unbind(-1))"),
-    hints.CHANGES: ("    return", "    scores -= scores.amax(-1, keepdim=True)\n    return"),
+    messages.CHANGES: ("    return", "    scores -= scores.amax(-1, keepdim=True)\n    return"),
 })  # fmt: skip
 
 

@@ -6,13 +6,13 @@ from attncourse.course.dot_product.exercises.shared import masked_softmax
 from attncourse.course.dot_product.exercises.shared.attentions import formula
 from attncourse.course.dot_product.exercises.shared.masked_softmax import softmax
 from attncourse.dot_product import attention
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 FRONT = "the heads are counted from the front: they are the axis third from the end"
 LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "axes_from_the_front": FRONT})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "axes_from_the_front": FRONT})
 exercise.valid(variants.worked(exercise))
 
 
@@ -170,10 +170,10 @@ variants.wrong(exercise, {
         "        mask = torch.stack([one & True for one in mask])\n    if mask"),
     LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(shared)], dim=-3)"),
     "no gradient reaches the keys: nothing may be detached": ("k.mT", "k.detach().mT"),
-    hints.CUT_OFF: (
+    messages.CUT_OFF: (
         "    scores =", "    if mask is not None and not mask.any():\n"
         "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    scores ="),
-    hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
+    messages.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
 })  # fmt: skip
 variants.calling(
     exercise, "softmax", masked_softmax.WAYS,

@@ -4,13 +4,13 @@ import math
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: one log_softmax and one gather serve all of them"
 exercise = Exercise.read(
     __name__,
-    usual_hints={"loops": LOOP},
+    generic_hints={"loops": LOOP},
     without={
         "loops_over_a_batch": "one result for all texts: what is stacked has another shape",
         "squeezed": "the result has no axis that could be lost",
@@ -212,7 +212,7 @@ variants.wrong(exercise, {
     LOOP: [
         "nats = torch.stack([row[label] for row, label in zip(-log_p, asked, strict=True)])",
         "bits = sum(nats) / math.log(2)"],
-    hints.BATCH: "log_p = scores[:, :, :][counts].log_softmax(dim=-1)",
+    messages.BATCH: "log_p = scores[:, :, :][counts].log_softmax(dim=-1)",
 })  # fmt: skip
 variants.wrong(exercise, {
     "what is ignored counts in both sums, as if its label were token 0: leave it out":
@@ -237,5 +237,5 @@ variants.wrong(exercise, {
         "return bits / characters", "return bits / characters.sum()"],
     "what is ignored may be -inf, and 0 times that is NaN: choose, with masked_fill or a boolean "
     "index": "bits = -log_p * counts / math.log(2)",
-    hints.CHANGES: ("labels.clamp(min=0)", "labels\n    label[~counts] = 0"),
+    messages.CHANGES: ("labels.clamp(min=0)", "labels\n    label[~counts] = 0"),
 }, of=with_a_mask)  # fmt: skip

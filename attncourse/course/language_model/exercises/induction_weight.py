@@ -2,11 +2,11 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compare all tokens with all tokens at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -205,8 +205,8 @@ variants.wrong(exercise, {
         "rows = weights.masked_fill(~match, 0.0)\n"
         "sums = torch.stack([rows[..., i, :].sum(-1) for i in range(len(tokens))], dim=-1)",
         "same = torch.stack([before == token for token in tokens])"],
-    hints.DEVICE: (", device=tokens.device", ""),
-    hints.CHANGES: "weights.detach().masked_fill_(~match, 0.0)\n"
+    messages.DEVICE: (", device=tokens.device", ""),
+    messages.CHANGES: "weights.detach().masked_fill_(~match, 0.0)\n"
         "sums = weights.masked_fill(~match, 0.0).sum(dim=-1)",
-    hints.BATCH: "sums = weights[:, :, :].masked_fill(~match, 0.0).sum(dim=-1)",
+    messages.BATCH: "sums = weights[:, :, :].masked_fill(~match, 0.0).sum(dim=-1)",
 })  # fmt: skip

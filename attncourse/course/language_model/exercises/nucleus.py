@@ -2,11 +2,11 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over rows or tokens: one sort and one cumulative sum serve all of them"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -197,7 +197,7 @@ variants.wrong(exercise, {
         "kept = (before < p) | (p >= 0.99)",
     "the scores are put in order in float32, where some become equal: take them as they are": (
         "scores.argsort", "scores.float().argsort"),
-    hints.DETACHED: (
+    messages.DETACHED: (
         "    order", "    if scores.shape[-1] == 1:\n"
         "        return torch.ones_like(scores)\n    order"),
     "the scores of what goes become 0 by a product: it needs the score -inf":
@@ -254,7 +254,7 @@ variants.wrong(exercise, {
         "             for i in range(scores.shape[-1]))",
         ("    order", "    if scores.dim() > 1:\n"
          "        return torch.stack([nucleus(row, p) for row in scores])\n    order")],
-    hints.CHANGES: "left = scores.detach().masked_fill_(~stays, -torch.inf) * 0 + "
+    messages.CHANGES: "left = scores.detach().masked_fill_(~stays, -torch.inf) * 0 + "
         "scores.masked_fill(~stays, -torch.inf)",
-    hints.BATCH: "left = torch.stack([*scores])[:, :].masked_fill(~stays, -torch.inf)",
+    messages.BATCH: "left = torch.stack([*scores])[:, :].masked_fill(~stays, -torch.inf)",
 })  # fmt: skip

@@ -2,11 +2,11 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or positions: one mask of lengths serves all of them"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -219,10 +219,10 @@ variants.wrong(exercise, {
         ("    n =", "    if lengths.dim():\n"
          "        texts = zip(scores, tokens, lengths, strict=True)\n"
          "        return torch.stack([padded_perplexity(*text) for text in texts])\n    n =")],
-    hints.CUT_OFF: ("    asked", "    if n == 1:\n"
+    messages.CUT_OFF: ("    asked", "    if n == 1:\n"
                     "        return scores.new_ones(lengths.shape)\n    asked"),
-    hints.DEVICE: (", device=tokens.device", ""),
-    hints.CHANGES: "scores.detach()[..., :-1, :].masked_fill_(~asked[..., None], 0.0)\n"
+    messages.DEVICE: (", device=tokens.device", ""),
+    messages.CHANGES: "scores.detach()[..., :-1, :].masked_fill_(~asked[..., None], 0.0)\n"
         "rows = scores[..., :-1, :].masked_fill(~asked[..., None], 0.0)",
-    hints.BATCH: ("scores[..., :-1, :]", "scores[:, :-1]"),
+    messages.BATCH: ("scores[..., :-1, :]", "scores[:, :-1]"),
 })  # fmt: skip

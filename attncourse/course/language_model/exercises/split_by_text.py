@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -230,7 +230,7 @@ variants.wrong(exercise, {
     "with no year held out, or no text, it ends in an error: both lists may be empty": [
         ("    return", "    train[0], test[0]\n    return"),
         ("    known", "    held_out[0]\n    known")],
-    hints.CHANGES: ("        tokens =", "        tokens[:] ="),
+    messages.CHANGES: ("        tokens =", "        tokens[:] ="),
 })  # fmt: skip
 variants.wrong(exercise, {
     BY_WINDOW: f"known = {KNOWN}",

@@ -2,13 +2,13 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over tokens: three sums over an axis serve all rows at once"
 exercise = Exercise.read(
     __name__,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "a unigram that is rounded to halves is no distribution"},
 )
 exercise.valid(variants.worked(exercise))
@@ -185,7 +185,7 @@ variants.wrong(exercise, {
         "rows = range(counts.shape[-1])\n"
         "below = total + kinds\n"
         "return torch.stack([mixed[..., i, :] / below[..., i, :] for i in rows], dim=-2)"],
-    hints.BATCH: "single = unigram[:, None, :]",
+    messages.BATCH: "single = unigram[:, None, :]",
 })  # fmt: skip
 variants.wrong(exercise, {
     "C is that of the whole table: each row has its own": (

@@ -8,11 +8,11 @@ from attncourse.course.linear.exercises.shared.sums import (
     causal_by_hand,
     draw_inputs,
 )
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: cumsum adds up one after another by itself"
-exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, steps_allowed=3.0, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -104,12 +104,12 @@ variants.wrong(exercise, {
         "total = (queries * z).sum(-1, keepdim=True)",
     "the sum runs over a width: it runs over the positions, the third axis from the end": [
         "states = outer.cumsum(-2)", "states = outer.cumsum(-1)"],
-    hints.FRONT: [
+    messages.FRONT: [
         "states = outer.cumsum(1)\nz = phi_k.cumsum(1)",
         "states = outer.cumsum(0)\nz = phi_k.cumsum(0)"],
     "an n x n matrix is built: a running sum over the positions needs none":
         "sums = (phi_q @ phi_k.mT).tril() @ v",
-    hints.FLOAT32_INSIDE: "states = outer.float().cumsum(-3).to(v.dtype)",
+    messages.FLOAT32_INSIDE: "states = outer.float().cumsum(-3).to(v.dtype)",
     EPSILON: [f"return sums / (total + {epsilon})" for epsilon in ("1e-6", "1e-9")],
     LEAST: [f"return sums / total.clamp(min={least})" for least in ("1e-6", "1e-8", "1e-10")],
     LOOP: "sums = torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "

@@ -8,12 +8,12 @@ from attncourse.course.linear.exercises.shared.sums import (
     causal_by_hand,
     draw_inputs,
 )
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
-exercise = Exercise.read(__name__, usual_hints={"loops": TOKENS})
+exercise = Exercise.read(__name__, generic_hints={"loops": TOKENS})
 Stub = variants.stub(exercise)
 exercise.stub(Stub)
 exercise.valid(variants.worked(exercise))
@@ -122,7 +122,7 @@ variants.wrong(exercise, {
         SPLIT, "[a]"),
     TOKENS: (SPLIT, "a.split(1, dim=-2)"),
     # where the new state is made before the chunk is read, torch says so in other words
-    hints.FRONT: (
+    messages.FRONT: (
         every("dim=-2"), "dim=1", "dim=-1", "dim=2",
         "        sums =", "        s_new, z_new = s + k.mT @ x, z + k.sum(dim=1)[..., None]\n"
         "        sums =", "s = s + k.mT @ x", "s = s_new", "z = z + k.sum(dim=1)[..., None]",

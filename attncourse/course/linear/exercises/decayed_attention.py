@@ -2,14 +2,14 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
 exercise = Exercise.read(
     __name__,
     steps_allowed=3.0,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "rounded to halves, a decay may be 0 or 1"},
 )
 exercise.valid(variants.worked(exercise))
@@ -118,7 +118,7 @@ variants.wrong(exercise, {
     "small powers are cut off from below: let them go to 0": [
         "powers = (decay[:, None, None].log() * steps).clamp(min=-10).exp()",
         "powers = (decay[:, None, None] ** steps).clamp(min=1e-6)"],
-    hints.FLOAT32_INSIDE: "powers = decay.float().to(q.dtype)[:, None, None] ** steps",
+    messages.FLOAT32_INSIDE: "powers = decay.float().to(q.dtype)[:, None, None] ** steps",
     "a softmax is taken: the decayed products are the weights as they are": [
         "return (q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v",
         "return ((q @ k.mT).masked_fill(apart < 0, -torch.inf).softmax(-1) * table) @ v"],

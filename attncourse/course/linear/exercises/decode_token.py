@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.course.linear.exercises.shared.sums import EPSILON, FEATURES_AGAIN, LEAST, features
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -12,7 +12,7 @@ CHANGED = "the state that came in changes: whoever keeps it needs it as it was"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "changes_its_input": CHANGED},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "changes_its_input": CHANGED},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -127,5 +127,5 @@ variants.wrong(exercise, {
     CHANGED: "z_new = z.add_(phi_k)",
     "it works without leading axes only: torch.outer takes two vectors":
         "s_new = s + torch.outer(phi_k, v)",
-    hints.BATCH: 's_new = s + torch.einsum("bd,be->bde", phi_k, v)',
+    messages.BATCH: 's_new = s + torch.einsum("bd,be->bde", phi_k, v)',
 })  # fmt: skip

@@ -7,7 +7,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: one product gives all rows"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 

@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.course.linear.exercises.shared.sums import features
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the tokens: set padding to 0, then sum over all positions"
-exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -117,7 +117,7 @@ variants.wrong(exercise, {
         "keys = (phi_k + 1) * real[..., None]",
     "the whole batch makes one state: each prompt has its own": "return s.sum(0), z.sum(0)",
     LOOP: "s = sum(keys[..., [i], :].mT @ v[..., [i], :] for i in range(len(j)))",
-    hints.BATCH: "real = j < lengths[:, None]",
+    messages.BATCH: "real = j < lengths[:, None]",
     "lengths may have all leading axes, or none: compare positions with lengths[..., None]":
         "real = j < lengths.reshape(-1, *[1] * (phi_k.dim() - 3), 1)",
     "the axes of lengths are aligned from the left: they broadcast from the right": (

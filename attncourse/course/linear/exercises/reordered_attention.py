@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.course.linear.exercises.shared.sums import FEATURES_AGAIN, draw_inputs
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over keys or queries: products of matrices take all of them at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -124,7 +124,7 @@ variants.wrong(exercise, {
         f"divisor = total.clamp(min={least})" for least in ("1e-6", "1e-8", "1e-10")],
     "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1":
         "divisor = total.clamp(min=torch.finfo(total.dtype).tiny)",
-    hints.CUT_OFF: (
+    messages.CUT_OFF: (
         "    s =", "    if padding is not None and not padding.any():\n"
         "        return v.new_zeros(*phi_q.shape[:-1], v.shape[-1])\n    s ="),
     # of positive numbers, elu(x) + 1 is x + 1
@@ -138,7 +138,7 @@ variants.wrong(exercise, {
         f"if padding.dim() == phi_k.dim() - 1 == 2 else {PADDED}"),
     "no gradient passes through the normaliser: nothing may be detached":
         "return phi_q @ s / divisor.detach()",
-    hints.BATCH: (PADDED, "phi_k * padding[:, :, None]"),
+    messages.BATCH: (PADDED, "phi_k * padding[:, :, None]"),
     "the axes of padding are aligned from the left: they broadcast from the right": [
         ("    keys", "    while padding is not None and padding.dim() < phi_k.dim() - 1:\n"
          "        padding = padding.unsqueeze(1)\n    keys", PADDED, hidden)

@@ -2,14 +2,14 @@
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import softmax
 from attncourse.course.multi_head.exercises.shared import heads as ways
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
 exercise = Exercise.read(
     __name__,
-    usual_hints={
+    generic_hints={
         "loops": LOOP,
         "loops_over_a_batch": LOOP,
         "axes_from_the_front": "the mask's new axis is counted from the front: count from the end, "
@@ -160,7 +160,7 @@ variants.wrong(exercise, {
         "shared = mask.unsqueeze(-3) if mask is not None and mask.dim() == x.dim() else mask",
     "the mask has no axis for the heads: give it one of size 1, third from the end":
         "out = attention(q, k, v, mask)",
-    hints.CUT_OFF:
+    messages.CUT_OFF:
         "if mask is not None and not mask.any():\n    return torch.zeros_like(x)\n"
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "it draws random numbers: the same input must give the same result":

@@ -6,13 +6,13 @@ from attncourse.course.dot_product.exercises.shared.masked_softmax import softma
 from attncourse.course.multi_head.exercises.shared import heads as ways
 from attncourse.course.multi_head.exercises.shared.heads import join, split
 from attncourse.dot_product import attention
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
 exercise = Exercise.read(
     __name__,
-    usual_hints={
+    generic_hints={
         "loops": "it loops over the heads: they are an axis, and one product serves them all",
         "axes_from_the_front": FROM_THE_FRONT,
     },
@@ -167,7 +167,7 @@ variants.wrong(exercise, {
     "v has its own width: d_v // heads":
         "width = q.shape[-1] // heads\n"
         "q, k, v = (torch.stack(x.split(width, dim=-1)[:heads], dim=-3) for x in (q, k, v))",
-    hints.CUT_OFF:
+    messages.CUT_OFF:
         "if mask is not None and not mask.any():\n"
         "    return join(torch.zeros_like(q @ k.mT) @ v).detach()\n"
         "scores = q @ k.mT / q.shape[-1] ** 0.5",

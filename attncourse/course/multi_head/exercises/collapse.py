@@ -10,7 +10,7 @@ LOOP = "it loops over the matrices: a norm over the last two axes takes all at o
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={
+    generic_hints={
         "loops": LOOP,
         "loops_over_a_batch": LOOP,
         "axes_from_the_front": "the axis of the mean is counted from the front: the tokens are "

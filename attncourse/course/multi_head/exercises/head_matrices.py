@@ -8,7 +8,7 @@ from judge.variants import every
 
 exercise = Exercise.read(
     __name__,
-    usual_hints={
+    generic_hints={
         "loops": "it loops over the heads: they are an axis, and one product serves them all"
     },
 )

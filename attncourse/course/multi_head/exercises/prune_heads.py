@@ -2,12 +2,12 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the heads: index with all of them at once"
-exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -142,5 +142,5 @@ variants.wrong(exercise, {
     "the width of a head is d_model through the heads that stay: divide by heads":
         "width = w_q.shape[0] // len(keep)\n"
         "rows = (keep[:, None] * width + numbers).flatten() % w_q.shape[0]",
-    hints.DEVICE: (every(", device=w_q.device"), ""),
+    messages.DEVICE: (every(", device=w_q.device"), ""),
 }, of=rows_selected)  # fmt: skip

@@ -4,11 +4,11 @@ import torch
 
 from attncourse.course.dot_product.exercises.shared import masked_softmax as masked
 from attncourse.course.multi_head.exercises.shared import heads as ways
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))
 
@@ -143,10 +143,10 @@ variants.wrong(exercise, {
     "no gradient reaches the scores: nothing may be detached": [
         ("q @ k.mT", "(q @ k.mT).detach()"),
         ("(w_q, w_k, w_v)", "(w_q.detach(), w_k.detach(), w_v)")],
-    hints.CUT_OFF:
+    messages.CUT_OFF:
         "if not lengths.any():\n    return torch.zeros_like(x)\n"
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "the input changes: work on a copy of x, not on x itself": (
         "    q, k, v", f"    x *= {WORDS}[..., None]\n    q, k, v"),
-    hints.DEVICE: (", device=x.device", ""),
+    messages.DEVICE: (", device=x.device", ""),
 })  # fmt: skip

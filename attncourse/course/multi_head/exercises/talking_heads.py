@@ -4,12 +4,12 @@ import torch
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import by_its_formula
 from attncourse.course.multi_head.exercises.shared import heads as ways
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __name__, usual_hints={"loops": "it loops over the heads: one product mixes all of them"}
+    __name__, generic_hints={"loops": "it loops over the heads: one product mixes all of them"}
 )
 exercise.valid(variants.worked(exercise))
 
@@ -167,9 +167,9 @@ variants.wrong(exercise, {
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
     "scale by the width of a key: it is taken from the number of heads":
         "scores = q @ k.mT / len(mix) ** 0.5",
-    hints.CUT_OFF: (
+    messages.CUT_OFF: (
         "    scores =", "    if mask is not None and not mask.any():\n"
         "        return v.new_zeros(*v.shape[:-2], q.shape[-2], v.shape[-1])\n    scores ="),
-    hints.BATCH: (AXES, '"bhij,hg->bgij"'),
+    messages.BATCH: (AXES, '"bhij,hg->bgij"'),
     "no gradient reaches the mix: nothing may be detached": (", mix)", ", mix.detach())"),
 })  # fmt: skip

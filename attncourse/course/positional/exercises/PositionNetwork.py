@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 CHANGES = "the input changes: x + ... makes a new tensor, x += ... does not"
 exercise = Exercise.read(
     __name__,
-    usual_hints={
+    generic_hints={
         "changes_its_input": CHANGES,
         "loops": "it loops over the positions: the layers take all of them at once",
     },

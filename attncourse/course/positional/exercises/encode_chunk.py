@@ -11,7 +11,7 @@ SINGLE = "you compute in float32: stay in the dtype of x"
 DOUBLE = "the result is always float64: rates, kept from an earlier call or not, follow x's dtype"
 exercise = Exercise.read(
     __name__,
-    usual_hints={
+    generic_hints={
         "always_float64": DOUBLE,
         "float32_inside": SINGLE,
         "changes_its_input": CHANGES,

@@ -2,13 +2,13 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": "it loops over the tokens: an index permutes all of them at once"},
+    generic_hints={"loops": "it loops over the tokens: an index permutes all of them at once"},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -89,7 +89,7 @@ variants.wrong(exercise, {
         "expected = out[..., order]",
         "expected = torch.cat([out[..., order], out[..., len(order) :]], dim=-1)"],
     "the first axis is permuted: the tokens lie on the last axis but one": "expected = out[order]",
-    hints.BATCH: [
+    messages.BATCH: [
         "expected = out[:, order]",
         "distance = torch.linalg.matrix_norm(difference, dim=(1, 2))\n"
         "size = torch.linalg.matrix_norm(out, dim=(1, 2))"],

@@ -2,14 +2,14 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the offsets: all matrices can be made at once"
 
 exercise = Exercise.read(
     __name__,
-    usual_hints={"loops_over_a_batch": LOOP},
+    generic_hints={"loops_over_a_batch": LOOP},
     without={
         "loops": "it goes over rows, and the longer offsets have no more of them",
         "viewed": "no offsets of several axes lie by columns",
@@ -130,7 +130,7 @@ variants.wrong(exercise, {
         "return torch.block_diag(*blocks)",
     LOOP: "rows = [one for one in matrix.reshape(-1, d, d)]\n"
         "return torch.stack(rows).reshape(*offset.shape, d, d)",
-    hints.CHANGES: "offset *= 1 + 1e-12\neven = torch.arange(0, d, 2, device=offset.device)",
+    messages.CHANGES: "offset *= 1 + 1e-12\neven = torch.arange(0, d, 2, device=offset.device)",
 })  # fmt: skip
 # the axes of what comes back are those of the angles
 variants.wrong(exercise, {

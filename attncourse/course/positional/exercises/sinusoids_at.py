@@ -13,7 +13,7 @@ DOUBLE = (
 )
 exercise = Exercise.read(
     __name__,
-    usual_hints={"always_float64": DOUBLE, "float32_inside": SINGLE},
+    generic_hints={"always_float64": DOUBLE, "float32_inside": SINGLE},
     without={"loops": "it goes over rows, and the longer positions have no more of them"},
 )
 exercise.valid(variants.worked(exercise))

@@ -3,13 +3,13 @@
 import torch
 import torch.nn.functional as F
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
     __name__,
-    usual_hints={"loops": "it loops over the rows: work out the places of all rows at once"},
+    generic_hints={"loops": "it loops over the rows: work out the places of all rows at once"},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -111,7 +111,7 @@ variants.wrong(exercise, {
         (", share)", ", share) if n > 1 else table.mean(0, keepdim=True)")],
     "a table of one row comes back as it is: it gives n rows, all alike": (
         ", share)", ", share) if last else table"),
-    hints.FLOAT64:
+    messages.FLOAT64:
         "places = torch.linspace(0, last, n, dtype=torch.float64, device=table.device)\n"
         "return (1 - share) * table[low] + share * table[high]",
     "above the last row there is no other: keep the index within the table": "high = low + 1",

@@ -2,7 +2,7 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 NO_BATCH = "it expects a fixed number of axes: heads may have any leading axes, or none"
@@ -10,7 +10,7 @@ exercise = Exercise.read(
     __name__,
     differentiable=False,
     steps_allowed=3.0,
-    usual_hints={"batch_axis_assumed": NO_BATCH},
+    generic_hints={"batch_axis_assumed": NO_BATCH},
     without={
         "loops": "it goes over rows, and the longer trees have no more of them",
     },
@@ -186,7 +186,7 @@ variants.wrong(exercise, {
         "return mask.long()", "return mask.float()"],
     "these are the numbers of paths or steps: return True where there is a path":
         "return mask * mask.sum(-1, keepdim=True)",
-    hints.DEVICE: ("device=heads.device", 'device="cpu"'),
+    messages.DEVICE: ("device=heads.device", 'device="cpu"'),
     "the loop grows with n: let all tokens climb at once, and stop when none is below a root": [
         (WHILE, TURNS),
         "rows = []\nfor row in mask.unbind(-2):\n    rows.append(row)\n"

@@ -10,7 +10,7 @@ LOOP = "it loops over the sentences: one step serves them all"
 exercise = Exercise.read(
     __name__,
     forbidden=TORCH_RECURRENCE,
-    usual_hints={
+    generic_hints={
         "axes_from_the_front": "the thirds are cut from the second axis: cut the last one, "
         "whatever is in front",
         "loops": LOOP,

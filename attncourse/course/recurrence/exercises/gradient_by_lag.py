@@ -11,7 +11,7 @@ LOOP = (
 )
 CHANGES = "x changes, or wants a gradient from now on, wherever it is used: ask it of a copy of x"
 exercise = Exercise.read(
-    __name__, differentiable=False, usual_hints={"changes_its_input": CHANGES, "loops": LOOP}
+    __name__, differentiable=False, generic_hints={"changes_its_input": CHANGES, "loops": LOOP}
 )
 exercise.valid(variants.worked(exercise))
 

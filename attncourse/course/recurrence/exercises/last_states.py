@@ -2,11 +2,11 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -80,7 +80,7 @@ variants.wrong(exercise, {
         "last = (sums.gather(-2, index) - before.gather(-2, index)).squeeze(-2)",
     EMPTY: [
         "return last", "end = (lengths - 1) % states.shape[-2]\nreturn last", f"return {ROWS}"],
-    hints.CUT_OFF:
+    messages.CUT_OFF:
         "if not lengths.any():\n    return states.new_zeros(*batch, h)\n"
         "end = (lengths - 1).clamp(min=0)",
     "a sequence of length 1 loses its state: only length 0 has none":
@@ -104,7 +104,7 @@ variants.wrong(exercise, {
         "last = [one[end - 1] if end > 0 else 0 * one[0] for one, end in pairs]\n"
         "return torch.stack(last)"
         for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(states))]")],
-    hints.CHANGES:
+    messages.CHANGES:
         "states.masked_fill_((lengths == 0)[..., None, None], 0)\n"
         "end = (lengths - 1).clamp(min=0)",
 })  # fmt: skip

@@ -3,13 +3,13 @@
 import torch
 from torch.nn.functional import pad
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the positions: let the reach double, and take all of them at once"
 DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"
-exercise = Exercise.read(__name__, steps_allowed=3.0, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, steps_allowed=3.0, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -106,7 +106,7 @@ COUNTED = (
 )  # fmt: skip
 variants.wrong(exercise, {
     # the second differs where the axis is shorter than the reach
-    hints.FRONT: [
+    messages.FRONT: [
         COUNTED, ("size(-2)", "size(-2)", *COUNTED[2:], every(":-reach"), ": b.size(1) - reach")],
     "no gradient flows through the joined factors: nothing may be detached": (
         "dim=-2)\n        reach", "dim=-2).detach()\n        reach"),

@@ -14,7 +14,7 @@ exercise = Exercise.read(
     __name__,
     forbidden=TORCH_RECURRENCE,
     steps_allowed=5.0,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 exercise.stub(variants.stub(exercise))
 worked = exercise.valid(variants.worked(exercise))

@@ -2,12 +2,12 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over the positions: a product of matrices serves all of them at once"
-exercise = Exercise.read(__name__, differentiable=False, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -148,5 +148,5 @@ variants.wrong(exercise, {
         for all_ways in ("reads.sum(-1, keepdim=True).clamp(min=1)", "len(reads)")],
     "8 bits do not hold the number of paths: count them in floating-point numbers": (
         every("float()"), "to(torch.uint8)"),
-    hints.CHANGES: "reads.fill_diagonal_(True)\nreturn lengths",
+    messages.CHANGES: "reads.fill_diagonal_(True)\nreturn lengths",
 })  # fmt: skip

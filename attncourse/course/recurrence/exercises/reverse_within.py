@@ -6,7 +6,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 

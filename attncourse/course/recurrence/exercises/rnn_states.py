@@ -22,7 +22,7 @@ exercise = Exercise.read(
     __name__,
     forbidden=TORCH_RECURRENCE,
     steps_allowed=5.0,
-    usual_hints={"axes_from_the_front": COUNTED, "loops": ONCE},
+    generic_hints={"axes_from_the_front": COUNTED, "loops": ONCE},
 )
 exercise.valid(variants.worked(exercise))
 

@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.course.relative.exercises.shared.rows import CACHED_WAYS, WAYS
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: look all rows up at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 Worked = variants.worked(exercise)
 
 
@@ -140,5 +140,5 @@ variants.wrong(exercise, {
         "return torch.cat(sums).reshape(scores.shape)",
         "bias = torch.stack([row.T for row in self.table[rows]], dim=-2)"],
     "no gradient reaches the table: nothing may be detached": "return scores + bias.detach()",
-    hints.FLOAT32_INSIDE: "return scores + bias.float()",
+    messages.FLOAT32_INSIDE: "return scores + bias.float()",
 })  # fmt: skip

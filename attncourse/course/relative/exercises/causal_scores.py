@@ -6,7 +6,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: the skew moves all rows at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))
 

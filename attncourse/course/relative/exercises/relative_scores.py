@@ -7,7 +7,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one product and one lookup serve all pairs"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 

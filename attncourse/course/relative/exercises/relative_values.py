@@ -3,11 +3,11 @@
 import torch
 
 from attncourse.course.relative.exercises.shared.rows import SHORT, WAYS
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -135,7 +135,7 @@ variants.wrong(exercise, {
         "n, reach = weights.shape[-1]", "(n, _), reach = weights.shape"),
     "torch.zeros gives float32: make them of the dtype of the weights":
         "zeros = torch.zeros(*weights.shape[:-1], len(a_v), device=weights.device)",
-    hints.FLOAT32_INSIDE:
+    messages.FLOAT32_INSIDE:
         "sums = zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)",
     LOOP: "return sum(weights[..., j, None] * a_v[rows[:, j]] for j in range(n))",
     "no gradient reaches the table: nothing may be detached": "return sums @ a_v.detach()",

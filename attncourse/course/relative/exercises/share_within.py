@@ -2,14 +2,14 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: compare all distances at once"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "rounded to halves, a row of weights would not sum to 1"},
 )
 exercise.valid(variants.worked(exercise))
@@ -172,7 +172,7 @@ variants.wrong(exercise, {
         "n = weights.shape[-1]\n"
         "inside = sum(\n"
         "    weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))"],
-    hints.CHANGES: ("weights * near", "weights.mul_(near)"),
+    messages.CHANGES: ("weights * near", "weights.mul_(near)"),
     "it gives a plain number: return a tensor, one number for each matrix":
         f"return ({SHARE}).tolist()",
 })  # fmt: skip

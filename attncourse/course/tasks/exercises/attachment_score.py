@@ -2,14 +2,14 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or words: one argmax serves all of them"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": LOOP},
+    generic_hints={"loops": LOOP},
     without={
         "loops_over_a_batch": "one result for all texts: what is stacked has another shape",
         "ties": "no two other words share the largest weight of a word",
@@ -210,12 +210,12 @@ variants.wrong(exercise, {
     "the parent need not be first for it: only the word with the most weight counts":
         "two = others.topk(min(2, n), dim=-1).indices\n"
         "right = (two == parents[..., None, :, None]).any(-1) & below",
-    hints.FLOAT32: "return count / below.sum()",
+    messages.FLOAT32: "return count / below.sum()",
     LOOP: [
         "count = sum(one.sum(-1) for one in right.reshape(-1, heads, n))",
         "count = sum(right[..., i].reshape(-1, heads).sum(0) for i in range(n))"],
-    hints.CHANGES: ("masked_fill(", "masked_fill_("),
-    hints.BATCH: "count = right.sum(dim=(0, 2))",
+    messages.CHANGES: ("masked_fill(", "masked_fill_("),
+    messages.BATCH: "count = right.sum(dim=(0, 2))",
     "it gives a list of numbers: return a tensor, a number for each head":
         "return (count.to(weights.dtype) / below.sum()).tolist()",
 })  # fmt: skip

@@ -2,13 +2,13 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over texts or tokens: compare whole tensors, and loop over the groups at most"
 exercise = Exercise.read(
-    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, generic_hints={"loops": LOOP}
 )
 exercise.valid(variants.worked(exercise))
 
@@ -213,6 +213,6 @@ variants.wrong(exercise, {
         "return (correct / texts).tolist()",
     LOOP: "pairs = zip(written == targets, after, strict=True)\n"
         "right = torch.stack([(same | late).all() for same, late in pairs])",
-    hints.DEVICE: (", device=lengths.device", ""),
-    hints.CHANGES: "targets.masked_fill_(targets < 0, 0)\nstops = targets == stop",
+    messages.DEVICE: (", device=lengths.device", ""),
+    messages.CHANGES: "targets.masked_fill_(targets < 0, 0)\nstops = targets == stop",
 })  # fmt: skip

@@ -3,14 +3,14 @@
 import torch
 from torch.nn.functional import pad
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts, positions or offsets: one index_add serves all pairs"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": LOOP},
+    generic_hints={"loops": LOOP},
     without={
         "loops_over_a_batch": "one result for all texts: what is stacked has another shape",
         "ties": "the largest sum belongs to one offset alone",
@@ -224,6 +224,6 @@ variants.wrong(exercise, {
     LOOP: [
         "sums = torch.stack([whole.diagonal(o, -2, -1).sum(-1) for o in range(1 - n, n)], -1)",
         "whole = sum(one for one in kept.reshape(-1, heads, n, n))"],
-    hints.CHANGES: ("masked_fill(", "masked_fill_("),
-    hints.BATCH: "whole = kept.sum(dim=0)",
+    messages.CHANGES: ("masked_fill(", "masked_fill_("),
+    messages.BATCH: "whole = kept.sum(dim=0)",
 })  # fmt: skip

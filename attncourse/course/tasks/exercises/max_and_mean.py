@@ -2,12 +2,12 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 from judge.variants import every
 
 LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -117,7 +117,7 @@ variants.wrong(exercise, {
         "largest = highest\nmean = total / count",
     "a text without tokens has a NaN gradient: divide by at least 1, and do not replace NaN "
     "afterwards": "total = (x * real).sum(-2)\nmean = (total / count).nan_to_num(0.0)",
-    hints.CUT_OFF: (
+    messages.CUT_OFF: (
         "    count", "    if not real.any():\n"
         "        return x.new_zeros(*x.shape[:-2], 2 * x.shape[-1])\n    count"),
     "the first place is taken for a token everywhere: a text may begin with padding, or have no "
@@ -159,8 +159,8 @@ variants.wrong(exercise, {
         "total = x.masked_fill(~real, -torch.inf).sum(-2)",
     "the median is no mean: add up, and divide by the number of tokens":
         "mean = x.where(real, torch.nan).nanmedian(-2).values.where(count > 0, 0.0)",
-    hints.BATCH: ("amax(dim=-2)", "amax(dim=1)"),
-    hints.CHANGES: "highest = x.masked_fill_(~real, -torch.inf).amax(-2)",
+    messages.BATCH: ("amax(dim=-2)", "amax(dim=1)"),
+    messages.CHANGES: "highest = x.masked_fill_(~real, -torch.inf).amax(-2)",
     LOOP: "total = sum(x[..., i, :] * real[..., i, :] for i in range(x.shape[-2]))",
     "no gradient reaches x through the maximum: nothing may be detached":
         "highest = x.detach().masked_fill(~real, -torch.inf).amax(dim=-2)",

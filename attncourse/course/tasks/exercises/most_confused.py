@@ -4,12 +4,12 @@ from collections import Counter
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over tokens: bincount counts all pairs at once, and only labels may be looped over"
 exercise = Exercise.read(
-    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, generic_hints={"loops": LOOP}
 )
 Worked = exercise.valid(variants.worked(exercise))
 
@@ -213,7 +213,7 @@ variants.wrong(exercise, {
         "for pair in zip(labels[kept].tolist(), predicted[kept].tolist()):\n"
         "    counted[pair] += 1\n"
         "matrix = counted",
-    hints.DEVICE: "matrix = torch.zeros(count, count, dtype=torch.int64).index_put(\n"
+    messages.DEVICE: "matrix = torch.zeros(count, count, dtype=torch.int64).index_put(\n"
         "    (labels[kept], predicted[kept]), torch.ones_like(pairs), accumulate=True)",
 })  # fmt: skip
 variants.wrong(exercise, {

@@ -2,7 +2,7 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -11,7 +11,7 @@ exercise = Exercise.read(
     __name__,
     differentiable=False,
     floating=False,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -161,8 +161,8 @@ variants.wrong(exercise, {
         "a = torch.stack([first[..., indices[i]].sum(-1) for i in range(len(indices))], -1)",
         "points = (b > a) + 0.5 * (b == a)\n"
         "return sum(points[..., i] for i in range(len(indices))) / len(indices)"],
-    hints.CHANGES:
+    messages.CHANGES:
         "a = first.logical_and_(~second)[..., indices].sum(dim=-1)\n"
         "b = (second & ~(first & second))[..., indices].sum(dim=-1)",
-    hints.BATCH: ("first[...", "first[:", "second[...", "second[:"),
+    messages.BATCH: ("first[...", "first[:", "second[...", "second[:"),
 })  # fmt: skip

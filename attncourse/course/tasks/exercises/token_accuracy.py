@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences or tokens: one comparison serves a whole batch"
 exercise = Exercise.read(
-    __name__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+    __name__, differentiable=False, floating=False, generic_hints={"loops": LOOP}
 )
 token_accuracy = exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))

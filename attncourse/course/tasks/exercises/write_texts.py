@@ -2,14 +2,14 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the texts: one step of the loop writes a token of each"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={"ties": "no two scores of a row are equal"},
 )
 exercise.stub(variants.stub(exercise))
@@ -175,8 +175,8 @@ variants.wrong(exercise, {
     LOOP: "rows = torch.stack(texts, dim=-1).reshape(-1, len(texts))\n"
         "rows = torch.stack([rows[i] for i in range(first.numel())])\n"
         "return rows.reshape(*first.shape, -1)",
-    hints.CHANGES: "ended = first.masked_fill_(first == stop, pad) != first",
-    hints.BATCH: "return torch.stack(texts, dim=1)",
+    messages.CHANGES: "ended = first.masked_fill_(first == stop, pad) != first",
+    messages.BATCH: "return torch.stack(texts, dim=1)",
 })  # fmt: skip
 variants.wrong(exercise, {
     "a text goes on up to its second stop: it ends with its first": (

@@ -11,7 +11,7 @@ from judge.variants import every
 exercise = Exercise.read(
     __name__,
     forbidden=("torch.nn.modules.transformer",),
-    usual_hints={
+    generic_hints={
         "axes_from_the_front": "an axis of words is counted from the front: count from the end, "
         "because there may be no batch, or two leading axes",
     },

@@ -2,13 +2,13 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: one topk over all their continuations will do"
 exercise = Exercise.read(
     __name__,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
     without={
         "ties": "no two continuations rank alike",
         "large": "among so many continuations, two are as near as rounding",
@@ -207,6 +207,6 @@ variants.wrong(exercise, {
     "the order is lost: the best comes first": (".indices", ".indices.sort(-1).values"),
     "as many texts come back as went in: it is `width` of them": (
         "topk(width,", "topk(log_p.shape[-2],"),
-    hints.CHANGES: "more = log_p.copy_(torch.where(ended[..., None], only_stop, log_p))",
-    hints.BATCH: ("ranked.flatten(-2)", "ranked.flatten(1)"),
+    messages.CHANGES: "more = log_p.copy_(torch.where(ended[..., None], only_stop, log_p))",
+    messages.BATCH: ("ranked.flatten(-2)", "ranked.flatten(1)"),
 })  # fmt: skip

@@ -4,11 +4,11 @@ import torch
 
 from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
 from attncourse.dot_product import attention
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask and one product serve all of them"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 worked = variants.worked(exercise)
 # the right answer that is edited: the page's attention has its own words for shapes that do not fit
 exercise.valid(variants.made(
@@ -164,7 +164,7 @@ variants.wrong(exercise, {
         "return weights @ values, keys.detach(), values.detach()",
     "the matrices are transposed: a weight is stored as (out, in), so x @ w.T": (
         "w_q.T", "w_q", "w_k.T", "w_k", "w_v.T", "w_v"),
-    hints.CHANGES: ("x = x + positions", "x += positions"),
+    messages.CHANGES: ("x = x + positions", "x += positions"),
     LOOP: "q = torch.cat([x[..., i : i + 1, :] for i in range(n)], -2) @ w_q.T",
-    hints.BATCH: (KEYS, '[keys, torch.einsum("bnd,kd->bnk", x, w_k)]'),
+    messages.BATCH: (KEYS, '[keys, torch.einsum("bnd,kd->bnk", x, w_k)]'),
 })  # fmt: skip

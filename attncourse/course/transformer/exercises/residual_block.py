@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import layer_norm, linear, relu
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -11,7 +11,7 @@ BIASED = "the variance is divided by d - 1: LayerNorm divides by d, so correctio
 INSIDE = "1e-5 is added to the variance, under the root"
 exercise = Exercise.read(
     __name__,
-    usual_hints={"loops": "it loops over the tokens: each line serves all of them at once"},
+    generic_hints={"loops": "it loops over the tokens: each line serves all of them at once"},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -126,6 +126,7 @@ variants.wrong(exercise, {
     "the variance is detached: gradients flow through it, too": (
         "(variance +", "(variance.detach() +"),
     "a weight is stored as (out, in), so x @ w.T": [("w_up.T", "w_up"), ("w_down.T", "w_down")],
-    hints.BATCH: (PART, 'torch.einsum("bnf,df->bnd", torch.einsum("bnd,fd->bnf", y, w_up).relu(), '
+    messages.BATCH: (
+        PART, 'torch.einsum("bnf,df->bnd", torch.einsum("bnd,fd->bnf", y, w_up).relu(), '
                         "w_down)"),
 })  # fmt: skip

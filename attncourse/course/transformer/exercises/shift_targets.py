@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import pad as filled
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: shift the whole batch at once"
@@ -11,7 +11,7 @@ exercise = Exercise.read(
     __name__,
     differentiable=False,
     floating=False,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -137,5 +137,5 @@ variants.wrong(exercise, {
     "the labels are int64, whatever the tokens are: keep their dtype":
         "return inputs, labels.long()",
     LOOP: "length = sum((tokens[..., [i]] != pad).long() for i in range(tokens.shape[-1]))",
-    hints.BATCH: "edge = tokens[:, :1]",
+    messages.BATCH: "edge = tokens[:, :1]",
 })  # fmt: skip

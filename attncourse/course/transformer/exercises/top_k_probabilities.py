@@ -2,11 +2,11 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over rows or tokens: topk and masked_fill serve all of them at once"
-exercise = Exercise.read(__name__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -153,5 +153,5 @@ variants.wrong(exercise, {
         "/ temperature", "/ (temperature + 1e-6)"),
     LOOP: "rows = [row.sort().values[-k] for row in scores.reshape(-1, scores.shape[-1])]\n"
         "least = torch.stack(rows).reshape(*scores.shape[:-1], 1)",
-    hints.BATCH: "least = scores.topk(k, dim=1).values[:, -1:]",
+    messages.BATCH: "least = scores.topk(k, dim=1).values[:, -1:]",
 })  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from judge import hints, variants
+from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or positions: compare all of them at once"
@@ -10,7 +10,7 @@ exercise = Exercise.read(
     __name__,
     differentiable=False,
     floating=False,
-    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -125,7 +125,7 @@ variants.wrong(exercise, {
     "the masks are not boolean: True = may attend, False = may not":
         "return encoder.int(), decoder.int(), cross.int()",
     LOOP: "decoder = torch.stack([target[..., 0, :] & (j <= i) for i in range(n)], dim=-2)",
-    hints.BATCH: [
+    messages.BATCH: [
         "target = j < target_lengths[:, None, None]",
         "source = i < source_lengths[:, None, None]\ntarget = j < target_lengths[:, None, None]",
         "source = (i < source_lengths[:, None])[:, None]\n"

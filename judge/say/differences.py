@@ -1,0 +1,187 @@
+"""What is said of the first criterion in which a call disagrees with the reference's."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor
+
+from judge import messages, quotation
+from judge.call.caller import SECONDS
+from judge.call.driver import UnfitError
+from judge.call.outcome import Outcome
+from judge.call.record import MAX_TEXT, RANDOM
+from judge.call.values import Unsendable
+from judge.compare import criteria
+from judge.compare.criteria import (
+    STOPPED,
+    Criterion,
+    Difference,
+    failed_to_call,
+    first_disagreement,
+)
+from judge.compare.probes import Purpose
+from judge.compare.tolerance import close_gradient
+from judge.exercise import Case
+from judge.say import wording
+
+
+class Explanation(NamedTuple):
+    """The status of a verdict, what is wrong, and where it shows."""
+
+    status: str
+    message: str
+    evidence: str = ""
+
+
+def explained(difference: Difference) -> Explanation:
+    """Status, message and evidence of the first disagreement."""
+    return EXPLAIN[type(first_disagreement(difference))](difference)
+
+
+def on(difference: Difference) -> str:
+    return f"On {difference.probe.case.name}"
+
+
+def forbidden_call(difference: Difference) -> Explanation:
+    module, imported, _ = str(difference.got.called).partition(".<module>")
+    what = f"{quotation.named(module)} may not be {'imported' if imported else 'called'}"
+    return Explanation("wrong", f"{what} here: write the steps yourself")
+
+
+def too_slow(difference: Difference) -> Explanation:
+    got, exercise, evidence = difference.got, difference.exercise, on(difference)
+    if got.outcome == Outcome.STEPS:
+        evidence += f": it was stopped after {exercise.max_steps:,} lines of Python"
+    if got.outcome == Outcome.TIME:
+        evidence += f": it was stopped after {SECONDS} seconds of work"
+    message = messages.STEPS if "loops" in exercise.without else messages.LOOPS
+    if got.outcome in STOPPED and got.is_test:
+        message = "your test runs too long: fewer inputs, or smaller ones, will do"
+    elif got.outcome == Outcome.TIME:
+        message = "it takes very long, or comes to no end"
+    return Explanation("too slow", message, evidence)
+
+
+def ending(difference: Difference) -> Explanation:
+    exercise, probe, got, *_ = difference
+    if failed_to_call(got.error):
+        return Explanation("error", wording.misfit(exercise, probe.case, got.error or {}))
+    if hint := wording.unfinished(exercise, got.value):
+        return Explanation(*hint)
+    if got.outcome == Outcome.RAISED:
+        return raised(difference)
+    if got.returned_value:
+        message = "what a test returns is not looked at: raise AssertionError"
+        return Explanation("wrong", message)
+    if got.is_test:
+        return Explanation("wrong", f"your test lets a wrong answer pass: {probe.case.name}")
+    return Explanation("wrong", "it should have raised an error here", on(difference))
+
+
+def raised(difference: Difference) -> Explanation:
+    """What is said of a call that ends in an error, and should not, or in another."""
+    _, probe, got, *_ = difference
+    error = got.error or {}
+    if error["type"] == UnfitError.__name__:
+        return Explanation("wrong", wording.unfit(error["text"]), on(difference))
+    place = [str(error["line"][0]), quotation.quoted(error["line"][1])] if error["line"] else []
+    where = f" (line {': '.join(filter(None, place))})" if place else ""
+    exception = quotation.exception(error["type"], error["text"]) + where
+    on_fake_device = probe.purpose == Purpose.DEVICE
+    if on_fake_device and re.search("device|meta", error["text"]):
+        return Explanation("wrong", messages.DEVICE, f"{on(difference)}: {exception}")
+    if got.is_test:
+        message = f"your test refuses a right answer, {probe.case.name}"
+        return Explanation("wrong", message, exception)
+    if "view size is not compatible" in error["text"]:
+        return Explanation("wrong", messages.VIEW, f"{on(difference)}{where}")
+    if message := cause(probe.case, error):
+        return Explanation("error", message, f"{on(difference)}: {exception}")
+    alone = ", on another device alone" * on_fake_device
+    return Explanation("error", f"it raises {exception}{alone}", on(difference))
+
+
+def cause(case: Case, error: dict) -> str | None:
+    """What an error of torch's or Python's mostly comes from, where the error says that much."""
+    known = (
+        message
+        for pattern, message in messages.TORCH_SAYS.items()
+        if re.search(pattern, error["text"])
+    )
+    message = next(known, None)
+    transposes = bool(error["line"]) and re.search(r"\.T\b", error["line"][1])
+    is_batch = any(isinstance(x, Tensor) and x.dim() > 2 for x in case.args)
+    if message in (messages.NO_PRODUCT, messages.NO_BROADCAST) and transposes and is_batch:
+        return messages.TURNED
+    return message
+
+
+def process_settings(difference: Difference) -> Explanation:
+    settings = difference.got.settings
+    message = "it draws random numbers: the same input must give the same result"
+    if settings != (RANDOM,):
+        them = "it as it was"
+        if len(settings) > 1 or RANDOM in settings:
+            them = "them as they were"
+        message = f"it changes {' and '.join(settings)} for all that follows: leave {them}"
+    return Explanation("wrong", message, on(difference))
+
+
+def inputs(difference: Difference) -> Explanation:
+    exercise, probe, got, *_ = difference
+    names = wording.arguments(exercise, probe.case)
+    if got.changed:
+        return Explanation("wrong", messages.CHANGES, f"{on(difference)}: {names[got.changed[0]]}")
+    return Explanation("wrong", messages.MARKS, f"{on(difference)}: {names[got.marked[0]]}")
+
+
+def largest_tensor(difference: Difference) -> Explanation:
+    most, found = difference.probe.case.max_elements, difference.got.too_many_elements
+    sizes = f"one has {found} numbers, where {most} are enough"
+    return Explanation("wrong", messages.TOO_LARGE, f"{on(difference)}: {sizes}")
+
+
+def value(difference: Difference) -> Explanation:
+    exercise, _, got, want, length = difference
+    if hint := wording.unfinished(exercise, got.value):
+        return Explanation(*hint)
+    if got.device != want.device and got.device and want.device:
+        evidence = f"{on(difference)}: the result is on the {got.device}"
+        return Explanation("wrong", messages.DEVICE, evidence)
+    return Explanation("wrong", *wording.of_value(got.value, want.value, on(difference), length))
+
+
+def gradients(difference: Difference) -> Explanation:
+    exercise, probe, got, want, length = difference
+    names = wording.differentiated(exercise, probe.case)
+    triples = [*zip(names, got.gradients or (), want.gradients or (), strict=False)]
+    flows = any(isinstance(right, Tensor) and right.any() for _, _, right in triples)
+    for name, gradient, right in triples:
+        where = f"{on(difference)}: {name}"
+        if isinstance(gradient, Unsendable):
+            message = "the numbers are right, but autograd cannot go back"
+            return Explanation("wrong", message, f"{where}: {quotation.quoted(gradient, MAX_TEXT)}")
+        if right is not None and gradient is None:
+            return Explanation("wrong", messages.DETACHED if flows else messages.CUT_OFF, where)
+        if isinstance(gradient, Tensor) and gradient.isnan().any():
+            return Explanation("wrong", messages.NAN_GRADIENT, where)
+    evidence = on(difference)
+    wrong = (triple for triple in triples if not close_gradient(*triple[1:], length))
+    if first := next(wrong, None):
+        name, gradient, right = first
+        where = f"{evidence}: the gradient of {name}"
+        _, evidence = wording.of_value(gradient, right, where, length)
+    return Explanation("wrong", "the numbers are right, their gradients are not", evidence)
+
+
+EXPLAIN: dict[type[Criterion], Callable[[Difference], Explanation]] = {
+    criteria.ForbiddenCall: forbidden_call,
+    criteria.Steps: too_slow,
+    criteria.Ending: ending,
+    criteria.ProcessSettings: process_settings,
+    criteria.Inputs: inputs,
+    criteria.LargestTensor: largest_tensor,
+    criteria.Value: value,
+    criteria.Gradients: gradients,
+}

@@ -1,0 +1,46 @@
+"""What is said of a test that a learner has written."""
+
+from judge import messages
+from judge.call.outcome import Outcome
+from judge.compare.run import Run
+from judge.say.differences import Explanation
+
+# wrong implementations that a test accepts for which its own formula is to blame
+FEW = 3
+
+
+def refuses_all(run: Run) -> bool:
+    """Whether a test raises for every right implementation that it has met."""
+    pairs = zip(run.records, run.trial.expected, strict=False)
+    right = [got for got, want in pairs if want.outcome == Outcome.RETURNED]
+    return bool(right) and all(got.is_test and got.outcome == Outcome.RAISED for got in right)
+
+
+def accepted(run: Run) -> list[str]:
+    """The wrong implementations that a test accepts."""
+    triples = zip(run.records, run.trial.expected, run.trial.probes, strict=False)
+    return [
+        probe.case.name
+        for got, want, probe in triples
+        if want.outcome == Outcome.RAISED and got.outcome == Outcome.RETURNED
+    ]
+
+
+def ends_in_an_error(run: Run, first: Explanation) -> Explanation | None:
+    """Of a test that fails by itself before it can refuse anything."""
+    errors = [record.error or {} for record in run.records]
+    types = {error.get("type") for error in errors}
+    is_meant = any("raise" in (error.get("line") or ("", ""))[1] for error in errors)
+    fails = refuses_all(run) and len(types) == 1 and "AssertionError" not in types
+    return first._replace(message=messages.OWN_ERROR) if fails and not is_meant else None
+
+
+def accepts_nothing_right(run: Run, first: Explanation) -> Explanation | None:
+    """Of a test that refuses every right implementation."""
+    if not refuses_all(run):
+        return None
+    wrong = accepted(run)
+    # one that accepts many more looks at little, and not at what the first of them does
+    is_formula = 0 < len(wrong) <= FEW
+    message = messages.ACCEPTS.format(wrong[0]) if is_formula else messages.REFUSES_ALL
+    return first._replace(message=message)
