@@ -6,7 +6,7 @@ unless one of them is lost already and accounts for it; where it needs none, the
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
@@ -89,8 +89,7 @@ class Groups:
         self.exercise, self.trial = exercise, Trial.of(exercise, seed)
         self.probes = self.trial.probes
         cases = [probe.case for probe in self.probes]
-        axes = [*map(len, leading_axes(cases))]
-        self.axes_vary = [count != axes[0] for count in axes]
+        self.axes = [*map(len, leading_axes(cases))]
         self.all_masked = all(map(has_mask, cases))
 
     @cached_property
@@ -117,14 +116,19 @@ class Groups:
             )
         return {Group.VALUES: round(1 - sum(others.values()), 6)} | others
 
-    def needed(self, place: int, only_float32: bool = False) -> Iterator[Group]:
-        """The groups that the probe at a place needs, of an answer that may do float32 alone."""
+    def needed(
+        self, place: int, only_float32: bool = False, works: Iterable[int] = ()
+    ) -> Iterator[Group]:
+        """The groups that the probe at a place needs, of an answer that may do float32 alone.
+
+        `works` are numbers of leading axes with which it is right.
+        """
         probe = self.probes[place]
         in_float64 = Purpose.VALUES, Purpose.LARGE, Purpose.STEPS
         other_dtype = in_float64 if only_float32 else (Purpose.FLOAT32,)
         if probe.purpose in (*other_dtype, Purpose.DEVICE) or DEVICE in probe.case.kwargs.values():
             yield Group.STORAGE
-        if self.axes_vary[place]:
+        if self.axes[place] not in (self.axes[0], *works):
             yield Group.AXES
         if has_mask(probe.case) and not self.all_masked:
             yield Group.MASKS
@@ -146,26 +150,43 @@ class Groups:
         """The groups that an answer has wrong."""
         # of float32 no gradients are asked for
         lost = {Group.STORAGE, Group.GRADIENTS} & self.shares.keys() if only_float32 else set()
-        needs = [[*self.needed(place, only_float32)] for place in range(len(records))]
+        right = [self.is_right_at(place, got) for place, got in enumerate(records)]
+        # what is right with so many leading axes is not wrong for their sake
+        works = {
+            self.axes[place]
+            for place, probe in enumerate(self.probes)
+            if right[place] and probe.purpose == Purpose.VALUES
+        }
+        needs = [[*self.needed(place, only_float32, works)] for place in range(len(records))]
         for place in sorted(range(len(records)), key=lambda place: len(needs[place])):
-            got, want, length = records[place], self.trial.expected[place], self.trial.length
+            got, want, probe = records[place], self.trial.expected[place], self.probes[place]
             if lost & {*needs[place]}:
                 continue
-            if is_right(got, want, length):
+            if right[place]:
                 beside = (each for each in CRITERIA if each.costs in (Cost.GRADIENTS, Cost.EFFECTS))
-                lost |= {Group(each.costs) for each in beside if not each.agrees(got, want, length)}
-            elif self.probes[place].by_columns and VIEW in (got.error or {"text": ""})["text"]:
+                differ = (each for each in beside if not each.agrees(got, want, self.trial.length))
+                lost |= {Group(each.costs) for each in differ}
+            elif probe.by_columns and VIEW in (got.error or {"text": ""})["text"]:
                 lost |= {Group.STORAGE}
             else:
                 lost |= {*needs[place][:1]} or {Group.VALUES}
         return lost
+
+    def is_right_at(self, place: int, got: Record) -> bool:
+        """Whether the values are right at a place, and what is judged with them."""
+        probe, want, length = self.probes[place], self.trial.expected[place], self.trial.length
+        if probe.purpose == Purpose.FLOAT32:
+            # at the length of a longer case 16 bits would pass
+            length = max(n for x in probe.case.args if is_floating(x) for n in x.shape)
+        costs = Cost.ALL, Cost.VALUES
+        return want.outcome == Outcome.RETURNED and agree(got, want, length, costs)
 
     def only_float32(self, record: Record) -> bool:
         """Whether an answer does float32 where it is first given float64, or fails for want of it.
 
         In float32 there must then be a probe that needs nothing else.
         """
-        if is_right(record, self.trial.expected[0], self.trial.length):
+        if self.is_right_at(0, record):
             return False
         in_float32 = (i for i, probe in enumerate(self.probes) if probe.purpose == Purpose.FLOAT32)
         if all([*self.needed(place, True)] for place in in_float32):
@@ -178,9 +199,3 @@ class Groups:
 
 def has_mask(case: Case) -> bool:
     return any(isinstance(x, Tensor) and x.dtype == torch.bool for x in given(case).values())
-
-
-def is_right(got: Record, want: Record, length: int) -> bool:
-    """Whether the values are right, and what is judged with them."""
-    costs = Cost.ALL, Cost.VALUES
-    return want.outcome == Outcome.RETURNED and agree(got, want, length, costs)
