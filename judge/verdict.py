@@ -15,6 +15,7 @@ from judge.compare.criteria import Difference, Record
 from judge.compare.observe import observe
 from judge.compare.run import Run, Trial, is_unwritten, one_thread
 from judge.exercise import Exercise, JudgesItself
+from judge.say import bank
 from judge.say.explain import explain
 
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
@@ -45,7 +46,8 @@ def judge(
         count_lines = place <= trial.last_counted_place
         return observe(exercise, caller, trial.probes[place], forbidden, count_lines)
 
-    return verdict(Run(Trial.of(exercise, seed), observe_answer))
+    known = [mutant.function for mutant in bank.mutants(exercise)] if exercise.is_test else []
+    return verdict(Run(Trial.of(exercise, seed), observe_answer, known=known))
 
 
 @one_thread()
