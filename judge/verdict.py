@@ -15,7 +15,6 @@ from judge.compare.criteria import Difference, Record
 from judge.compare.observe import observe
 from judge.compare.run import Run, Trial, is_unwritten, one_thread
 from judge.exercise import Exercise, JudgesItself
-from judge.say import bank
 from judge.say.explain import explain
 
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
@@ -46,8 +45,7 @@ def judge(
         count_lines = place <= trial.last_counted_place
         return observe(exercise, caller, trial.probes[place], forbidden, count_lines)
 
-    known = [mutant.function for mutant in bank.mutants(exercise)] if exercise.is_test else []
-    return verdict(Run(Trial.of(exercise, seed), observe_answer, known=known))
+    return verdict(Run(Trial.of(exercise, seed), observe_answer))
 
 
 @one_thread()
@@ -64,13 +62,14 @@ def judge_own(exercise: Exercise, function: Callable, seed: int) -> Verdict:
 
 def verdict(run: Run) -> Verdict:
     """The verdict on an answer by its records."""
-    exercise, last = run.trial.exercise, run.records[-1]
-    if last.outcome == Outcome.MISSING:
-        return Verdict("error", f"nothing is called `{exercise.name}`: its cell defines it")
-    if is_unwritten(last):
-        return Verdict("not attempted", f"write `{exercise.name}` in its answer cell")
-    if not run.failed_places:
+    exercise = run.trial.exercise
+    if run.has_passed:
         return Verdict("passed")
+    got = run.first_failure.got
+    if got.outcome == Outcome.MISSING:
+        return Verdict("error", f"nothing is called `{exercise.name}`: its cell defines it")
+    if is_unwritten(got):
+        return Verdict("not attempted", f"write `{exercise.name}` in its answer cell")
     if exercise.stub_answer and run.behaves_like(exercise.stub_answer):
         return Verdict("not attempted", SAME, failing=run.first_failure)
     return Verdict(*explain(run), run.first_failure)

@@ -4,7 +4,7 @@ A coincidence of one seed does not come again at the next: what is said of an an
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -132,58 +132,51 @@ Observe = Callable[[Trial, int], Record]
 
 
 class Run:
-    """One answer on the probes of a trial.
+    """One answer on the probes of a trial; `own` is the answer itself, where it is one of ours.
 
-    `own` is the answer itself, where it is one of ours; `known` are those that a learner's test may
-    turn out to do the same as.
+    A call is made when its record is asked for: a learner's test takes its time.
     """
 
-    def __init__(
-        self,
-        trial: Trial,
-        observe: Observe,
-        own: Callable | None = None,
-        known: Iterable[Callable] = (),
-    ):
-        self.trial, self.observe, self.own, self.known = trial, observe, own, known
+    def __init__(self, trial: Trial, observe: Observe, own: Callable | None = None):
+        self.trial, self.observe, self.own = trial, observe, own
+        self.made: list[Record] = []
 
-    @cached_property
-    def records(self) -> list[Record]:
-        """What it did on one probe after the other, until there is no more to learn."""
-        records: list[Record] = []
-        candidates, has_failed, accepts_right = [*self.known], False, False
-        for place, want in enumerate(self.trial.expected):
-            records.append(got := self.observe(self.trial, place))
+    def __iter__(self) -> Iterator[tuple[Record, Record]]:
+        """What it did and what it should, on one probe after the other, until it has to stop."""
+        for place, (probe, want) in enumerate(
+            zip(self.trial.probes, self.trial.expected, strict=True)
+        ):
+            if place == len(self.made):
+                self.made.append(self.observe(self.trial, place))
+            yield (got := self.made[place]), want
             # one call that runs away is enough: the others would, too
             if got.outcome in (None, Outcome.MISSING, *STOPPED) or is_unwritten(got):
                 break
-            is_right = agree(got, want, self.trial.length)
-            if not is_right and self.trial.probes[place].purpose != Purpose.VALUES:
+            if probe.purpose != Purpose.VALUES and not agree(got, want, self.trial.length):
                 break
-            if self.trial.exercise.is_test and self.own is None:
-                # a test takes its time: where it is wrong and does nothing known, the rest of the
-                # implementations would only take longer
-                has_failed |= not is_right
-                accepts_right |= is_right and want.outcome == Outcome.RETURNED
-                candidates = [one for one in candidates if self.is_like(one, place, got)]
-                if has_failed and accepts_right and not candidates:
-                    break
-        return records
 
-    def is_like(self, function: Callable, place: int, got: Record) -> bool:
-        """Whether a function of ours does this at a place."""
-        return agree(got, self.trial.observe_own(function, place), self.trial.length)
+    @property
+    def records(self) -> list[Record]:
+        return [got for got, _ in self]
+
+    def failures(self) -> Iterator[int]:
+        """The places where it does not do what the reference does."""
+        for place, (got, want) in enumerate(self):
+            if not agree(got, want, self.trial.length):
+                yield place
 
     @cached_property
     def failed_places(self) -> list[int]:
-        """The places where it did not do what the reference does."""
-        pairs = enumerate(zip(self.records, self.trial.expected, strict=False))
-        return [i for i, (got, want) in pairs if not agree(got, want, self.trial.length)]
+        return [*self.failures()]
 
-    @property
+    @cached_property
+    def has_passed(self) -> bool:
+        return next(self.failures(), None) is None
+
+    @cached_property
     def first_failure(self) -> Difference:
-        place, trial = self.failed_places[0], self.trial
-        got, want = self.records[place], trial.expected[place]
+        place, trial = next(self.failures()), self.trial
+        got, want = self.made[place], trial.expected[place]
         return Difference(trial.exercise, trial.probes[place], got, want, trial.length)
 
     @cached_property
@@ -217,7 +210,7 @@ class Run:
 
     def agrees_at(self, place: int, function: Callable, count_lines: bool = False) -> bool:
         """Whether a function of ours does the same there, gradients included if there are any."""
-        got = self.records[place]
+        got = self.made[place]
         own = self.trial.observe_own(function, place, count_lines)
         # of wrong values the gradients do not count
         is_wrong = not close(got.value, self.trial.expected[place].value, self.trial.length)
@@ -227,7 +220,7 @@ class Run:
 
     def breaks_at(self, place: int) -> bool:
         """Whether it ended in an error there, or in numbers that are not finite and should be."""
-        got, want = self.records[place], self.trial.expected[place]
+        got, want = self.made[place], self.trial.expected[place]
         if got.outcome == Outcome.RAISED:
             return not got.is_test
         return not is_finite(got.value) and is_finite(want.value)
@@ -240,15 +233,21 @@ class Run:
         Of an answer whose values are wrong only they count: what else is wrong on another device,
         or of a longer input, it is told once they are right.
         """
-        purpose = self.trial.probes[self.failed_places[0]].purpose
+        purpose = self.first_failure.probe.purpose
         return function is self.own or all(
             run.agrees_at(place, function, count_lines)
             for run in self.at_both_seeds
-            # a difference is found sooner where it failed
-            for place in sorted(range(len(run.records)), key=lambda i: i not in run.failed_places)
+            for place in run.telling_places()
             if purpose != Purpose.VALUES or run.trial.probes[place].purpose == purpose
             if not (where_it_works and run.breaks_at(place))
         )
+
+    def telling_places(self) -> Iterator[int]:
+        """All places; first the first failure, where most of what differs is told apart."""
+        first = next(self.failures(), None)
+        if first is not None:
+            yield first
+        yield from (place for place, _ in enumerate(self) if place != first)
 
 
 def tensors_in(value: Any) -> list[Tensor]:

@@ -57,8 +57,9 @@ def from_most_calls(run: Run, first: Explanation) -> Explanation | None:
 
 def from_leading_axes(run: Run, first: Explanation) -> Explanation | None:
     """The axes with which an answer is right, if the first difference names no other cause."""
-    other = {*messages.ROUNDED, *messages.CAUSES, messages.TOO_LARGE}
-    message = None if first.message in other else only_some_axes(run)
+    if first.message in {*messages.ROUNDED, *messages.CAUSES, messages.TOO_LARGE}:
+        return None
+    message = only_some_axes(run)
     if message and first.message not in messages.TORCH_SAYS.values():
         return first._replace(message=message, evidence=f"{first.evidence}: {first.message}")
     return message and first._replace(message=message)

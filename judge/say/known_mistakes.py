@@ -38,7 +38,9 @@ def known_mistake(run: Run) -> str | None:
     """
     if message := one_mistake(run) or two_mistakes(run):
         return message
-    return None if run.breaks_at(run.failed_places[0]) else one_mistake(run, where_it_works=True)
+    if run.breaks_at(next(run.failures())):
+        return None
+    return one_mistake(run, where_it_works=True)
 
 
 def one_mistake(run: Run, where_it_works: bool = False) -> str | None:
@@ -53,7 +55,7 @@ def two_mistakes(run: Run) -> str | None:
     """The message of the first two mutants that together do the same."""
     # a test says one bit a probe, and one mistake is enough for what only another device, or a
     # longer input, shows
-    first = run.failed_places[0]
+    first = next(run.failures())
     if run.trial.exercise.is_test or not gives_numbers(run.trial, first):
         return None
     most = MOST_PAIRS // cost(run.trial.probes[first].case)
@@ -70,7 +72,7 @@ def most_alike(run: Run) -> tuple[str, int, int] | None:
     Of so many calls that fail: what an answer does in the others is another mistake, or an edge
     that the mutant has not met.
     """
-    trial, first = run.trial, run.failed_places[0]
+    trial, first = run.trial, next(run.failures())
     numbers = not trial.exercise.is_test and gives_numbers(trial, first)
     if not numbers or first not in returned(run):
         return None
@@ -97,7 +99,7 @@ def returned(run: Run) -> list[int]:
         i
         for i in run.failed_places
         if run.trial.probes[i].purpose == Purpose.VALUES
-        if run.records[i].outcome == Outcome.RETURNED and not run.breaks_at(i)
+        if run.made[i].outcome == Outcome.RETURNED and not run.breaks_at(i)
     ]
 
 
@@ -153,7 +155,7 @@ def result(run: Run, place: int, function: Callable) -> Any:
 
 def agrees(run: Run, place: int, found: Any) -> bool:
     """Whether the answer gave that result there, or raised that error."""
-    record = run.records[place]
+    record = run.made[place]
     if record.outcome == Outcome.RAISED:
         return (record.error or {})["type"] == found
     return close(record.value, found, run.trial.length)

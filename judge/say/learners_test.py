@@ -11,28 +11,34 @@ FEW = 3
 
 def refuses_all(run: Run) -> bool:
     """Whether a test raises for every right implementation that it has met."""
-    pairs = zip(run.records, run.trial.expected, strict=False)
-    right = [got for got, want in pairs if want.outcome == Outcome.RETURNED]
-    return bool(right) and all(got.is_test and got.outcome == Outcome.RAISED for got in right)
+    has_met_one = False
+    for got, want in run:
+        if want.outcome == Outcome.RETURNED:
+            if not got.is_test or got.outcome != Outcome.RAISED:
+                return False
+            has_met_one = True
+    return has_met_one
 
 
 def accepted(run: Run) -> list[str]:
     """The wrong implementations that a test accepts."""
-    triples = zip(run.records, run.trial.expected, run.trial.probes, strict=False)
     return [
         probe.case.name
-        for got, want, probe in triples
+        for (got, want), probe in zip(run, run.trial.probes, strict=False)
         if want.outcome == Outcome.RAISED and got.outcome == Outcome.RETURNED
     ]
 
 
 def ends_in_an_error(run: Run, first: Explanation) -> Explanation | None:
     """Of a test that fails by itself before it can refuse anything."""
+    if not refuses_all(run):
+        return None
     errors = [record.error or {} for record in run.records]
     types = {error.get("type") for error in errors}
     is_meant = any("raise" in (error.get("line") or ("", ""))[1] for error in errors)
-    fails = refuses_all(run) and len(types) == 1 and "AssertionError" not in types
-    return first._replace(message=messages.OWN_ERROR) if fails and not is_meant else None
+    if is_meant or len(types) > 1 or "AssertionError" in types:
+        return None
+    return first._replace(message=messages.OWN_ERROR)
 
 
 def accepts_nothing_right(run: Run, first: Explanation) -> Explanation | None:

@@ -74,11 +74,10 @@ def wrong_dtypes(run: Run) -> str:
 
 def failed_values(run: Run) -> Iterator[tuple[Any, Any]]:
     """What was returned and what was wanted, at each failure of the first one's purpose."""
-    probes = run.trial.probes
     for place in run.failed_places:
-        got, want = run.records[place], run.trial.expected[place]
+        got, want, probe = run.made[place], run.trial.expected[place], run.trial.probes[place]
         is_value = got.outcome == Outcome.RETURNED and got.device == want.device
-        if is_value and probes[place].purpose == probes[run.failed_places[0]].purpose:
+        if is_value and probe.purpose == run.first_failure.probe.purpose:
             yield got.value, want.value
 
 
