@@ -162,8 +162,8 @@ def report(course: Course, one: Exercise, seeds: Sequence[int]) -> list[str]:
             f"look at the {suspect} first"
         )
     lines.append(
-        f"{one.name}, {of(seeds)}: {row.right_hint} of {row.mutants + row.usual} wrong answers "
-        f"({row.mutants} of its own, {row.usual} usual ones) refused with their hint, "
+        f"{one.name}, {of(seeds)}: {row.right_hint} of {row.mutants + row.generic} wrong answers "
+        f"({row.mutants} of its own, {row.generic} generic ones) refused with their hint, "
         f"{row.accepted} of {row.valid} right ones accepted"
     )
     return lines

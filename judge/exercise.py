@@ -163,7 +163,7 @@ class Draw:
 class Exercise:
     """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it.
 
-    `without` holds the names of the usual mistakes that cannot be made here, and of what cannot be
+    `without` holds the names of the generic mistakes that cannot be made here, and of what cannot be
     tried at the edge (`probes.EDGES`), each with the reason; `generic_hints` says of a mistake what
     is the matter here, where its own hint is too general. `shares` holds what a group of cases
     earns by itself, where that is not the usual share (`credit.py`). `unread` says where the text

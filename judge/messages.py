@@ -1,4 +1,4 @@
-"""What is said of the usual mistakes, known by what they do or by how they end."""
+"""Messages on generic mistakes, known by what they do or by how they end."""
 
 FLOAT32 = "the result is always float32: keep the dtype of the inputs"
 FLOAT64 = "the result is always float64: keep the dtype of the inputs"

@@ -10,7 +10,7 @@ from judge.exercise import Exercise
 from judge.say import bank
 from judge.verdict import Verdict, judge, judge_own, local
 
-HEADINGS = ("exercise", "kind", "mutants", "usual", "refused", "right hint", "valid", "accepted")
+HEADINGS = ("exercise", "kind", "mutants", "generic", "refused", "right hint", "valid", "accepted")
 
 
 class Tried(NamedTuple):
@@ -39,7 +39,7 @@ class Row(NamedTuple):
     exercise: str
     kind: str
     mutants: int
-    usual: int
+    generic: int
     refused: int
     right_hint: int
     valid: int
@@ -78,7 +78,7 @@ def row(course: Course, exercise: Exercise, seeds: tuple[int, ...]) -> Row:
         exercise.name,
         exercise.kind,
         mutants=len(exercise.own_mutants),
-        usual=len(bank.generic_mutants(exercise)),
+        generic=len(bank.generic_mutants(exercise)),
         refused=sum(not any(one.accepted for one in every) for every in wrong),
         right_hint=sum(all(one.as_wanted for one in every) for every in wrong),
         valid=len(valid),

@@ -30,7 +30,7 @@ GOLDEN = Path(__file__).parents[1] / "tests" / "judge" / "golden"
 # at the first seed answers are watched, as a learner's are; at the others only called
 SEEDS = (2026, 2028, 2030)
 # it returns what an earlier call has: its evidence depends on the calls before
-STATEFUL = "usual: remembers"
+STATEFUL = "generic: remembers"
 # an answer at a seed: status, hint, evidence, share of the points
 Row = list[str | float]
 

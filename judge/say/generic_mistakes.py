@@ -278,7 +278,7 @@ def mutants(exercise: Exercise) -> Iterator[Mutant]:
     for name, hint, answer in ways(exercise):
         names.add(name)
         if answer is not None and name not in exercise.without:
-            answer.__name__ = f"usual: {name}"
+            answer.__name__ = f"generic: {name}"
             yield Mutant(answer, exercise.generic_hints.get(name, hint))
     if unknown := {*exercise.without, *exercise.generic_hints} - names:
         raise ValueError(

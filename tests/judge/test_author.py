@@ -51,7 +51,7 @@ def test_each_answer_has_a_line_and_the_last_one_counts():
     assert "   wrong '2 * x -> 3 * x': it is tripled: double it" in lines
     assert "   right 'doubled': passed" in lines
     assert lines[-1] == (
-        "doubled, seed 1: 10 of 10 wrong answers (1 of its own, 9 usual ones) refused with their "
+        "doubled, seed 1: 10 of 10 wrong answers (1 of its own, 9 generic ones) refused with their "
         "hint, 1 of 1 right ones accepted"
     )
     assert not any(line.startswith("!!") for line in lines)
@@ -243,7 +243,7 @@ def test_an_exercise_that_judges_itself_has_a_line_for_each_answer_too():
     hint = "at least 0.70 of the names must be right in every part"
     assert author.report(COURSE, reduced_task, seeds=(3,)) == [
         f"   wrong 'Untrained': {hint}",
-        "NumberTranslator, seed 3: 1 of 1 wrong answers (1 of its own, 0 usual ones) refused with "
+        "NumberTranslator, seed 3: 1 of 1 wrong answers (1 of its own, 0 generic ones) refused with "
         "their hint, 0 of 0 right ones accepted",
     ]
 

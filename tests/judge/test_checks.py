@@ -138,7 +138,7 @@ def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch)
     )
     monkeypatch.setattr(mutation, "tried", lambda *arguments: changed_trials)
     row = mutation.row(COURSE, task, SEEDS[:1])
-    assert row.refused == row.right_hint == row.mutants + row.usual - 1
+    assert row.refused == row.right_hint == row.mutants + row.generic - 1
     assert row.accepted == row.valid - 1
 
 

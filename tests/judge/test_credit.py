@@ -19,7 +19,7 @@ from judge.say.bank import generic_mutants
 from tests.judge.test_generic_mistakes import inputs, make_exercise, means
 
 SAMPLE = ("softmax_with_sink", "GatedCell", "shift_targets", "gradient_by_lag")
-# the groups that each usual mistake costs; a mistake that is not here costs everything
+# the groups that each generic mistake costs; a mistake that is not here costs everything
 COSTS = {
     # of float32 no gradients are asked for
     "always_float32": {Group.STORAGE, Group.GRADIENTS},
@@ -41,7 +41,7 @@ def test_a_usual_mistake_costs_its_group_and_no_other(name):
     shares = Groups(task, 3).shares
     for mutant in generic_mutants(task):
         result = credit(task, local(mutant.function), 3)
-        name = mutant.name.removeprefix("usual: ")
+        name = mutant.name.removeprefix("generic: ")
         if name not in COSTS:
             # an axis of size 1 that is lost may be a leading one
             assert result == NOTHING or result.wrong == (Group.AXES,), mutant.name

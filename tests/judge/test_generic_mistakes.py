@@ -1,4 +1,4 @@
-"""The usual mistakes: made wherever they can show, and known when a learner makes them."""
+"""The generic mistakes: made wherever they can show, and known when a learner makes them."""
 
 import math
 
@@ -80,7 +80,7 @@ FUNCTION_MISTAKES = {
 
 
 def mistake_names(task: Exercise) -> set[str]:
-    return {mutant.name.removeprefix("usual: ") for mutant in generic_mutants(task)}
+    return {mutant.name.removeprefix("generic: ") for mutant in generic_mutants(task)}
 
 
 @pytest.mark.parametrize(
