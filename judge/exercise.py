@@ -163,13 +163,12 @@ class Draw:
 class Exercise:
     """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it.
 
-    `without` holds the names of the generic mistakes that cannot be made here, and of what cannot be
-    tried at the edge (`probes.EDGES`), each with the reason; `generic_hints` says of a mistake what
-    is the matter here, where its own hint is too general. `shares` holds what a group of cases
-    earns by itself, where that is not the usual share (`credit.py`). `unread` says where the text
-    allows anything to stand; `describe_difference` puts a difference into the words of the
-    task. `aims` are the
-    course's names for what it practises.
+    `without` holds the names of the generic mistakes that cannot be made here, and of what cannot
+    be tried at the edge (`probes.EDGES`), each with the reason; `generic_hints` the hint for a
+    generic mistake whose own is too general here. `shares` holds what a group of probes earns by
+    itself, where that is not the usual share (`credit.py`). `unread_places` are those where the
+    text allows any of `unread_numbers`. `describe_difference` puts a difference into the words of
+    the task. `aims` are the course's names for what it practises.
     """
 
     name: str

@@ -243,8 +243,8 @@ def test_an_exercise_that_judges_itself_has_a_line_for_each_answer_too():
     hint = "at least 0.70 of the names must be right in every part"
     assert author.report(COURSE, reduced_task, seeds=(3,)) == [
         f"   wrong 'Untrained': {hint}",
-        "NumberTranslator, seed 3: 1 of 1 wrong answers (1 of its own, 0 generic ones) refused with "
-        "their hint, 0 of 0 right ones accepted",
+        "NumberTranslator, seed 3: 1 of 1 wrong answers (1 of its own, 0 generic ones) refused "
+        "with their hint, 0 of 0 right ones accepted",
     ]
 
 
