@@ -83,12 +83,12 @@ def asked_parameters(one: Exercise) -> list[str] | None:
         found = next((each for each in methods if each.name == "forward"), None)
     if found is None:
         return None
-    given = found.args
-    named = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    parts = found.args
+    named = (*parts.posonlyargs, *parts.args, *parts.kwonlyargs)
     return [each.arg for each in named if each.arg != "self"]
 
 
-def slips(one: Exercise) -> Iterator[str]:
+def mistakes_in_files(one: Exercise) -> Iterator[str]:
     """What is wrong with an exercise beside its answers, a line each."""
     if isinstance(one, JudgesItself):
         return
@@ -135,8 +135,8 @@ def report(course: Course, one: Exercise, seeds: Sequence[int]) -> list[str]:
     """A line for each answer; what is misjudged, at any seed, is marked; the last lines sum up."""
     if why := reference_fault(one, seeds[0]):
         return [f"!! {why}"]
-    given = course, one, tuple(seeds)
-    tried, row = mutation.tried(*given), mutation.row(*given)
+    tried = mutation.tried(course, one, tuple(seeds))
+    row = mutation.row(course, one, tuple(seeds))
     if why := disagreement(course, one, seeds[0]):
         # as long as the reference may be wrong, only the side that right answers take matters
         tried = [each for each in tried if each.hint is None]
@@ -152,7 +152,7 @@ def report(course: Course, one: Exercise, seeds: Sequence[int]) -> list[str]:
         if not each.as_wanted:
             wish = f"should hear: {each.hint}" if each.hint else "should pass"
             lines.append(f"         {wish}; {verdict.status}: {verdict.evidence}")
-    lines += [f"!! {slip}" for slip in slips(one)]
+    lines += [f"!! {mistake}" for mistake in mistakes_in_files(one)]
     if why:
         lines.append(f"!! {why}")
     if row.valid and (why or not row.accepted):
@@ -162,19 +162,19 @@ def report(course: Course, one: Exercise, seeds: Sequence[int]) -> list[str]:
             f"look at the {suspect} first"
         )
     lines.append(
-        f"{one.name}, {of(seeds)}: {row.right_hint} of {row.mutants + row.generic} wrong answers "
-        f"({row.mutants} of its own, {row.generic} generic ones) refused with their hint, "
-        f"{row.accepted} of {row.valid} right ones accepted"
+        f"{one.name}, {seeds_in_words(seeds)}: {row.right_hint} of {row.mutants + row.generic} "
+        f"wrong answers ({row.mutants} of its own, {row.generic} generic ones) refused with their "
+        f"hint, {row.accepted} of {row.valid} right ones accepted"
     )
     return lines
 
 
-def of(seeds: Sequence[int]) -> str:
+def seeds_in_words(seeds: Sequence[int]) -> str:
     """The seeds in words: they follow upon each other."""
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
 
 
-def attempted(course: Course, one: Exercise, file: Path, seeds: Sequence[int]) -> list[str]:
+def judge_file(course: Course, one: Exercise, file: Path, seeds: Sequence[int]) -> list[str]:
     """A line for each different verdict on the answer in a file, and for the points that it earns.
 
     Raises OneLineError for a file that defines nothing of the exercise's name.
@@ -206,7 +206,7 @@ def attempted(course: Course, one: Exercise, file: Path, seeds: Sequence[int]) -
 
 
 def points(one: Exercise, verdict: Verdict, answer: Callable, seed: int, forbidden: tuple) -> str:
-    """What an answer that has not passed earns where points are given in parts."""
+    """What an answer that has not passed earns where points are options in parts."""
     if verdict.status not in ("wrong", "error"):
         return ""
     earned = credit(one, answer, seed, forbidden)
@@ -224,27 +224,27 @@ def main(course: Course) -> int:
     parser.add_argument(
         "--try", dest="file", type=Path, metavar="FILE", help="judge the answer in this file"
     )
-    given = parser.parse_args()
-    if given.seeds < 1:
-        parser.error(f"--seeds {given.seeds}: at least one seed is needed")
-    seed = secrets.randbits(31) if given.seed is None else given.seed
-    seeds = range(seed, seed + given.seeds)
-    if given.name is None and given.file:
+    options = parser.parse_args()
+    if options.seeds < 1:
+        parser.error(f"--seeds {options.seeds}: at least one seed is needed")
+    seed = secrets.randbits(31) if options.seed is None else options.seed
+    seeds = range(seed, seed + options.seeds)
+    if options.name is None and options.file:
         parser.error("--try needs the name of an exercise")
-    if given.name is None:
+    if options.name is None:
         table = mutation.markdown_table(mutation.rows(course, seeds))
-        print(f"{of(seeds)}\n\n{table}")
+        print(f"{seeds_in_words(seeds)}\n\n{table}")
         return 0
     try:
-        one = course.exercise(given.name)
-        if given.file:
-            lines = attempted(course, one, given.file, seeds)
+        one = course.exercise(options.name)
+        if options.file:
+            lines = judge_file(course, one, options.file, seeds)
             print("\n".join(lines))
             return int(not all(line.startswith(("passed", " ")) for line in lines))
     except OneLineError as error:
         parser.error(str(error))
     except ValueError as error:
-        # a slip in its file, which names its place
+        # a mistake in its file, which names its place
         parser.exit(2, f"{error}\n")
     lines = report(course, one, seeds)
     print("\n".join(lines))

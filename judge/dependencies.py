@@ -25,10 +25,10 @@ def missing_when_graded(answer: Callable, course: Course) -> list[str]:
     """A line on each package that the course does not name, and on each module of one's own."""
     known = {*sys.stdlib_module_names, *course.packages, course.package, "judge", "__main__"}
     names = dict.fromkeys(one.partition(".")[0] for one in modules_of(answer))
-    return [line for name in names if name not in known and (line := said_of(name))]
+    return [line for name in names if name not in known and (line := warning_on(name))]
 
 
-def said_of(name: str) -> str:
+def warning_on(name: str) -> str:
     """What to say of a module that the course does not name."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)

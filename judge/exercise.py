@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import torch
 from torch import Tensor
 
-from judge.call.driver import built
+from judge.call.driver import module_call
 from judge.call.values import encode, implementation
 from judge.task import Task
 
@@ -84,7 +84,7 @@ class Case:
     def result(self, answer: Callable) -> Any:
         """What an answer of ours makes of this case, which stays as it is."""
         if self.build is not None:
-            answer = built(answer, self.build, self.weights)
+            answer = module_call(answer, self.build, self.weights)
         # known mistakes write into their tensors, or empty their lists
         args, kwargs = deepcopy((self.args, self.kwargs))
         return answer(*args, **kwargs)

@@ -15,9 +15,9 @@ from torch.func import functional_call
 
 from . import fake_device
 from .outcome import Outcome, Stopped
-from .record import RECORDED, Settings, described
+from .record import RECORDED, Settings, describe_error
 from .torch_internals import compiler_is_loaded
-from .values import by_columns, decode, encode, given
+from .values import by_columns, decode, decode_argument, encode
 from .watch import Operations, TorchCalls, Watch, namespace_of
 
 # numbers: what no right answer gives would take its time to be sent
@@ -99,7 +99,7 @@ class Call:
 
     def argument(self, data):
         """The leaf of autograd that an argument comes from, and the argument as it is passed."""
-        value = given(data, self.device)
+        value = decode_argument(data, self.device)
         if self.request["by_columns"] and isinstance(value, torch.Tensor):
             value = by_columns(value)
         return self.leaf(value)
@@ -131,7 +131,7 @@ class Call:
         except Stopped as stopped:
             self.outcome = stopped.outcome
         except BaseException as error:
-            self.outcome, self.error = Outcome.RAISED, described(error, namespaces)
+            self.outcome, self.error = Outcome.RAISED, describe_error(error, namespaces)
         if hasattr(self.value, "cr_await"):
             # Python warns of one that nobody has awaited
             self.value.close()
@@ -147,7 +147,7 @@ class Call:
                 modes.enter_context(fake_device.computing())
             if request["build"] is not None:
                 arguments, training = decode(request["build"]), request["training"]
-                function = built(function, arguments, self.weights, self.before, training)
+                function = module_call(function, arguments, self.weights, self.before, training)
             if request["forbidden"]:
                 modes.enter_context(TorchCalls(self.watch))
             if request["count_operations"]:
@@ -178,7 +178,7 @@ def too_large(value):
     return shapes[0] if shapes else None
 
 
-def built(kind, arguments, weights, before=None, training=False):
+def module_call(kind, arguments, weights, before=None, training=False):
     """A call of the module of that class, with these weights for its own.
 
     It is as it is once trained or, for training, as it was made. What it may keep of a call before,
@@ -203,10 +203,10 @@ def built(kind, arguments, weights, before=None, training=False):
         if plain := [
             name
             for name in missing.keys() - own.keys()
-            if isinstance(kept(module, name), torch.Tensor)
+            if isinstance(attribute_of(module, name), torch.Tensor)
         ]:
             raise UnfitError(NO_PARAMETER.format(", ".join(sorted(plain))))
-        raise UnfitError(PARAMETERS.format(listed(extra), listed(missing)))
+        raise UnfitError(PARAMETERS.format(shapes_in_words(extra), shapes_in_words(missing)))
     for weight in list(weights.values())[:1]:
         # device and dtype of one are those of all
         module.to(weight)
@@ -217,12 +217,12 @@ def built(kind, arguments, weights, before=None, training=False):
     return lambda *args, **kwargs: functional_call(module, weights, args, kwargs)
 
 
-def kept(module, name):
+def attribute_of(module, name):
     """What a module has under the name of a parameter; None where it has nothing."""
     for part in name.split("."):
         module = getattr(module, part, None)
     return module
 
 
-def listed(shapes):
+def shapes_in_words(shapes):
     return ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items())) or "none"

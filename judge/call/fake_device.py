@@ -65,7 +65,7 @@ class FactoryMode(TorchFunctionMode):
         if function not in FROM_NUMBERS:
             return function(*args, **kwargs)
         # what is in a list is read from a GPU, number by number
-        args = tuple(mapped(held, x, FakeDeviceTensor) if listed(x) else x for x in args)
+        args = tuple(mapped(to_cpu, x, FakeDeviceTensor) if is_list(x) else x for x in args)
         given = [x for x in args[:1] if isinstance(x, torch.Tensor)]
         device = kwargs.get("device", given[0].device if given else "cpu")
         if torch.device(device).type != DEVICE or (given and function is not NEW_TENSOR):
@@ -86,7 +86,7 @@ def indices(one):
     return torch.tensor(one, dtype=kind) if isinstance(one, list) else one
 
 
-def listed(x):
+def is_list(x):
     return isinstance(x, (list, tuple))
 
 
@@ -111,7 +111,7 @@ def computed(operation, args, kwargs):
     # forward derivatives are zeros without memory at first, which a tensor here must have
     if name is aten._efficientzerotensor:
         operation = aten.zeros.default
-    on_cpu: Any = mapped(held, (args, kwargs), torch.Tensor)
+    on_cpu: Any = mapped(to_cpu, (args, kwargs), torch.Tensor)
     result = operation(*on_cpu[0], **on_cpu[1])
     if in_place(operation):
         # what was written into is what is returned
@@ -123,7 +123,7 @@ def computed(operation, args, kwargs):
     return mapped(FakeDeviceTensor, result, torch.Tensor) if there else result
 
 
-def held(x):
+def to_cpu(x):
     """A tensor's numbers on the CPU; zeros for one that has none."""
     if isinstance(x, FakeDeviceTensor):
         return x.held

@@ -110,7 +110,7 @@ def without_advice(text):
     return problem if len(problem) <= MAX_TEXT else f"{problem[: MAX_TEXT - 1]}…"
 
 
-def described(error, namespaces):
+def describe_error(error, namespaces):
     """The exception's type and text, and the last line before it of code of these namespaces."""
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):

@@ -49,7 +49,7 @@ def decode(data, device="cpu"):
             return torch.empty(content["shape"], dtype=dtype, device=fake_device.DEVICE)
         raw = bytearray(base64.b64decode(content["bytes"]))
         flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
-        return placed(flat.reshape(content["shape"]), device)
+        return to_device(flat.reshape(content["shape"]), device)
     if kind in ("list", "tuple"):
         return (list if kind == "list" else tuple)(decode(one, device) for one in content)
     if kind == "float":
@@ -61,7 +61,7 @@ def decode(data, device="cpu"):
     return content
 
 
-def given(data, device):
+def decode_argument(data, device):
     """The argument that `encode` wrote: only requests carry code, never answers."""
     if "function" in data:
         return implementation(*data["function"])
@@ -80,7 +80,7 @@ def compiled(source):
     return compile(source, "implementation", "exec")
 
 
-def placed(number, device):
+def to_device(number, device):
     """A tensor on that device."""
     return (
         fake_device.FakeDeviceTensor(number) if device == fake_device.DEVICE else number.to(device)

@@ -21,7 +21,7 @@ from judge.call.outcome import Outcome
 from judge.call.torch_internals import leaves
 from judge.compare.criteria import CRITERIA, Cost, Record, agree
 from judge.compare.observe import observe
-from judge.compare.probes import Purpose, given, leading_axes
+from judge.compare.probes import Purpose, arguments_of, leading_axes
 from judge.compare.run import Trial, one_thread
 from judge.exercise import Case, Exercise, JudgesItself, is_floating
 
@@ -198,4 +198,4 @@ class Groups:
 
 
 def has_mask(case: Case) -> bool:
-    return any(isinstance(x, Tensor) and x.dtype == torch.bool for x in given(case).values())
+    return any(isinstance(x, Tensor) and x.dtype == torch.bool for x in arguments_of(case).values())

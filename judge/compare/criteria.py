@@ -129,7 +129,7 @@ def same_error(record: Record) -> tuple[str, str]:
 
 
 class ProcessSettings(Criterion):
-    fields = (("settings", reply.listed(reply.one_of(*SETTINGS), len(SETTINGS))),)
+    fields = (("settings", reply.list_of(reply.one_of(*SETTINGS), len(SETTINGS))),)
     costs = Cost.EFFECTS
 
     def read(self, exercise, request, reply):
@@ -143,8 +143,8 @@ class ProcessSettings(Criterion):
 
 class Inputs(Criterion):
     fields = (
-        ("after", reply.listed(reply.value)),
-        ("before_after", reply.listed(reply.value)),
+        ("after", reply.list_of(reply.value)),
+        ("before_after", reply.list_of(reply.value)),
     )
     costs = Cost.EFFECTS
 
@@ -218,7 +218,7 @@ def failed_to_call(error: dict | None) -> bool:
 
 
 class Gradients(Criterion):
-    fields = (("gradients", reply.optional(reply.listed(reply.value))),)
+    fields = (("gradients", reply.optional(reply.list_of(reply.value))),)
     costs = Cost.GRADIENTS
 
     def read(self, exercise, request, reply):

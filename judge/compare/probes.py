@@ -129,7 +129,7 @@ def storage(exercise: Exercise, cases: list[Case], right: Callable[[int], Any]) 
     # of those with a function two are enough: it may compute what the other device does not
     chosen = cases[0], max(cases, key=tensors)
     for case in cases:
-        plain = not any(isinstance(x, Source) for x in given(case).values())
+        plain = not any(isinstance(x, Source) for x in arguments_of(case).values())
         if tensors(case) and (plain or any(case is one for one in chosen)):
             name = f"{case.name}, on another device"
             there = replace(case, name=name, gradient=False, max_elements=None)
@@ -159,10 +159,10 @@ def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:
 
 
 def tensors(case: Case) -> int:
-    return sum(isinstance(x, Tensor) for x in given(case).values())
+    return sum(isinstance(x, Tensor) for x in arguments_of(case).values())
 
 
-def given(case: Case) -> dict[int | str, Any]:
+def arguments_of(case: Case) -> dict[int | str, Any]:
     """The arguments of a case, by place or name."""
     return dict(enumerate(case.args)) | case.kwargs
 
@@ -187,7 +187,7 @@ class Batch(NamedTuple):
 
     def changed(self, how: str, change: Callable[[Tensor, int], Tensor]) -> Case:
         """The case with other leading axes."""
-        arguments = given(self.case)
+        arguments = arguments_of(self.case)
         for key, count in self.leading.items():
             arguments[key] = change(arguments[key], count)
         args = tuple(arguments.pop(place) for place in range(len(self.case.args)))
@@ -217,7 +217,7 @@ def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
     """
     own, batches = own_axes(cases), []
     for case in cases:
-        if leading := {key: count for key, count in ahead(case, own).items() if count}:
+        if leading := {key: count for key, count in leading_counts(case, own).items() if count}:
             batches.append(Batch(case, leading))
     for batch in sorted(batches, key=most_axes, reverse=True):
         others = batch.of_one, batch.larger, batch.with_one_more
@@ -235,7 +235,7 @@ def own_axes(cases: list[Case]) -> dict[int | str, int]:
     """How many axes each tensor has in every case."""
     own: dict[int | str, int] = {}
     for case in cases:
-        for key, x in given(case).items():
+        for key, x in arguments_of(case).items():
             if isinstance(x, Tensor):
                 own[key] = min(own.get(key, x.dim()), x.dim())
     return own
@@ -245,16 +245,18 @@ def leading_axes(cases: list[Case]) -> list[torch.Size]:
     """The sizes of each case's leading axes: of its tensors, that with the most tells."""
     own = own_axes(cases)
     leading = [
-        [given(case)[key].shape[:count] for key, count in ahead(case, own).items()]
+        [arguments_of(case)[key].shape[:count] for key, count in leading_counts(case, own).items()]
         for case in cases
     ]
     none = torch.Size()
     return [max(some, key=lambda x: (len(x), x.numel()), default=none) for some in leading]
 
 
-def ahead(case: Case, own: dict[int | str, int]) -> dict[int | str, int]:
+def leading_counts(case: Case, own: dict[int | str, int]) -> dict[int | str, int]:
     """How many axes each tensor has before its own."""
-    return {key: x.dim() - own[key] for key, x in given(case).items() if isinstance(x, Tensor)}
+    return {
+        key: x.dim() - own[key] for key, x in arguments_of(case).items() if isinstance(x, Tensor)
+    }
 
 
 def works(exercise: Exercise, case: Case) -> bool:
@@ -329,13 +331,13 @@ def float32_holds(exercise: Exercise, single: Case, exact: Any) -> bool:
     """
     answers = (exercise.reference_answer, *exercise.valid_answers[:1])
     return all(
-        alike(a, b)
+        is_alike(a, b)
         for answer in answers
         for a, b in zip(leaves(exact), leaves(single.result(answer)), strict=True)
     )
 
 
-def alike(a: Any, b: Any) -> bool:
+def is_alike(a: Any, b: Any) -> bool:
     if not isinstance(a, Tensor):
         return a == b
     if not is_floating(a):

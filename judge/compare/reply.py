@@ -23,7 +23,7 @@ def count(one: Any) -> bool:
     return type(one) is int and 0 <= one <= MAX_COUNT
 
 
-def listed(fits: Fits, most: int = 10**6) -> Fits:
+def list_of(fits: Fits, most: int = 10**6) -> Fits:
     return lambda one: type(one) is list and len(one) <= most and all(map(fits, one))
 
 
@@ -51,9 +51,11 @@ def tensor(one: Any) -> bool:
     if type(one) is not dict or not {"dtype", "shape", "device"} <= one.keys():
         return False
     named = text(30)(one["dtype"]) and DTYPE.fullmatch(one["dtype"])
-    placed = text(30)(one["device"]) and one["device"].isalpha() and listed(count, 64)(one["shape"])
+    on_device = text(30)(one["device"]) and one["device"].isalpha()
+    has_shape = list_of(count, 64)(one["shape"])
     rest = {name: one[name] for name in one.keys() - {"dtype", "shape", "device"}}
-    return bool(named and placed and rest.keys() <= {"bytes"} and all(map(string, rest.values())))
+    has_bytes = rest.keys() <= {"bytes"} and all(map(string, rest.values()))
+    return bool(named and on_device and has_shape and has_bytes)
 
 
 def string(one: Any) -> bool:
@@ -72,5 +74,5 @@ KINDS = {
     "tensor": tensor,
     "float": text(40),
     "other": text(300),
-    "function": listed(string, 2),
+    "function": list_of(string, 2),
 }

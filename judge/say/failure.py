@@ -10,7 +10,7 @@ from torch import Tensor
 
 from judge.call.outcome import Outcome
 from judge.call.torch_internals import shown_plainly
-from judge.call.values import by_columns, implementation, placed
+from judge.call.values import by_columns, implementation, to_device
 from judge.compare.criteria import Difference, Record
 from judge.compare.probes import Purpose
 from judge.compare.tolerance import close, close_gradient, cut_off
@@ -81,7 +81,7 @@ def failure(failing: Difference) -> Failure:
             return implementation(value.name, value.source)
         if not isinstance(value, Tensor):
             return deepcopy(value)
-        value = placed(value.clone(), place)
+        value = to_device(value.clone(), place)
         return by_columns(value) if probe.by_columns else value
 
     names = differentiated(exercise, case)
@@ -98,7 +98,7 @@ def failure(failing: Difference) -> Failure:
         names=tuple(arguments(exercise, case)),
         gradients={n: (a, b) for n, a, b in compared if cut or not close_gradient(b, a, length)},
         build=case.build,
-        weights={name: placed(weight.clone(), place) for name, weight in case.weights.items()},
+        weights={name: to_device(weight.clone(), place) for name, weight in case.weights.items()},
     )
 
 

@@ -174,14 +174,14 @@ def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
 def test_what_there_is_may_be_forbidden(name):
     task = toy()
     task.forbidden = (name,)
-    assert not [line for line in author.slips(task) if line.startswith("forbidden")]
+    assert not [line for line in author.mistakes_in_files(task) if line.startswith("forbidden")]
 
 
 @pytest.mark.parametrize("name", ["sofmax", "torch.sofmax", "no_such.module"])
 def test_a_name_that_there_is_not_forbids_nothing_and_is_said_to(name):
     task = toy()
     task.forbidden = (name,)
-    (line,) = author.slips(task)
+    (line,) = author.mistakes_in_files(task)
     assert line.startswith(f"forbidden names {name}, which neither torch nor NumPy")
 
 
@@ -210,7 +210,7 @@ def test_aims_are_a_tuple():
 def test_shares_that_cannot_be_are_named(shares, message):
     exercise = toy()
     exercise.shares = shares
-    (line,) = author.slips(exercise)
+    (line,) = author.mistakes_in_files(exercise)
     assert message in line
 
 
@@ -230,10 +230,10 @@ def test_a_case_that_the_reference_cannot_take_is_named():
 def test_where_loops_are_not_refused_and_no_reason_is_given_a_line_says_so():
     task = toy()
     task.without.clear()
-    (line,) = author.slips(task)
+    (line,) = author.mistakes_in_files(task)
     assert line.startswith("no case is `longer`, so an answer that loops is not refused")
     assert f"!! {line}" in author.report(COURSE, task, seeds=(1,))
-    assert [*author.slips(toy())] == []
+    assert [*author.mistakes_in_files(toy())] == []
 
 
 def test_an_exercise_that_judges_itself_has_a_line_for_each_answer_too():
@@ -302,7 +302,7 @@ def test_the_parameters_of_the_text_are_those_of_the_reference():
     copy = replace(exercise("decoder_mask"))
     copy.reference(lambda n, prefix: None)
     copy.cases(exercise("decoder_mask").draw_cases)
-    first_slip = next(iter(author.slips(copy)))
+    first_slip = next(iter(author.mistakes_in_files(copy)))
     assert first_slip.startswith("the notebook asks for decoder_mask(") and "prefix" in first_slip
 
 

@@ -123,7 +123,7 @@ def test_an_exercise_has_a_card_and_three_hints(task):
 
 
 def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(task):
-    assert [*author.slips(task)] == []
+    assert [*author.mistakes_in_files(task)] == []
 
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
