@@ -6,6 +6,7 @@ unless one of them is lost already and accounts for it; where it needs none, the
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -121,7 +122,7 @@ class Groups:
     ) -> Iterator[Group]:
         """The groups that the probe at a place needs, of an answer that may do float32 alone.
 
-        `works` are numbers of leading axes with which it is right.
+        `works` are numbers of leading axes with which it is right as often as not.
         """
         probe = self.probes[place]
         in_float64 = Purpose.VALUES, Purpose.LARGE, Purpose.STEPS
@@ -151,12 +152,12 @@ class Groups:
         # of float32 no gradients are asked for
         lost = {Group.STORAGE, Group.GRADIENTS} & self.shares.keys() if only_float32 else set()
         right = [self.is_right_at(place, got) for place, got in enumerate(records)]
-        # what is right with so many leading axes is not wrong for their sake
-        works = {
-            self.axes[place]
-            for place, probe in enumerate(self.probes)
-            if right[place] and probe.purpose == Purpose.VALUES
-        }
+        # what is right as often as not with so many leading axes is not wrong for their sake
+        balance = Counter()
+        for place, probe in enumerate(self.probes):
+            if probe.purpose == Purpose.VALUES:
+                balance[self.axes[place]] += 1 if right[place] else -1
+        works = {count for count, more in balance.items() if more >= 0}
         needs = [[*self.needed(place, only_float32, works)] for place in range(len(records))]
         for place in sorted(range(len(records)), key=lambda place: len(needs[place])):
             got, want, probe = records[place], self.trial.expected[place], self.probes[place]
