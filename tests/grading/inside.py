@@ -53,9 +53,9 @@ ATTEMPTS = {
     "the open files of process 1": "os.listdir('/proc/1/fd')",
     "the memory of process 1": "open('/proc/1/mem', 'rb')",
     # by the functions with which the proof tries it
-    "a world of its own": "assert attempts({proof!r})['makes_a_world']()",
+    "a new namespace": "assert attempts({proof!r})['creates_namespace']()",
     "a datagram socket of the machine": "assert attempts({proof!r})['sends']({datagrams!r})",
-    "memory that the machine shares": "assert attempts({proof!r})['shares']({segment!r})",
+    "memory that the machine shares": "assert attempts({proof!r})['attaches_memory']({segment!r})",
 }
 IMPORTS = "import ctypes, os, socket, sys, time\nfrom glob import glob\n"
 ATTEMPTS_CODE = """
@@ -158,7 +158,7 @@ def targets(folder: Path, stack: ExitStack) -> dict:
     """The names and contents that no answer may reach, as accessible as they can be made."""
     folder.chmod(0o777)
     (folder / "solved.ipynb").write_text("{}")
-    outside = sandbox.outside(stack)
+    escape_targets = sandbox.escape_targets(stack)
     paths = {
         "oracles": str(ROOT / "tests/judge/oracles/*.py"),
         "solutions": str(PACKAGE / "course/*/exercises/*.md"),
@@ -167,7 +167,7 @@ def targets(folder: Path, stack: ExitStack) -> dict:
         "checks": str(PACKAGE / "course").encode(),
         "course": str(PACKAGE / "cost.py"),
         "notebook": str(folder / "solved.ipynb"),
-        **{name: outside[name] for name in ("socket", "datagrams", "segment", "network")},
+        **{name: escape_targets[name] for name in ("socket", "datagrams", "segment", "network")},
         "proof": Path(proof.__file__).read_text("utf-8"),
         "outside": str(folder / "written"),
         "secret": SECRET.encode(),
@@ -188,7 +188,7 @@ def run_failure(kernel, code: str, seconds: float = 20) -> str:
 
 
 def main() -> None:
-    tier = sandbox.strongest()[0]
+    tier = sandbox.select_tier()[0]
     server, neighbour = (KernelServer(SLUG, 2 << 30, tier) for _ in range(2))
     failures = {}
     with (
