@@ -74,8 +74,9 @@ class KernelServer:
 
     def start_kernel(self) -> tuple[int, str]:
         """Start a kernel: the pid of the process above it, and the path of its socket inside."""
-        again = self.process is None or self.process.poll() is not None or not bootstrap.CAN_FORK
-        process = self.start() if again or self.process is None else self.process
+        process = self.process
+        if process is None or process.poll() is not None or not bootstrap.CAN_FORK:
+            process = self.start()
         # fresh, since it is on Python's path
         folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
         token = self.request(process, folder, STARTUP)[0]
