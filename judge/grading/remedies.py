@@ -22,6 +22,7 @@ REMEDIES = {
 }
 
 
-def remedy(failure: str) -> str:
-    """What helps against a failure of the sandbox, in one line; "" where that is not known."""
-    return next((helps for part, helps in REMEDIES.items() if part in failure), "")
+def with_remedy(failure: str) -> str:
+    """A failure's message and what helps, if that is known, in one line."""
+    remedies = (remedy for part, remedy in REMEDIES.items() if part in failure)
+    return next((f"{failure}; {remedy}" for remedy in remedies), failure)

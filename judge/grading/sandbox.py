@@ -25,7 +25,7 @@ import judge
 from judge.course import course
 from judge.grading import confine, proof
 from judge.grading.budget import disk_of, memory_of, tree
-from judge.grading.remedies import remedy
+from judge.grading.remedies import with_remedy
 from judge.grading.temporary import TemporaryFolder, remove
 
 
@@ -95,10 +95,6 @@ def select_tier() -> tuple[Tier | None, str]:
             return tier, "\n".join(failures)
         failures.append(f"{tier}: {with_remedy(failure)}")
     return None, "\n".join(failures)
-
-
-def with_remedy(failure: str) -> str:
-    return "; ".join(filter(None, (failure, remedy(failure))))
 
 
 def proof_failure(tier: Tier) -> str:
