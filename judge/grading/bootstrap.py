@@ -1,16 +1,16 @@
 """Starts the kernels that run a learner's answers (run as a script, inside the sandbox if any).
 
 It puts stand-ins in the place of what the exercises ask for, of `check` and its like, and of
-programs that install something. Then it loads torch, once: each kernel is a copy of this process,
-and ends with all that it has started and written. A kernel may itself be copied, as it is when the
+programs that install something. Then it loads torch, once: each kernel is a fork of this process,
+and ends with all that it has started and written. A kernel may itself be forked, as it is when the
 calls of an answer are made: what they do and leave is no part of what the notebook's later cells
 find.
 
-It reads lines of JSON, each with a word made anew and what is asked: first the driver's sources,
-then the folder of a kernel to start, null to end it, or "count". It answers with that word and
-`ready`, `started`, `stopped`, or the number of processes and threads that there have been; of a
-kernel that ends by itself it says `ended`, with the word that started it. A kernel answers at a
-socket in its folder.
+It reads requests, each a line of JSON with a new token and what is asked: first the driver's
+sources, then the folder of a kernel to start, null to end it, or "count". It replies with that
+token and `ready`, `started`, `stopped`, or the number of processes and threads that there have
+been; when a kernel ends by itself it says `ended`, with the token that started it. A kernel takes
+requests of its own at a socket in its folder.
 """
 
 import contextlib
@@ -33,16 +33,17 @@ import psutil
 
 from judge.grading.stand_ins import Checks, HiddenModules, Programs
 
-# elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
-COPIES = sys.platform == "linux"
+# elsewhere a fork of a process that has loaded much may not work: each kernel loads its own
+CAN_FORK = sys.platform == "linux"
 COUNT, SOCKET = "count", "c"
 MOST_OUTPUT, MOST_TEXT = 1_000_000, 10_000
 FLOODS = f"it prints without end: more than {MOST_OUTPUT} characters"
-SUBREAPER, DUMPABLE = 36, 4
+# of prctl
+SET_CHILD_SUBREAPER, SET_DUMPABLE = 36, 4
 
 
 def load_driver(modules):
-    """Make a package of these modules, each of which may import those before it."""
+    """The driver, from a package of these modules, each of which may import those before it."""
     import sys
     from types import ModuleType
 
@@ -61,7 +62,7 @@ class OutputError(BaseException):
 
 
 class Output(io.TextIOBase):
-    """Counts what is printed, and keeps none of it."""
+    """A stream that counts the characters written to it, and keeps none of them."""
 
     encoding = "utf-8"
     printed = 0
@@ -75,7 +76,7 @@ class Output(io.TextIOBase):
 
 
 def new_shell():
-    """What runs a learner's cells, as a notebook does."""
+    """An IPython shell, which runs a learner's cells as a notebook does."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -99,12 +100,12 @@ def new_shell():
 
 
 def keep_to_one_thread():
-    """Let a cell ask for more of torch's threads in vain: a copy would wait for them for ever."""
+    """Let a cell ask for more of torch's threads in vain: a fork would wait for them for ever."""
     vars(sys.modules["torch"])["set_num_threads"] = lambda count: None
 
 
-def raised(shell, source):
-    """The name and the text of what a cell raises; None where it raises nothing."""
+def run_cell(shell, source):
+    """Run a cell: the name and the text of what it raises; None where it raises nothing."""
     try:
         result = shell.run_cell(source)
         errors = result.error_before_exec, result.error_in_exec
@@ -129,36 +130,36 @@ class Kernel:
         self.shell, self.checks, self.programs, self.modules = shell, checks, programs, modules
 
     def answer_requests(self, requests):
-        """Do what is asked for; each call is made by a driver made anew.
+        """Reply to each request; a call is made by a driver that is loaded for it.
 
-        What it is made of are code objects, which nothing that a learner's code writes can change.
+        It is loaded from code objects, which nothing that a learner's code writes can change.
         """
         load = load_driver.__code__
         while size := requests.readline():
-            kind, asked = json.loads(requests.read(int(size)))
+            kind, argument = json.loads(requests.read(int(size)))
             if kind == "cell":
-                answer = json.dumps(self.ran(asked))
+                reply = json.dumps(self.cell(argument))
             elif kind == "take":
-                answer = json.dumps(self.taken(asked))
+                reply = json.dumps(self.take(argument))
             elif kind == "copy":
-                requests, answer = copied(requests, asked)
+                requests, reply = fork_kernel(requests, argument)
             else:
                 driver = FunctionType(load, {})(self.modules)
-                answer = getattr(driver, kind)(self.shell.user_ns, asked)
-            if answer:
-                answer = answer.encode()
-                requests.write(b"%d\n" % len(answer) + answer)
+                reply = getattr(driver, kind)(self.shell.user_ns, argument)
+            if reply:
+                reply = reply.encode()
+                requests.write(b"%d\n" % len(reply) + reply)
                 requests.flush()
 
-    def ran(self, source):
+    def cell(self, source):
         """Run a cell: what it raises, and the commands in it that were not run."""
         if isinstance(sys.stdout, Output):
             sys.stdout.printed = 0
         self.programs.not_run.clear()
-        error = raised(self.shell, source)
+        error = run_cell(self.shell, source)
         return {"raised": error, "not_run": self.programs.not_run}
 
-    def taken(self, name):
+    def take(self, name):
         """Bind an exercise's name to what `check` was given for it; whether it was given anything.
 
         That is what was right in the notebook, whatever became of the name in later cells.
@@ -169,10 +170,11 @@ class Kernel:
         return given
 
 
-def copied(requests, place):
-    """Make a copy of this process, called at that place: requests of its own, and the answer there.
+def fork_kernel(requests, address):
+    """Fork this process: the requests that it goes on with, and a reply, which is empty.
 
-    In this process they are the requests as before, which the copy has answered.
+    In the fork they come from a socket at that address; here they are as before, and the fork has
+    replied.
     """
     if first := os.fork():
         # it need not be waited for, where a cell has said so
@@ -181,92 +183,92 @@ def copied(requests, place):
         return requests, ""
     between = os.getpid()
     if os.fork():
-        # so that whoever starts kernels adopts the copy
+        # so that whoever starts kernels adopts the fork
         os._exit(0)
     while os.getppid() == between:
         time.sleep(0.0005)
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(place)
-        one.listen(1)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(1)
         requests.write(b"4\ntrue")
         requests.flush()
-        judge, _ = one.accept()
+        judge, _ = listener.accept()
     return judge.makefile("rwb"), ""
 
 
-def listening(folder):
-    """Make the folder of a kernel, and a socket in it where it will be called."""
+def listen_in(folder):
+    """Make the folder of a kernel, and a socket in it that the judge will connect to."""
     os.makedirs(folder, mode=0o700)
-    place = socket.socket(socket.AF_UNIX)
-    place.bind(f"{folder}/{SOCKET}")
-    place.listen(1)
-    return place
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{folder}/{SOCKET}")
+    listener.listen(1)
+    return listener
 
 
-def serve(requests, answers, kernel_at):
+def serve(requests, replies, run_kernel):
     """Start and end kernels, one at a time, as the requests have it."""
-    kernel, by = 0, ""
+    kernel, started_by = 0, ""
     try:
         while True:
             ready, _, _ = select.select([requests], [], [], 0.05)
-            if kernel and ended(kernel):
-                kernel = end()
-                say(answers, by, "ended")
+            if kernel and has_ended(kernel):
+                kernel = end_kernel()
+                reply_to(started_by, replies, "ended")
             if not ready:
                 continue
             line = requests.readline()
-            word, request = json.loads(line or b"[null, null]")
+            token, request = json.loads(line or b"[null, null]")
             if request == COUNT:
-                say(answers, word, started())
+                reply_to(token, replies, processes_started())
                 continue
             if kernel:
-                kernel = end()
+                kernel = end_kernel()
             if not line:
                 return
             if request is None:
-                say(answers, word, "stopped")
+                reply_to(token, replies, "stopped")
                 continue
-            with listening(request) as place:
-                say(answers, word, "started")
-                by = word
+            with listen_in(request) as listener:
+                reply_to(token, replies, "started")
+                started_by = token
                 if (kernel := os.fork()) == 0:
-                    kernel_at(request, place, answers)
+                    run_kernel(request, listener, replies)
     finally:
         if kernel:
-            end()
+            end_kernel()
 
 
-def ended(kernel):
-    """Whether the kernel has ended; of what it has left, what has ended is taken away."""
+def has_ended(kernel):
+    """Whether the kernel has ended; zombies of other processes are waited for."""
     with contextlib.suppress(ChildProcessError):
-        while one := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            if one.si_pid == kernel:
+        while zombie := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if zombie.si_pid == kernel:
                 return True
-            os.waitpid(one.si_pid, 0)
+            os.waitpid(zombie.si_pid, 0)
     return False
 
 
-def say(answers, word, answer):
-    """Answer the request that came with that word."""
-    os.write(answers, f"{word} {answer}\n".encode())
+def reply_to(token, replies, reply):
+    """Reply to the request that came with that token."""
+    os.write(replies, f"{token} {reply}\n".encode())
 
 
-def adopt():
+def adopt_orphans():
     """Have what a kernel leaves behind become a child of this process, and close its memory."""
-    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
+    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def started():
-    """How many processes and threads there have been in bubblewrap; elsewhere it is not known."""
+def processes_started():
+    """How many processes and threads there have been in bubblewrap; 0 elsewhere."""
     if os.getppid() != 1:
         return 0
     # the number of the youngest: a kernel cannot give it back
     return int(Path("/proc/loadavg").read_text().split()[-1])
 
 
-def end():
-    """Kill the kernel and whatever it has started, and take away what it has written."""
+def end_kernel():
+    """Kill the kernel and all that it has started, remove all that it has written; return 0."""
     with contextlib.suppress(ChildProcessError):
         while True:
             kill_all()
@@ -274,11 +276,11 @@ def end():
                 pass
             time.sleep(0.001)
     folder = os.environ["JUDGE_FOLDER"]
-    for made in os.listdir(folder):
-        # it holds nothing else, most times; whatever it holds, other programs take away
+    for name in os.listdir(folder):
+        # it holds nothing else, most times; whatever it holds, other programs remove
         with contextlib.suppress(OSError):
-            os.remove(f"{folder}/{made}/{SOCKET}")
-            os.rmdir(f"{folder}/{made}")
+            os.remove(f"{folder}/{name}/{SOCKET}")
+            os.rmdir(f"{folder}/{name}")
     if os.listdir(folder):
         subprocess.run(["chmod", "-R", "u+rwx", folder], stderr=subprocess.DEVNULL)
         subprocess.run(["find", folder, "-mindepth", "1", "-delete"], stderr=subprocess.DEVNULL)
@@ -287,62 +289,62 @@ def end():
 
 def kill_all():
     """Kill what this process has started and adopted."""
-    alone = os.environ["JUDGE_ALONE"]
-    # to kill all that it may is safe where all of it is the learner's
-    if os.getppid() == 1 if alone == "process" else str(os.getuid()) == alone:
+    # in a sandbox, all that it may kill is the learner's: in bubblewrap it cannot name another
+    # process, and elsewhere it has a user of its own
+    if os.environ["JUDGE_SANDBOXED"]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         return
-    for one in psutil.Process().children(recursive=True):
+    for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            one.kill()
+            process.kill()
 
 
-def run(kernel, folder, place, answers):
-    """Be the kernel that is called at that place, in a folder of its own."""
-    os.close(answers)
-    if COPIES:
-        ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
-    nowhere = os.open(os.devnull, os.O_RDWR)
+def run_kernel(kernel, folder, listener, replies):
+    """Be the kernel, in a folder of its own, that the judge connects to there."""
+    os.close(replies)
+    if CAN_FORK:
+        ctypes.CDLL(None).prctl(SET_DUMPABLE, 1, 0, 0, 0)
+    null = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
-        os.dup2(nowhere, stream)
+        os.dup2(null, stream)
     sys.stdout = sys.stderr = Output()
     os.environ |= {"HOME": folder, "TMPDIR": folder}
     os.chdir(folder)
     sys.path.insert(0, "")
     try:
-        with place:
-            judge, _ = place.accept()
+        with listener:
+            judge, _ = listener.accept()
         kernel.answer_requests(judge.makefile("rwb"))
     finally:
         os._exit(0)
 
 
 if __name__ == "__main__":
-    # what is printed here must not reach the judge as an answer
-    answers = os.dup(1)
+    # what is printed here must not reach the judge as a reply
+    replies = os.dup(1)
     os.dup2(2, 1)
 
     # those that this script has imported are none of a learner's
-    for name in [one for one in sys.modules if one.partition(".")[0] == "judge"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "judge"]:
         del sys.modules[name]
     checks, programs = Checks(os.environ["JUDGE_SILENT"]), Programs()
     sys.meta_path.insert(0, HiddenModules(os.environ["JUDGE_HIDDEN"].split(",")))
 
     with open(0, "rb", buffering=0, closefd=False) as requests:
-        word, sources = json.loads(requests.readline())
+        token, sources = json.loads(requests.readline())
         modules = tuple((name, compile(text, name, "exec")) for name, text in sources.items())
         load_driver(modules).warm_up()
         keep_to_one_thread()
-        kernel_at = partial(run, Kernel(new_shell(), checks, programs, modules))
-        say(answers, word, "ready")
-        if COPIES:
-            adopt()
-            # a copy need not look through, and so copy, all that was loaded
+        kernel = Kernel(new_shell(), checks, programs, modules)
+        reply_to(token, replies, "ready")
+        if CAN_FORK:
+            adopt_orphans()
+            # a fork need not look through, and so copy, all that was loaded
             gc.freeze()
-            serve(requests, answers, kernel_at)
+            serve(requests, replies, partial(run_kernel, kernel))
         else:
-            word, folder = json.loads(requests.readline())
-            place = listening(folder)
-            say(answers, word, "started")
-            kernel_at(folder, place, answers)
+            token, folder = json.loads(requests.readline())
+            listener = listen_in(folder)
+            reply_to(token, replies, "started")
+            run_kernel(kernel, folder, listener, replies)

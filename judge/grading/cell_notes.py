@@ -8,7 +8,7 @@ from judge.grading.code_cells import MOST_CELLS, MOST_TEXT, HandedIn, texts
 from judge.grading.kernel import imported
 from judge.grading.pristine import chapters
 from judge.grading.report import Report, plain
-from judge.grading.sandbox import NONE
+from judge.grading.sandbox import Tier
 from judge.grading.walk import Allowance
 from judge.quotation import quoted
 
@@ -39,7 +39,7 @@ class CellNotes:
 
     def write_into(self, report: Report) -> None:
         """Tell of the cells, and name the packages that are missing, where that may matter."""
-        notes = self.cells_not_run(report) if report.sandbox == NONE else self.cells_run()
+        notes = self.cells_not_run(report) if report.sandbox == Tier.NONE else self.cells_run()
         if any(one.status in ("wrong", "error") for one in report.exercises):
             sources = [*texts(self.handed_in.cells), *self.answers.values()]
             lacks = [PACKAGES.get(one, one) for one in missing_packages(sources)]

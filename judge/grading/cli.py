@@ -153,7 +153,7 @@ def on_this_machine(
     sandboxed: bool, jobs: int, tell: Callable[[str], None]
 ) -> Callable[..., Reports]:
     """What grades files here; ends the command where it is not safe, or cannot be."""
-    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
+    tier, why = sandbox.select_tier() if sandboxed else (sandbox.Tier.NONE, "")
     if not tier:
         refuse(
             f"no sandbox is safe here:\n{why}\n"

@@ -24,8 +24,9 @@ from judge.grading.pristine import digest, exercise_files
 from judge.grading.report import Report, plain
 from judge.grading.resume import sources_digest
 from judge.grading.run import CannotGradeError, Reports, once_more
+from judge.grading.sandbox import Tier
 from judge.grading.submissions import WEIGHTS, NotGradableError, Submission
-from judge.grading.temporary import Temporary
+from judge.grading.temporary import TemporaryFolder
 
 # what every file is called on a worker
 NAME = "graft.ipynb"
@@ -83,7 +84,7 @@ class Workers:
         self.settings, self.tell = settings, tell
         # of all that there are; the sandboxes of those that may grade
         self.threads: dict[str, int] = {}
-        self.tiers: dict[str, str] = {}
+        self.tiers: dict[str, Tier] = {}
         self.at_work: dict[Future, tuple[str, Submission]] = {}
         self.ended: Queue[Future] = Queue()
         self.losses: Counter[str] = Counter()
@@ -189,7 +190,7 @@ class Workers:
             return self.not_graded(file, f"{MOST_LOST} workers were lost while they graded it")
         return None
 
-    def not_graded(self, file: Submission, why: str, tier: str = sandbox.NONE) -> Report:
+    def not_graded(self, file: Submission, why: str, tier: Tier = Tier.NONE) -> Report:
         asked = {name: self.settings[name] for name in ("seed", "partial")}
         return Report(file.name, sandbox=tier, problem=plain(why), **asked)
 
@@ -217,13 +218,13 @@ def versions(told: str) -> dict[str, str]:
 def proof(told: str) -> dict:
     """What a worker says of itself before it gets a file."""
     here = versions(told)
-    tier, why = sandbox.strongest()
+    tier, why = sandbox.select_tier()
     return here | {"sandbox": tier, "why": why}
 
 
 def graded_there(notebook: bytes, weights: bytes, settings: dict) -> str:
     """The report on a file as JSON, made by a worker."""
-    with Temporary() as folder:
+    with TemporaryFolder() as folder:
         file = folder / NAME
         file.write_bytes(notebook)
         if weights:

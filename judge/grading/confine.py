@@ -2,9 +2,8 @@
 
 Whatever it starts is confined as well: limits on what a process may take, a user of its own, no
 new privileges, no files but those named (Landlock), none of the system calls that reach others
-(seccomp). Its argument is JSON with `limits` and, where there is a seal, `sealed`; with `uid`, the
-user to become; with `landlock`, the paths to read, those of them to leave out, those to write, and
-whether it must be there.
+(seccomp). Its argument is JSON with `limits`; in a sandbox also with `uid`, the user to become or
+null, and `landlock`, the arguments of `restrict_files` or null.
 """
 
 import ctypes
@@ -14,14 +13,16 @@ import platform
 import struct
 import sys
 
-# system calls by what they reach; from 424 on the numbers are those of every machine
-SAME = {
+# system calls with which a process could reach others; from 424 on every processor has the same
+# numbers. There is no library to rely on: those for seccomp need libseccomp, which may not be there
+COMMON_SYSCALLS = {
     "pidfd_send_signal": 424, "io_uring_setup": 425, "open_tree": 428, "move_mount": 429,
     "fsopen": 430, "fsmount": 432, "fspick": 433, "pidfd_open": 434, "pidfd_getfd": 438,
     "process_madvise": 440, "mount_setattr": 442, "memfd_secret": 447, "process_mrelease": 448,
     "open_tree_attr": 467,
 }  # fmt: skip
-MACHINES = {
+# by processor: its number in <linux/audit.h>, and its own numbers of system calls
+ARCHITECTURES = {
     "x86_64": (0xC000003E, {
         "clone": 56, "socket": 41, "socketpair": 53, "connect": 42, "ptrace": 101,
         "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "move_pages": 279,
@@ -44,33 +45,39 @@ MACHINES = {
         "mq_unlink": 181,
     }),
 }  # fmt: skip
-NO_NEW_PRIVS, SECCOMP, FILTER = 38, 22, 2
-LOAD, EQUAL, AT_LEAST, ANY, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
-# what is refused returns EPERM; what is not there, ENOSYS
-ALLOW, REFUSE, MISSING = 0x7FFF0000, 0x00050001, 0x00050026
-NUMBER, MACHINE, FIRST, SECOND = 0, 4, 16, 24  # where a filter finds them
-UNIX, STREAM = 1, 1
-# of the flags of clone, those that make a world: mounts, cgroup, names, queues, users, processes
-# and network; the clock of one is made by clone3 and unshare alone
-WORLDS = 0x7E020000
 CLONE3 = 435
+# the second set of numbers that an x86 has begins there
+X32_SYSCALLS = 1 << 30
+# CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID and _NEWNET; that of the clock is
+# a flag of clone3 and unshare alone
+NAMESPACE_FLAGS = 0x7E020000
+AF_UNIX, SOCK_STREAM, SOCK_TYPE_MASK = 1, 1, 0xF
+# of prctl
+SET_NO_NEW_PRIVS, SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+# operations of a BPF program: load a word, jump if equal, if not below, if any bit is set
+LOAD, JUMP_EQUAL, JUMP_GREATER_EQUAL, JUMP_SET, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+# places in `struct seccomp_data`
+SYSCALL, ARCHITECTURE, ARGUMENT_0, ARGUMENT_1 = 0, 4, 16, 24
+ALLOW, FAIL_EPERM, FAIL_ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-# what Landlock is asked to refuse: all that it knows, by the version that began to
-FILES = {1: 0x1FFF, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
-NETWORK, SCOPES = {4: 0b11}, {6: 0b11}
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
+RULESET_VERSION, RULE_PATH_BENEATH = 1, 1
+# all rights that Landlock handles, by the version of its ABI that began to
+FILE_RIGHTS = {1: 0x1FFF, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
+NETWORK_RIGHTS, SCOPES = {4: 0b11}, {6: 0b11}
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1, 2, 4, 8, 1 << 14
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def called(result):
+def checked(result):
+    """What a function of the C library returns; OSError where it has failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def limit(limits):
+def set_limits(limits):
     """Cap what this process and each that it starts may take, where the system can."""
     import resource
 
@@ -83,117 +90,124 @@ def limit(limits):
                 raise
 
 
-def become(uid):
-    """Be that user for good, in no other group: all capabilities are gone with it."""
+def change_user(uid):
+    """Become that user for good, in no other group: all capabilities are gone with it."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
 
-def restrict(read, hidden, write, must):
-    """Let files below `read` be read, but for `hidden`, and those below `write` be written.
+def landlock_version():
+    """The version of Landlock's ABI; negative where there is none."""
+    return libc.syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), RULESET_VERSION)
 
-    What is restricted cannot look into the memory and the open files of what is not.
+
+def restrict_files(read, masked, write, required):
+    """By Landlock, let only files below `read` be read, but for `masked`, or below `write` written.
+
+    What is restricted cannot look into the memory and the open files of what is not. Where there is
+    no Landlock, it ends the process if that is `required`.
     """
-    version = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)
+    version = landlock_version()
     if version < 0:
-        if must:
+        if required:
             sys.exit(f"Landlock: {os.strerror(ctypes.get_errno())}")
         return
 
-    rules = Rules(version)
+    rules = Ruleset(version)
     for path in read:
-        rules.show(path, hidden)
+        rules.allow_reading(path, masked)
     for path in write:
-        rules.allow(path, rules.every)
+        rules.allow(path, rules.file_rights)
     rules.enforce()
 
 
-class Rules:
-    """A set of Landlock's rules, of those rights that this version knows."""
+class Ruleset:
+    """Landlock's rules: of the rights that its version knows, none but those that are allowed."""
 
     def __init__(self, version):
-        every, network, scopes = (
+        self.file_rights, *others = (
             sum(bits for since, bits in rights.items() if since <= version)
-            for rights in (FILES, NETWORK, SCOPES)
+            for rights in (FILE_RIGHTS, NETWORK_RIGHTS, SCOPES)
         )
-        asked = struct.pack("QQQ", every, network, scopes)
-        self.every = every
-        self.set = called(libc.syscall(CREATE_RULESET, asked, ctypes.c_size_t(len(asked)), 0))
+        attributes = struct.pack("QQQ", self.file_rights, *others)
+        size = ctypes.c_size_t(len(attributes))
+        self.descriptor = checked(libc.syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0))
 
     def allow(self, path, rights):
+        """Allow these rights to a file, or to all below a folder."""
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, PermissionError):
             return
         if not os.path.isdir(path):
             rights &= EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
-        rule = struct.pack("=Qi", rights & self.every, place)
-        called(libc.syscall(ADD_RULE, self.set, 1, rule, 0))
+        rule = struct.pack("=Qi", rights & self.file_rights, place)
+        checked(libc.syscall(LANDLOCK_ADD_RULE, self.descriptor, RULE_PATH_BENEATH, rule, 0))
         os.close(place)
 
-    def show(self, path, hidden):
-        """Let all below a path be read, but for what is hidden."""
-        below = [one for one in hidden if one == path or one.startswith(path + "/")]
+    def allow_reading(self, path, masked):
+        """Allow all below a path to be read, but for what is masked."""
+        below = [one for one in masked if one == path or one.startswith(path + "/")]
         if not below:
             self.allow(path, EXECUTE | READ_FILE | READ_DIR)
         elif path not in below and os.access(path, os.R_OK | os.X_OK):
             # its names may be listed, as an import does
             self.allow(path, READ_DIR)
-            for one in os.scandir(path):
-                # what a link leads to has a path of its own, and may be hidden
-                if not one.is_symlink():
-                    self.show(one.path, hidden)
+            for entry in os.scandir(path):
+                # what a link leads to has a path of its own, and may be masked
+                if not entry.is_symlink():
+                    self.allow_reading(entry.path, masked)
 
     def enforce(self):
-        """Let this process, and whatever it starts, do no more than that."""
-        called(libc.syscall(RESTRICT_SELF, self.set, 0))
-        os.close(self.set)
+        """Restrict this process, and whatever it starts, to these rules."""
+        checked(libc.syscall(LANDLOCK_RESTRICT_SELF, self.descriptor, 0))
+        os.close(self.descriptor)
 
 
-def refuse():
-    """Give up the system calls that reach other processes, other machines and the mounts."""
-    if (name := platform.machine()) not in MACHINES:
+def restrict_syscalls():
+    """By seccomp, refuse the system calls that reach other processes, machines and the mounts."""
+    if (name := platform.machine()) not in ARCHITECTURES:
         sys.exit(f"{name}: not a processor whose system calls are known here")
-    machine, numbers = MACHINES[name]
+    architecture, numbers = ARCHITECTURES[name]
+    # each is an operation, how many steps to skip if it holds and if not, and its operand
     steps = [
-        (LOAD, 0, 0, MACHINE), (EQUAL, 1, 0, machine), (RETURN, 0, 0, REFUSE),
-        # the second set of numbers that an x86 has
-        (LOAD, 0, 0, NUMBER), (AT_LEAST, 0, 1, 1 << 30), (RETURN, 0, 0, REFUSE),
+        (LOAD, 0, 0, ARCHITECTURE), (JUMP_EQUAL, 1, 0, architecture), (RETURN, 0, 0, FAIL_EPERM),
+        (LOAD, 0, 0, SYSCALL), (JUMP_GREATER_EQUAL, 0, 1, X32_SYSCALLS), (RETURN, 0, 0, FAIL_EPERM),
     ]  # fmt: skip
     by_argument = {numbers[name] for name in ("clone", "socket", "socketpair")}
-    for number in {*numbers.values(), *SAME.values()} - by_argument:
-        steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE)]
+    for number in {*numbers.values(), *COMMON_SYSCALLS.values()} - by_argument:
+        steps += [(JUMP_EQUAL, 0, 1, number), (RETURN, 0, 0, FAIL_EPERM)]
     steps += [
         # its flags lie in memory, where no filter reads; without it, the C library takes clone
-        (EQUAL, 0, 1, CLONE3), (RETURN, 0, 0, MISSING),
-        # a process or a thread, but no world of its own
-        (EQUAL, 0, 3, numbers["clone"]),
-        (LOAD, 0, 0, FIRST), (ANY, 0, 1, WORLDS), (RETURN, 0, 0, REFUSE),
-        (LOAD, 0, 0, NUMBER),
+        (JUMP_EQUAL, 0, 1, CLONE3), (RETURN, 0, 0, FAIL_ENOSYS),
+        # a process or a thread, but no namespace
+        (JUMP_EQUAL, 0, 3, numbers["clone"]),
+        (LOAD, 0, 0, ARGUMENT_0), (JUMP_SET, 0, 1, NAMESPACE_FLAGS), (RETURN, 0, 0, FAIL_EPERM),
+        (LOAD, 0, 0, SYSCALL),
         # a socket to listen on, as a kernel does, is all that is left, or two that are joined: one
         # for datagrams could still send them to any address
-        (EQUAL, 2, 0, numbers["socket"]), (EQUAL, 1, 0, numbers["socketpair"]),
+        (JUMP_EQUAL, 2, 0, numbers["socket"]), (JUMP_EQUAL, 1, 0, numbers["socketpair"]),
         (RETURN, 0, 0, ALLOW),
-        (LOAD, 0, 0, FIRST), (EQUAL, 1, 0, UNIX), (RETURN, 0, 0, REFUSE),
-        (LOAD, 0, 0, SECOND), (AND, 0, 0, 0xF), (EQUAL, 1, 0, STREAM), (RETURN, 0, 0, REFUSE),
-        (RETURN, 0, 0, ALLOW),
+        (LOAD, 0, 0, ARGUMENT_0), (JUMP_EQUAL, 1, 0, AF_UNIX), (RETURN, 0, 0, FAIL_EPERM),
+        (LOAD, 0, 0, ARGUMENT_1), (AND, 0, 0, SOCK_TYPE_MASK), (JUMP_EQUAL, 1, 0, SOCK_STREAM),
+        (RETURN, 0, 0, FAIL_EPERM), (RETURN, 0, 0, ALLOW),
     ]  # fmt: skip
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     program = struct.pack("HP", len(steps), ctypes.addressof(code))
-    called(libc.prctl(SECCOMP, FILTER, program, 0, 0))
+    checked(libc.prctl(SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0))
 
 
 def main():
     settings, command = json.loads(sys.argv[1]), sys.argv[2:]
-    limit(settings["limits"])
-    if "uid" in settings:
-        become(settings["uid"])
-    if settings.get("sealed"):
-        called(libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
+    set_limits(settings["limits"])
+    if "landlock" in settings:
+        if settings["uid"] is not None:
+            change_user(settings["uid"])
+        checked(libc.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         if settings["landlock"]:
-            restrict(**settings["landlock"])
-        refuse()
+            restrict_files(**settings["landlock"])
+        restrict_syscalls()
     try:
         os.execv(command[0], command)
     except PermissionError:

@@ -14,7 +14,7 @@ from judge.grading.judge_pool import StoppedError, one_judge, reason_in
 from judge.grading.pristine import chapters, digest, exercise_files
 from judge.grading.report import AT_WORK, BREAKS, Report, Result, plain
 from judge.grading.submissions import NotGradableError, Submission
-from judge.grading.temporary import Temporary
+from judge.grading.temporary import TemporaryFolder
 from judge.quotation import exception, quoted
 
 AS_GIVEN = "its cell is as it was given"
@@ -37,9 +37,10 @@ def grade(
     report = Report(file.name, seed=seed, partial=partial)
     try:
         if sandboxed:
-            report.sandbox, why = sandbox.strongest()
-            if not report.sandbox:
+            tier, why = sandbox.select_tier()
+            if tier is None:
                 raise NotGradableError(f"no sandbox is safe here: {why}")
+            report.sandbox = tier
         notebook, weights = file.handed_in()
         report.submission_sha256 = digest(notebook + weights)
         grafted = graft(notebook)
@@ -75,7 +76,7 @@ def prepare(report: Report, grafted: Graft) -> None:
             trained = "weights" in facts and grafted.weights
             if untouched := not trained and why_untouched(answers[name], chapter.stubs[name]):
                 result.status, result.hint = "not attempted", untouched
-        may_run = report.sandbox != sandbox.NONE and name in grafted.made_elsewhere
+        may_run = report.sandbox != sandbox.Tier.NONE and name in grafted.made_elsewhere
         if result.status != "not graded" and may_run:
             grafted.untouched[name] = result.status, result.hint
             result.status, result.hint = "not graded", ""
@@ -98,7 +99,7 @@ def judged(report: Report, grafted: Graft, timeout: float, memory: int, stop: Ev
     """The report once a judge has run the grafted notebook in a folder of its own."""
     if all(one.status != "not graded" for one in report.exercises):
         return report
-    with Temporary() as folder:
+    with TemporaryFolder() as folder:
         for facts in chapters()[grafted.chapter].facts.values():
             if grafted.weights and "weights" in facts:
                 (folder / facts["weights"]).write_bytes(grafted.weights)

@@ -17,10 +17,10 @@ from threading import Event, Lock
 
 import psutil
 
-from judge.grading.bootstrap import COPIES
+from judge.grading.bootstrap import CAN_FORK
 from judge.grading.budget import LOOK, Budget
-from judge.grading.sandbox import LIBRARIES, packages
-from judge.grading.temporary import remove_left
+from judge.grading.sandbox import SITE_PACKAGES, packages
+from judge.grading.temporary import remove_abandoned
 
 # seconds that a judge has to end what it has started
 GRACE = 0.5
@@ -33,14 +33,14 @@ class StoppedError(Exception):
 def places() -> list[str]:
     """Where the course and the judge are imported from, if not from where libraries are."""
     folders = dict.fromkeys(package.parent for package in packages())
-    return [str(one) for one in folders if one.name not in LIBRARIES]
+    return [str(one) for one in folders if one.name not in SITE_PACKAGES]
 
 
 class Template:
     """What judges are copies of, or the only judge; see `judge.grading.judge_process`."""
 
     def __init__(self):
-        remove_left()
+        remove_abandoned()
         # nothing is imported from where it begins, which may be the course's own folder
         path = [*places(), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = os.environ | {
@@ -150,7 +150,7 @@ def begun(*streams: int) -> psutil.Process:
         if not templates:
             templates.append(Template())
         judge = templates[0].judge(*streams)
-        if not COPIES:
+        if not CAN_FORK:
             templates.clear()
         return judge
 

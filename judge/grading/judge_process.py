@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Thread
 
 from judge.call.driver import warm_up
-from judge.grading.bootstrap import COPIES
+from judge.grading.bootstrap import CAN_FORK
 from judge.grading.notebook import Grader
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     with socket.socket(fileno=os.dup(0)) as grader:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         while streams := socket.recv_fds(grader, 1, 2)[1]:
-            if COPIES and os.fork():
+            if CAN_FORK and os.fork():
                 for one in streams:
                     os.close(one)
                 continue

@@ -60,7 +60,7 @@ class GradingKernel:
         self.server, self.pid, self.place = server, pid, place
         self.calls = socket.socket(socket.AF_UNIX)
         self.calls.settimeout(WAIT)
-        self.calls.connect(server.sandbox.seen_from_outside(place, pid))
+        self.calls.connect(server.sandbox.path_from_outside(place, pid))
         self.process = listener(self.calls)
         self.alive = alive
         self.spoiled = False
@@ -72,7 +72,7 @@ class GradingKernel:
         Where it has changed files, this kernel is no longer what it was: it is `spoiled`.
         """
         place = str(Path(self.place).with_name(secrets.token_hex(4)))
-        processes, files = self.server.processes(), self.server.files()
+        processes, files = self.server.processes(), self.server.file_states()
         # the copy itself has one
         alive = tasks(self.pid) + 1
         self.ask(budget, "copy", place)
@@ -81,8 +81,8 @@ class GradingKernel:
             yield copy
         finally:
             copy.close()
-            self.server.end_all_but(processes)
-            self.spoiled = files is None or self.server.files() != files
+            self.server.kill_all_but(processes)
+            self.spoiled = files is None or self.server.file_states() != files
 
     def close(self) -> None:
         self.calls.close()
@@ -182,7 +182,7 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
     kernel = None
     try:
         try:
-            kernel = GradingKernel(server, *server.start())
+            kernel = GradingKernel(server, *server.start_kernel())
             kernel.run("\n\n".join(given), kernel.budget(STARTUP))
             kernel.alive = tasks(kernel.pid)
         except (LostKernelError, CellError, OSError) as error:

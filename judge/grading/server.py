@@ -1,4 +1,4 @@
-"""The process that starts kernels: it loads torch once, each kernel is a copy of it."""
+"""The process that starts kernels: it loads torch once, each kernel is a fork of it."""
 
 import contextlib
 import json
@@ -19,11 +19,11 @@ from judge.call import driver, fake_device, outcome, record, torch_internals, va
 from judge.course import course
 from judge.grading import bootstrap
 from judge.grading.budget import STARTUP, STOP, Budget, has_ended, tree
-from judge.grading.sandbox import Sandbox
+from judge.grading.sandbox import Sandbox, Tier
 
 # so often the processes that an answer has left are killed, before all are: it may start others
-ROUNDS = 200
-MOST_FILES = 1000
+MAX_KILLS = 200
+MAX_FILES = 1000
 # in the order in which they import each other
 DRIVER = {
     module.__name__.rpartition(".")[2]: Path(str(module.__file__)).read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ class ServerError(Exception):
 class KernelServer:
     """Starts one kernel at a time; is started again itself where a kernel has ended it."""
 
-    def __init__(self, chapter: str, memory: int, tier: str):
+    def __init__(self, chapter: str, memory: int, tier: Tier):
         self.sandbox = Sandbox(tier, chapter, memory)
         self.environment = self.sandbox.environment | {
             "HOME": self.sandbox.folder,
@@ -51,111 +51,113 @@ class KernelServer:
             "JUDGE_HIDDEN": ",".join((*course().hidden(chapter), "judge.grading")),
             "JUDGE_SILENT": course().session,
             "JUDGE_FOLDER": self.sandbox.folder,
-            "JUDGE_ALONE": self.sandbox.alone,
+            "JUDGE_SANDBOXED": "" if tier == Tier.NONE else "1",
         }
         self.command = self.sandbox.command(sys.executable, bootstrap.__file__)
         self.process: subprocess.Popen | None = None
-        # what is said when the kernel ends by itself, and whether it was
-        self.end, self.ended = b"", False
+        # the line that says that the kernel has ended by itself, and whether it has come
+        self.ended_line, self.ended = b"", False
 
-    def begin(self) -> subprocess.Popen:
+    def start(self) -> subprocess.Popen:
         """Start the process itself, and wait until it has loaded torch."""
         self.kill()
         self.sandbox.empty()
         self.process = subprocess.Popen(
-            self.command, env=self.environment, cwd=self.sandbox.made, bufsize=0,
+            self.command, env=self.environment, bufsize=0,
+            cwd=self.sandbox.temporary.path if self.sandbox.temporary else None,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.lines: Queue[bytes] = Queue(100)
-        Thread(target=pass_on, args=(self.process.stdout, self.lines), daemon=True).start()
-        self.ask(self.process, DRIVER, STARTUP)
+        Thread(target=queue_lines, args=(self.process.stdout, self.lines), daemon=True).start()
+        self.request(self.process, DRIVER, STARTUP)
         return self.process
 
-    def start(self) -> tuple[int, str]:
-        """Start a kernel: the process below which it runs, and inside, the socket to call it at."""
-        again = self.process is None or self.process.poll() is not None or not bootstrap.COPIES
-        process = self.begin() if again or self.process is None else self.process
+    def start_kernel(self) -> tuple[int, str]:
+        """Start a kernel: the pid of the process above it, and the path of its socket inside."""
+        process = self.process
+        if process is None or process.poll() is not None or not bootstrap.CAN_FORK:
+            process = self.start()
         # fresh, since it is on Python's path
         folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
-        word = self.ask(process, folder, STARTUP)[0]
-        self.end, self.ended = word + b" ended", False
+        token = self.request(process, folder, STARTUP)[0]
+        self.ended_line, self.ended = token + b" ended", False
         return process.pid, f"{folder}/{bootstrap.SOCKET}"
 
     def kernel_ended(self) -> bool:
-        """Whether the kernel has ended, or the process that it is a copy of."""
+        """Whether the kernel has ended, or the process that it is a fork of."""
         while not self.lines.empty():
-            self.ended = self.lines.get() == self.end or self.ended
+            self.ended = self.lines.get() == self.ended_line or self.ended
         return self.ended or self.process is None or self.process.poll() is not None
 
-    def started(self) -> int:
-        """How many processes and threads there have been, where that can be known; else 0."""
-        if self.process is None or not bootstrap.COPIES:
+    def processes_started(self) -> int:
+        """How many processes and threads there have been inside; 0 where that is not known."""
+        if self.process is None or not bootstrap.CAN_FORK:
             return 0
         try:
-            return int(self.ask(self.process, bootstrap.COUNT, STOP)[1])
+            return int(self.request(self.process, bootstrap.COUNT, STOP)[1])
         except ServerError:
             # a kernel may have stopped it: both are ended
             self.kill()
             return -1
 
     def processes(self) -> set[psutil.Process]:
-        """All that run in the sandbox now."""
+        """The processes in the sandbox now."""
         return set(tree(self.process.pid)) if self.process else set()
 
-    def end_all_but(self, spared: set[psutil.Process]) -> None:
-        """End what runs in the sandbox, but for these; all of it, where that has no end."""
-        for _ in range(ROUNDS):
+    def kill_all_but(self, spared: set[psutil.Process]) -> None:
+        """Kill the processes in the sandbox, but for these; all, where others come without end."""
+        for _ in range(MAX_KILLS):
             if not (others := self.processes() - spared):
                 return
-            for one in others:
+            for process in others:
                 with contextlib.suppress(psutil.Error):
-                    one.kill()
+                    process.kill()
             if all(map(has_ended, others)):
                 return
             time.sleep(0.002)
         self.kill()
 
-    def files(self) -> dict[str, tuple] | None:
-        """The state of each file in the sandbox; None where there are too many to look at."""
+    def file_states(self) -> dict[str, tuple] | None:
+        """What identifies the content of each file in the sandbox; None if they are too many."""
         if self.process is None:
             return None
-        top, found = self.sandbox.seen_from_outside(self.sandbox.folder, self.process.pid), {}
+        top, states = self.sandbox.path_from_outside(self.sandbox.folder, self.process.pid), {}
         for folder, folders, names in os.walk(top):
-            found |= {os.path.join(folder, name): () for name in folders}
+            states |= {os.path.join(folder, name): () for name in folders}
             for name in names:
                 with contextlib.suppress(OSError):
-                    one = os.lstat(path := os.path.join(folder, name))
-                    if not stat.S_ISSOCK(one.st_mode):
-                        found[path] = one.st_ino, one.st_size, one.st_ctime_ns
-                if len(found) > MOST_FILES:
+                    status = os.lstat(path := os.path.join(folder, name))
+                    if not stat.S_ISSOCK(status.st_mode):
+                        states[path] = status.st_ino, status.st_size, status.st_ctime_ns
+                if len(states) > MAX_FILES:
                     return None
-        return found
+        return states
 
     def stop_kernel(self) -> None:
         """End the kernel and whatever it has started."""
         try:
-            if self.process and bootstrap.COPIES:
-                self.ask(self.process, None, STOP)
+            if self.process and bootstrap.CAN_FORK:
+                self.request(self.process, None, STOP)
         except ServerError:
             self.kill()
 
-    def ask(
+    def request(
         self, process: subprocess.Popen, request: dict | str | None, seconds: float
     ) -> list[bytes]:
-        """Send a request, and read up to the line that answers it: its word, and the answer."""
+        """Send a request, and read up to the line that replies to it: its token, and the reply."""
         budget = Budget.of(process.pid, seconds)
-        # what else is said, now or before, is not of the process that is asked
-        word = secrets.token_hex(8)
+        # a line without it, now or before, is not of the process that is asked
+        token = secrets.token_hex(8)
         try:
             assert process.stdin
-            process.stdin.write(json.dumps([word, request]).encode() + b"\n")
+            process.stdin.write(json.dumps([token, request]).encode() + b"\n")
         except OSError as error:
             raise ServerError("the process that starts kernels has ended") from error
         while True:
             try:
                 line = self.lines.get(timeout=0.05)
-                self.ended = self.ended or line == self.end
-                if line.startswith(word.encode()):
+                self.ended = self.ended or line == self.ended_line
+                if line.startswith(token.encode()):
                     return line.split()
             except Empty:
                 if process.poll() is not None:
@@ -178,7 +180,7 @@ class KernelServer:
         self.sandbox.close()
 
 
-def pass_on(stream: IO[bytes], lines: Queue) -> None:
-    """Put what is said into the queue, line by line, none of them long."""
+def queue_lines(stream: IO[bytes], lines: Queue) -> None:
+    """Put the lines of a stream into the queue, in parts of at most 100 bytes."""
     while line := stream.readline(100):
         lines.put(line.strip())

@@ -14,15 +14,15 @@ from pathlib import Path
 PREFIX = "judge_"
 
 
-class Temporary:
-    """A folder for as long as this process needs it."""
+class TemporaryFolder:
+    """A new folder, which is removed when it is closed."""
 
     def __init__(self):
         lock = None
         while lock is None:
             # another run may have removed it before it was locked
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-            lock = locked(self.path)
+            lock = lock_folder(self.path)
         self.lock = lock
 
     def close(self) -> None:
@@ -36,8 +36,8 @@ class Temporary:
         self.close()
 
 
-def locked(path: Path) -> int | None:
-    """An open folder, which is locked until it is closed; None where another process has it."""
+def lock_folder(path: Path) -> int | None:
+    """The folder, open, and locked until it is closed; None where another process has locked it."""
     try:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -57,10 +57,10 @@ def remove(path: Path) -> None:
     subprocess.run(["rm", "-rf", str(path)], stderr=subprocess.DEVNULL)
 
 
-def remove_left() -> None:
+def remove_abandoned() -> None:
     """Remove the folders of runs that were killed, where they were this user's."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        if (lock := locked(path)) is not None:
+        if (lock := lock_folder(path)) is not None:
             if os.fstat(lock).st_uid == os.getuid():
                 remove(path)
             os.close(lock)

@@ -19,25 +19,26 @@ from attncourse.course import PACKAGE  # noqa: E402
 from judge.grading import proof, sandbox  # noqa: E402
 from judge.grading.kernel import CellError, LostKernelError, fresh_kernel  # noqa: E402
 from judge.grading.server import KernelServer  # noqa: E402
+from judge.grading.temporary import PREFIX, TemporaryFolder  # noqa: E402
 from tests.grading.machines import SECRET  # noqa: E402
 from tests.grading.submissions import SLUG  # noqa: E402
 
 # each raises where it fails; {paths} are made by `targets`
 ATTEMPTS = {
-    "the tests' own answers": "assert [open(p).read() for p in glob({oracles!r})]",
-    "the worked solutions": "assert [open(p).read() for p in glob({solutions!r})]",
-    "the course's answers": "assert [open(p).read() for p in glob({answers!r})]",
+    "the tests' own answers": "assert any(contents({oracles!r}))",
+    "the worked solutions": "assert any(contents({solutions!r}))",
+    "the course's answers": "assert any(contents({answers!r}))",
     "the chapter's functions": "open({chapter!r}).read()",
     "another's notebook": "open({notebook!r}).read()",
-    "the report": "assert glob('/tmp/attncourse_*/report.json')",
+    "the report": "assert glob({reports!r})",
     "the connection of another's kernel": (
-        "assert [p for p in glob('/tmp/attncourse_*/own/*/c') + glob('/learner/*/c')"
+        "assert [p for p in glob({connections!r}) + glob('/learner/*/c')"
         " if os.path.dirname(p) != os.environ['HOME']]"
     ),
     "homes": "assert os.listdir('/home') or os.listdir('/root/.ssh')",
     "what runs on the machine": "assert os.listdir('/run')",
     "the grader's memory": (
-        "assert [1 for p in glob('/proc/*/environ') if {secret!r} in open(p, 'rb').read()]"
+        "assert any({secret!r} in content for content in contents('/proc/*/environ'))"
     ),
     "a socket of the machine": "socket.socket(socket.AF_UNIX).connect({socket!r})",
     "the network": "socket.create_connection({network!r}, 2)",
@@ -53,15 +54,22 @@ ATTEMPTS = {
     "the open files of process 1": "os.listdir('/proc/1/fd')",
     "the memory of process 1": "open('/proc/1/mem', 'rb')",
     # by the functions with which the proof tries it
-    "a world of its own": "assert attempts({proof!r})['makes_a_world']()",
+    "a new namespace": "assert attempts({proof!r})['creates_namespace']()",
     "a datagram socket of the machine": "assert attempts({proof!r})['sends']({datagrams!r})",
-    "memory that the machine shares": "assert attempts({proof!r})['shares']({segment!r})",
+    "memory that the machine shares": "assert attempts({proof!r})['attaches_memory']({segment!r})",
 }
 IMPORTS = "import ctypes, os, socket, sys, time\nfrom glob import glob\n"
 ATTEMPTS_CODE = """
 def attempts(source):
     exec(source, space := {'__name__': 'proof'})
     return space
+
+def contents(pattern):
+    for path in glob(pattern):
+        try:
+            yield open(path, 'rb').read()
+        except OSError:
+            pass
 
 """
 FORKS = """
@@ -158,7 +166,11 @@ def targets(folder: Path, stack: ExitStack) -> dict:
     """The names and contents that no answer may reach, as accessible as they can be made."""
     folder.chmod(0o777)
     (folder / "solved.ipynb").write_text("{}")
-    outside = sandbox.outside(stack)
+    graded_folder = stack.enter_context(TemporaryFolder())
+    graded_folder.chmod(0o755)
+    (graded_folder / "report.json").write_text("{}")
+    any_folder = f"{graded_folder.parent}/{PREFIX}*"
+    escape_targets = sandbox.escape_targets(stack)
     paths = {
         "oracles": str(ROOT / "tests/judge/oracles/*.py"),
         "solutions": str(PACKAGE / "course/*/exercises/*.md"),
@@ -167,13 +179,15 @@ def targets(folder: Path, stack: ExitStack) -> dict:
         "checks": str(PACKAGE / "course").encode(),
         "course": str(PACKAGE / "cost.py"),
         "notebook": str(folder / "solved.ipynb"),
-        **{name: outside[name] for name in ("socket", "datagrams", "segment", "network")},
+        "reports": f"{any_folder}/report.json",
+        "connections": f"{any_folder}/own/*/c",
+        **{name: escape_targets[name] for name in ("socket", "datagrams", "segment", "network")},
         "proof": Path(proof.__file__).read_text("utf-8"),
         "outside": str(folder / "written"),
         "secret": SECRET.encode(),
     }
     # a missing file could not be read in any case
-    assert all(glob(paths[name]) for name in ("oracles", "solutions", "answers"))
+    assert all(glob(paths[name]) for name in ("oracles", "solutions", "answers", "reports"))
     assert paths["secret"] in Path("/proc/self/environ").read_bytes()
     return paths
 
@@ -188,7 +202,7 @@ def run_failure(kernel, code: str, seconds: float = 20) -> str:
 
 
 def main() -> None:
-    tier = sandbox.strongest()[0]
+    tier = sandbox.select_tier()[0]
     server, neighbour = (KernelServer(SLUG, 2 << 30, tier) for _ in range(2))
     failures = {}
     with (

@@ -1,13 +1,13 @@
 """Machines as graders have them, made with bubblewrap: the user and what is refused there."""
 
 import os
-import shutil
 import subprocess
 import sys
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from judge.grading.sandbox import BWRAP, Tier
 from tests import ROOT
 from tests.needs import lacks
 
@@ -15,10 +15,10 @@ ROOTS = ("root", "root in a container")
 USERS = ("a user", "a user without namespaces")
 # the tier that each machine should get
 TIERS = {
-    "root": "bubblewrap",
-    "root in a container": "own user",
-    "a user": "bubblewrap",
-    "a user without namespaces": "",
+    "root": Tier.BUBBLEWRAP,
+    "root in a container": Tier.OWN_USER,
+    "a user": Tier.BUBBLEWRAP,
+    "a user without namespaces": None,
 }
 # in the environment of the grader
 SECRET = "A_SECRET_OF_THE_GRADER"
@@ -40,13 +40,7 @@ def bind_options(path: str) -> list[str]:
 
 def command(machine: str) -> list[str]:
     """The command that runs another command on this machine, given after it."""
-    base_command = [
-        "bwrap",
-        "--dev-bind",
-        "/",
-        "/",
-        *bind_options(os.path.realpath(sys.base_prefix)),
-    ]
+    base_command = [BWRAP, "--dev-bind", "/", "/", *bind_options(os.path.realpath(sys.base_prefix))]
     return {
         "root": base_command,
         "root in a container": [*base_command, "--cap-drop", "CAP_SYS_ADMIN"],
@@ -64,7 +58,7 @@ def missing_reason(machine: str) -> str:
     """The reason why this machine cannot be made here; empty if it can."""
     if machine in ROOTS and os.getuid():
         return lacks("root")
-    if shutil.which("bwrap") is None:
+    if not BWRAP:
         return lacks("bubblewrap")
     probe = subprocess.run([*command(machine), sys.executable, "-c", ""], capture_output=True)
     return f"{machine}: {probe.stderr.decode().strip()}" if probe.returncode else ""

@@ -200,8 +200,8 @@ def test_a_class_is_gone_on_with_on_a_cluster_and_without(scheduler, folder):
 
 
 def test_a_worker_without_a_sandbox_gets_no_file(scheduler, folder, monkeypatch):
-    proofs = chain([("", "it needs root")], repeat(("own user", "")))
-    monkeypatch.setattr(sandbox, "strongest", lambda: next(proofs))
+    proofs = chain([(None, "it needs root")], repeat((sandbox.Tier.OWN_USER, "")))
+    monkeypatch.setattr(sandbox, "select_tier", lambda: next(proofs))
     addresses, send = set(), cluster.Workers.send
 
     def record_send(self, address: str, file: Submission) -> Report | None:
@@ -212,7 +212,7 @@ def test_a_worker_without_a_sandbox_gets_no_file(scheduler, folder, monkeypatch)
     result = run_grade(folder, scheduler.address)
     assert "1 of 3 workers are refused: no sandbox is safe there: it needs root" in result.stderr
     assert result.exit_code == 1 and len(addresses) == 2
-    monkeypatch.setattr(sandbox, "strongest", lambda: ("", "it needs root"))
+    monkeypatch.setattr(sandbox, "select_tier", lambda: (None, "it needs root"))
     result = run_grade(folder, scheduler.address)
     assert result.exit_code == 2 and "0 of 3 files are graded" in result.stderr
     assert "3 of 3 workers are refused: no sandbox is safe there: it needs root" in result.stderr

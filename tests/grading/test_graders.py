@@ -23,24 +23,24 @@ def refused(folder, *options):
     return "no sandbox is safe here" in done.stderr
 
 def test_silent_here():
-    sandbox.strongest()
+    sandbox.select_tier()
 
 def test_silent_below(tmp_path):
     assert not refused(tmp_path)
 
 def test_says_so_here(grading):
-    assert sandbox.strongest()[0]
+    assert sandbox.select_tier()[0]
 
 def test_says_so_below(grading, tmp_path):
     assert not refused(tmp_path, *grading)
 
 @pytest.mark.sandbox
 def test_is_about_it():
-    assert sandbox.strongest()[0] in (sandbox.BUBBLEWRAP, sandbox.OWN_USER)
+    assert sandbox.select_tier()[0] in (sandbox.Tier.BUBBLEWRAP, sandbox.Tier.OWN_USER)
 """
 
 
-@pytest.mark.parametrize("setup", ["", "sandbox.fault_of = lambda tier: 'it is a test'"])
+@pytest.mark.parametrize("setup", ["", "sandbox.proof_failure = lambda tier: 'it is a test'"])
 def test_who_starts_a_grader_and_does_not_say_in_which_sandbox_fails(setup, tmp_path, grading):
     (tmp_path / "test_it.py").write_text(TESTS.format(setup=setup))
     plugins = ["-p", "tests.needs", "-p", "tests.graders", "-p", "no:cacheprovider"]

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from judge.grading import sandbox
-from judge.grading.bootstrap import COPIES, MOST_OUTPUT, Output, OutputError
+from judge.grading.bootstrap import CAN_FORK, MOST_OUTPUT, Output, OutputError
 from judge.grading.grade import AS_GIVEN, grade
 from judge.grading.judge_pool import Judge, StoppedError, end_all, idle, templates
 from judge.grading.kernel import GradingKernel, LostKernelError
@@ -116,7 +116,7 @@ def test_one_judge_and_what_starts_its_kernels_serve_many_notebooks(judge, tmp_p
     looking_result = next(result for result in report.exercises if result.name == "decoder_mask")
     assert looking_result.status == "error" and "left_by_another" in looking_result.hint
     # where a sandbox is a user, each notebook has its own
-    assert all(servers) == (sandbox.strongest()[0] != sandbox.OWN_USER)
+    assert all(servers) == (sandbox.select_tier()[0] != sandbox.Tier.OWN_USER)
     assert servers[0] == servers[1]
 
 
@@ -147,7 +147,7 @@ ENDS_ITS_JUDGE = (
 )
 
 
-@pytest.mark.skipif(not COPIES, reason="a process is not copied here")
+@pytest.mark.skipif(not CAN_FORK, reason="a process is not copied here")
 def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(tmp_path):
     answers = SOLVED | {EXERCISE: f"{SOLVED[EXERCISE]}\n{ENDS_ITS_JUDGE}"}
     report = grade(write_notebook(tmp_path, make_notebook(answers)), seed=7, sandboxed=False)
@@ -173,7 +173,7 @@ def test_the_second_fault_is_the_answer_s_and_a_kernel_that_does_not_start_is_no
     assert outcome.verdict.status == status
 
 
-@pytest.mark.skipif(not COPIES, reason="a process is not copied here")
+@pytest.mark.skipif(not CAN_FORK, reason="a process is not copied here")
 def test_judges_are_copies_of_one_process(judge):
     second_judge = Judge()
     try:
@@ -229,8 +229,8 @@ def test_what_prints_too_much_is_stopped_once_so_that_its_traceback_can_be_print
 def test_what_is_limited_may_not_lift_its_limit():
     code = (
         "import resource\n"
-        "from judge.grading.confine import limit\n"
-        "limit({'RLIMIT_NOFILE': 64})\n"
+        "from judge.grading.confine import set_limits\n"
+        "set_limits({'RLIMIT_NOFILE': 64})\n"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
     process = subprocess.run(

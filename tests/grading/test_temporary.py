@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from judge.grading.temporary import PREFIX, Temporary, remove_left
+from judge.grading.temporary import PREFIX, TemporaryFolder, remove_abandoned
 from tests import ROOT
 from tests.grading.submissions import SOLVED, make_notebook, write_notebook
 from tests.needs import lacks
@@ -33,24 +33,24 @@ def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_
 ):
     code = (
         "import tempfile, time\n"
-        "from judge.grading.temporary import Temporary\n"
+        "from judge.grading.temporary import TemporaryFolder\n"
         f"tempfile.tempdir = {str(temporary_folder)!r}\n"
-        "print((temporary := Temporary()).path, flush=True)\n"
+        "print((temporary := TemporaryFolder()).path, flush=True)\n"
         "time.sleep(600)"
     )
     with (
-        Temporary() as needed_folder,
+        TemporaryFolder() as needed_folder,
         subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as process,
     ):
         their_folder = Path(process.stdout.readline().decode().strip())
         (their_folder / "deep/deeper").mkdir(parents=True)
         try:
-            remove_left()
+            remove_abandoned()
             assert needed_folder.is_dir() and their_folder.is_dir()
         finally:
             process.kill()
         process.wait()
-        remove_left()
+        remove_abandoned()
         assert needed_folder.is_dir() and not their_folder.exists()
     assert not needed_folder.exists()
 
@@ -68,7 +68,7 @@ def test_what_only_looks_like_it_stays(temporary_folder):
         unrelated_paths.append(temporary_folder / f"{PREFIX}of_another")
         unrelated_paths[-1].mkdir()
         os.chown(unrelated_paths[-1], 1000, 1000)
-    remove_left()
+    remove_abandoned()
     assert all(map(os.path.lexists, unrelated_paths))
 
 
@@ -97,7 +97,8 @@ def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
         process.send_signal(signal.SIGKILL)
     # its children end by themselves, and hold the folders that they need until then
     psutil.wait_procs(children)
-    assert list(temporary.glob(f"{PREFIX}*"))
+    abandoned_folders = list(temporary.glob(f"{PREFIX}*"))
+    assert abandoned_folders
     with start("solved") as process:
         process.wait()
-    assert not list(temporary.iterdir())
+    assert not any(folder.exists() for folder in abandoned_folders)

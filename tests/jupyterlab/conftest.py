@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -15,14 +14,14 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Page
 
+from judge.grading.sandbox import BWRAP
 from tests import ROOT
 from tests.browser import browser, watch  # noqa: F401
 from tests.needs import lacks
 
 PYTHON = ROOT / ".cache/jupyterlab/bin/python"
 # by its path, since what calls it by its name during a test is taken for a grader
-BUBBLEWRAP = shutil.which("bwrap") or "bwrap"
-WITHOUT_NETWORK = [BUBBLEWRAP, "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent"]
+WITHOUT_NETWORK = [BWRAP or "bwrap", "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent"]
 # the packages of the course, in a namespace without a network
 KERNEL = {
     "argv": [

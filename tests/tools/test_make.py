@@ -116,3 +116,4 @@ def test_a_bare_machine_has_every_program_but_the_sandbox_and_the_browsers(tmp_p
     assert {"git", "first", "second", "sh"} <= {path.name for path in bare_folder.iterdir()}
     assert (bare_folder / "git").readlink() == folders[0] / "git"
     assert not any((bare_folder / name).is_symlink() for name in missing)
+    assert subprocess.run([bare_folder / "bwrap"], stderr=subprocess.DEVNULL).returncode == 1
