@@ -22,7 +22,7 @@ from judge.call.outcome import Outcome
 from judge.call.torch_internals import leaves
 from judge.compare.criteria import CRITERIA, Cost, Record, agree
 from judge.compare.observe import observe
-from judge.compare.probes import Purpose, arguments_of, leading_axes
+from judge.compare.probes import Purpose, arguments_of
 from judge.compare.run import Trial, one_thread
 from judge.exercise import Case, Exercise, JudgesItself, is_floating
 
@@ -90,7 +90,8 @@ class Groups:
         self.exercise, self.trial = exercise, Trial.of(exercise, seed)
         self.probes = self.trial.probes
         cases = [probe.case for probe in self.probes]
-        self.axes = [*map(len, leading_axes(cases))]
+        # of the first tensor: a mask may have an axis more for each head
+        self.axes = [next((x.dim() for x in tensors_of(case)), 0) for case in cases]
         self.all_masked = all(map(has_mask, cases))
 
     @cached_property
@@ -122,7 +123,7 @@ class Groups:
     ) -> Iterator[Group]:
         """The groups that the probe at a place needs, of an answer that may do float32 alone.
 
-        `works` are numbers of leading axes with which it is right as often as not.
+        `works` are numbers of axes with which it is right as often as not.
         """
         probe = self.probes[place]
         in_float64 = Purpose.VALUES, Purpose.LARGE, Purpose.STEPS
@@ -152,7 +153,7 @@ class Groups:
         # of float32 no gradients are asked for
         lost = {Group.STORAGE, Group.GRADIENTS} & self.shares.keys() if only_float32 else set()
         right = [self.is_right_at(place, got) for place, got in enumerate(records)]
-        # what is right as often as not with so many leading axes is not wrong for their sake
+        # what is right as often as not with so many axes is not wrong for their sake
         balance = Counter()
         for place, probe in enumerate(self.probes):
             if probe.purpose == Purpose.VALUES:
@@ -199,5 +200,9 @@ class Groups:
         return bool(floating) and all(x.float().to(x.dtype).equal(x) for x in floating)
 
 
+def tensors_of(case: Case) -> list[Tensor]:
+    return [x for x in arguments_of(case).values() if isinstance(x, Tensor)]
+
+
 def has_mask(case: Case) -> bool:
-    return any(isinstance(x, Tensor) and x.dtype == torch.bool for x in arguments_of(case).values())
+    return any(x.dtype == torch.bool for x in tensors_of(case))
