@@ -29,6 +29,7 @@ from judge.call.caller import local
 from judge.compare.credit import credit, in_parts
 from judge.exercise import Exercise
 from judge.say import bank, generic_mistakes
+from judge.status import Status
 from judge.verdict import judge, judge_own
 
 # at the first seed answers are watched, as a learner's are; at the others only called
@@ -97,7 +98,7 @@ def judge_answers(name: str, pickled: bytes) -> dict[str, list[Row]]:
             else:
                 verdict = judge_own(exercise, answer, seed)
                 earned = partial(credit, exercise, local(answer), seed)
-            is_passed = verdict.status == "passed"
+            is_passed = verdict.status == Status.PASSED
             share = earned().share if in_parts(exercise) and not is_passed else float(is_passed)
             row: Row = [verdict.status, verdict.hint, verdict.evidence, share]
             rows.setdefault(label, []).append(row)

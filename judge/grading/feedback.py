@@ -15,6 +15,7 @@ from judge.grading.gradebook import Entry, Grade, Gradebook, mistakes, number
 from judge.grading.pristine import HEADING, chapters, heading, own
 from judge.grading.report import cut, line, plain, readable, replace
 from judge.grading.students import Student
+from judge.status import Status
 
 URL = re.compile(r"https?://[^\s()]+/chapters/\w+\.html")
 # characters of an answer on its page
@@ -106,7 +107,7 @@ def grade_parts(grade: Grade, chapter: str) -> Iterator[str]:
         yield f"<pre><code>{text(cut(one.answer, MOST_CODE))}</code></pre>"
     if len(one.answer) > MOST_CODE:
         yield f"<p>The answer goes on: it has {len(one.answer):,} characters.</p>"
-    if one.status != "passed":
+    if one.status != Status.PASSED:
         yield f"<p>{next_reading(chapter, one.name)}</p>"
 
 

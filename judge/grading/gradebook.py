@@ -12,10 +12,11 @@ from judge.grading.pristine import chapters, heading
 from judge.grading.report import Report, Result, line
 from judge.grading.students import Roster, Student, squeezed
 from judge.grading.tables import FORMULA, write_table
+from judge.status import Status
 
 # where in an answer it happened, behind a hint
 PLACE = re.compile(r" \(line \d+(?:: “[^”]*”)?\)$")
-NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
+NO_MISTAKE = (Status.PASSED, Status.NOT_ATTEMPTED, Status.NOT_FOUND, Status.NOT_GRADED)
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE = (
     "Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade",
@@ -151,7 +152,7 @@ def unread(
     read = {(student, report.chapter) for student, report in reports}
     for slug, chapter in chapters().items():
         results = [
-            Result(name, facts["title"], facts["points"], "not found")
+            Result(name, facts["title"], facts["points"], Status.NOT_FOUND)
             for name, facts in chapter.facts.items()
         ]
         for student in dict.fromkeys(one for one, name in overrides if name in chapter.facts):
@@ -186,7 +187,7 @@ def write(book: Gradebook, folder: Path, roster: Roster | None) -> None:
 def grade_rows(book: Gradebook) -> Iterable[Iterable]:
     yield "student", "name", "chapter", "file", "points", "of", "passed", "exercises", "remarks"
     for one in book.entries:
-        passed = sum(grade.result.status == "passed" for grade in one.grades)
+        passed = sum(grade.result.status == Status.PASSED for grade in one.grades)
         yield (
             one.student.key, one.student.name, one.report.chapter, line(one.report.file),
             number(one.points), one.report.max_points, passed, len(one.grades), one.remarks,

@@ -31,6 +31,7 @@ from judge.grading.scan import around, forbidden_in
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
 from judge.quotation import code
+from judge.status import Status
 from judge.verdict import Verdict, judge
 
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
@@ -39,7 +40,10 @@ NOT_CALLED = "may not be called here"
 OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 # the best verdict counts; of two alike the first
-STATUSES = ("passed", "wrong", "too slow", "crashed", "not attempted", "not found", "error")
+STATUSES = (
+    Status.PASSED, Status.WRONG, Status.TOO_SLOW, Status.CRASHED, Status.NOT_ATTEMPTED,
+    Status.NOT_FOUND, Status.ERROR,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Judged:
     @property
     def is_final(self) -> bool:
         """Whether no verdict can be better."""
-        return self.verdict.status == "passed" and not self.unproven
+        return self.verdict.status == Status.PASSED and not self.unproven
 
     @property
     def rank(self) -> tuple[bool, bool, float, int]:
@@ -64,7 +68,7 @@ class Judged:
         status = self.verdict.status
         place = STATUSES.index(status) if status in STATUSES else len(STATUSES)
         share = self.earned.share * (not self.withheld)
-        return status != "passed", not self.is_final, -share, place
+        return status != Status.PASSED, not self.is_final, -share, place
 
 
 class Grader:
@@ -118,7 +122,8 @@ class GradedNotebook:
         self.allowance = Allowance(seconds)
         self.noted = CellNotes(self.handed_in, self.texts, self.allowance)
         self.judged = {
-            name: [Judged(Verdict(*said))] for name, said in self.handed_in.untouched.items()
+            name: [Judged(Verdict(*untouched))]
+            for name, untouched in self.handed_in.untouched.items()
         }
         self.spent: dict[str, float] = {}
         self.used: dict[str, Budget] = {}
@@ -131,7 +136,7 @@ class GradedNotebook:
 
     def judge_all(self) -> None:
         """Judge each answer that has no verdict, in one way after the other until it passes."""
-        waiting = [one.name for one in self.report.exercises if one.status == "not graded"]
+        waiting = [one.name for one in self.report.exercises if one.status == Status.NOT_GRADED]
         # without a sandbox no cell is run but the answers: it might do whatever the grader may
         cells = self.handed_in.cells if self.report.sandbox != NONE else []
         for others in (False, True):
@@ -167,14 +172,14 @@ class GradedNotebook:
         """Whether the cells of other answers may change what became of this one."""
         if not (judged := self.judged.get(name)):
             return True
-        ended = judged[-1].verdict.status in ("wrong", "error")
+        ended = judged[-1].verdict.status in (Status.WRONG, Status.ERROR)
         cells = [x for x in self.handed_in.cells if x.number not in self.allowance.left_out]
         return ended and code_cells.needs_others(cells, name)
 
     def judge(self, name: str, way: Callable[[str], Judged]) -> None:
         """Judge an answer in one way: the callable is in the kernel, all else here."""
         begun = time.monotonic()
-        self.write(name, Verdict("not graded", AT_WORK))
+        self.write(name, Verdict(Status.NOT_GRADED, AT_WORK))
         try:
             judged = self.within_bounds(name, way)
         except Exception:
@@ -186,7 +191,7 @@ class GradedNotebook:
         if judged.is_final:
             self.note(name, judged)
         else:
-            self.write(name, Verdict("not graded"))
+            self.write(name, Verdict(Status.NOT_GRADED))
 
     def within_bounds(self, name: str, way: Callable[[str], Judged]) -> Judged:
         """The verdict on an answer, for which this process works no longer than it may."""
@@ -196,7 +201,7 @@ class GradedNotebook:
                 return way(name)
         except OverworkedError as error:
             self.begin_anew()
-            return Judged(Verdict("error", OVERWORKS.format(error)))
+            return Judged(Verdict(Status.ERROR, OVERWORKS.format(error)))
         finally:
             self.worked[name] = before + time.process_time() - begun
 
@@ -210,9 +215,9 @@ class GradedNotebook:
         try:
             return self.within_bounds(name, way)
         except ServerError as error:
-            return Judged(Verdict("not graded", str(error)))
+            return Judged(Verdict(Status.NOT_GRADED, str(error)))
         except Exception as error:
-            return Judged(Verdict("error", BREAKS.format(type(error).__name__)))
+            return Judged(Verdict(Status.ERROR, BREAKS.format(type(error).__name__)))
 
     def in_walk(self, walk: Walk, name: str) -> Judged:
         """The verdict on an answer where the notebook's cells have run before it."""
@@ -233,7 +238,7 @@ class GradedNotebook:
                 judged = self.judged_in(name, state.kernel, state.budget, own, state.raised)
                 return replace(judged, alone=alone)
         except StoppedWalkError:
-            return Judged(Verdict("not graded", STOPPED))
+            return Judged(Verdict(Status.NOT_GRADED, STOPPED))
         except Exception:
             walk.close()
             raise
@@ -243,7 +248,7 @@ class GradedNotebook:
         others = self.other_texts(name)
         before = next((one for one in self.judged.get(name, ()) if one.alone), None)
         judged, used = (before, self.used[name]) if before else self.from_texts(name)
-        if others and judged.verdict.status == "error" and "NameError" in judged.verdict.hint:
+        if others and judged.verdict.status == Status.ERROR and "NameError" in judged.verdict.hint:
             # the name may be one that another answer has made
             with contextlib.suppress(LostKernelError):
                 judged, _ = self.from_texts(name, others, used)
@@ -255,7 +260,7 @@ class GradedNotebook:
             self.texts[one]
             for one, result in self.results.items()
             if one not in (name, *self.handed_in.untouched)
-            and result.status not in ("not attempted", "not found")
+            and result.status not in (Status.NOT_ATTEMPTED, Status.NOT_FOUND)
         ]
 
     def from_texts(
@@ -302,10 +307,10 @@ class GradedNotebook:
         reached = Reached(sources, name)
         named = forbidden_in(reached, foreign(exercise))
         unseen = evading(reached, starts, blinded)
-        if verdict.status == "passed" and named:
-            verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
+        if verdict.status == Status.PASSED and named:
+            verdict = Verdict(Status.WRONG, f"{named} {NOT_CALLED}: write the steps yourself")
             return Judged(verdict)
-        if verdict.status == "passed":
+        if verdict.status == Status.PASSED:
             return Judged(verdict, unproven=unseen)
         withheld = unseen and UNSEEN.format(unseen)
         if named:
@@ -314,7 +319,7 @@ class GradedNotebook:
 
     def earned(self, name: str, verdict: Verdict, kernel: GradingKernel) -> Credit:
         """What an answer earns that has not passed, where points are given in parts."""
-        if not self.report.partial or verdict.status not in ("wrong", "error"):
+        if not self.report.partial or verdict.status not in (Status.WRONG, Status.ERROR):
             return NOTHING
         budget = kernel.budget(self.seconds)
         try:
@@ -325,15 +330,15 @@ class GradedNotebook:
                 course().forbidden(self.exercises[name]),
             )
         except LostKernelError as lost:
-            if lost.status == "not graded":
+            if lost.status == Status.NOT_GRADED:
                 raise
             return NOTHING
 
     def explained(self, verdict: Verdict, raised: str) -> Verdict:
         """Add the reason of an error: the cell itself raised, or it leans on another cell."""
-        if verdict.status == "error" and raised:
-            return Verdict("error", raised, verdict.hint)
-        if verdict.status == "error" and "NameError" in verdict.hint:
+        if verdict.status == Status.ERROR and raised:
+            return Verdict(Status.ERROR, raised, verdict.hint)
+        if verdict.status == Status.ERROR and "NameError" in verdict.hint:
             walked = self.report.sandbox != NONE and self.handed_in.cells
             return replace(verdict, evidence=self.noted.not_made() if walked else IMPORT_NOTE)
         return verdict
@@ -342,7 +347,7 @@ class GradedNotebook:
         """Write a verdict down at once: what comes later cannot take it back."""
         result, verdict = self.results[name], judged.verdict
         # whoever passes only when asked again has nothing wrong
-        if judged.earned.wrong and verdict.status in ("wrong", "error"):
+        if judged.earned.wrong and verdict.status in (Status.WRONG, Status.ERROR):
             if judged.withheld:
                 result.remark(NO_PART.format(judged.withheld))
             else:

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from judge.status import Status
+
 SCHEMA = 5
 NONCHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
 # what a terminal obeys, XML forbids or nobody sees; a joiner, which some scripts are written with,
@@ -42,7 +44,7 @@ class Result:
     name: str
     title: str
     max_points: int
-    status: str = "not graded"
+    status: Status = Status.NOT_GRADED
     hint: str = ""
     evidence: str = ""
     note: str = ""
@@ -55,7 +57,7 @@ class Result:
     def points(self) -> float:
         # whole numbers stay whole
         part = round(self.max_points * self.share, 2) if self.share else 0
-        return self.max_points if self.status == "passed" else part
+        return self.max_points if self.status == Status.PASSED else part
 
     def remark(self, text: str) -> None:
         """Add to the note."""
@@ -105,18 +107,18 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        return bool(self.exercises) and all(one.status == "passed" for one in self.exercises)
+        return bool(self.exercises) and all(one.status == Status.PASSED for one in self.exercises)
 
     @property
     def graded(self) -> bool:
         """Whether every exercise has a verdict: none is missing because the grader failed."""
-        graded = all(one.status != "not graded" for one in self.exercises)
+        graded = all(one.status != Status.NOT_GRADED for one in self.exercises)
         return not self.problem and bool(self.exercises) and graded
 
     @property
     def too_busy(self) -> bool:
         """Whether every exercise has a verdict, but for those that the machine had no time for."""
-        left = [one for one in self.exercises if one.status == "not graded"]
+        left = [one for one in self.exercises if one.status == Status.NOT_GRADED]
         return not self.problem and bool(left) and all(one.hint == TOO_BUSY for one in left)
 
     def only(self, exercises: Set[str]) -> "Report":
@@ -150,13 +152,13 @@ class Report:
         data = json.loads(text)
         if data["schema"] != SCHEMA:
             raise ValueError(f"a report of schema {data['schema']}, not {SCHEMA}")
-        results = [
-            Result(**{name: value for name, value in row.items() if name != "points"})
-            for row in data.pop("exercises")
-        ]
+        rows = data.pop("exercises")
+        for row in rows:
+            del row["points"]
+            row["status"] = Status(row["status"])
         for derived in ("schema", "points", "max_points"):
             del data[derived]
-        return cls(**data, exercises=results)
+        return cls(**data, exercises=[Result(**row) for row in rows])
 
 
 def without_parts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -21,8 +21,14 @@ from rich.text import Text
 
 from judge.grading.report import Report, line, plain
 from judge.grading.submissions import LeftOut
+from judge.status import Status
 
-STYLES = {"passed": "green", "not attempted": "dim", "not found": "dim", "not graded": "magenta"}
+STYLES = {
+    Status.PASSED: "green",
+    Status.NOT_ATTEMPTED: "dim",
+    Status.NOT_FOUND: "dim",
+    Status.NOT_GRADED: "magenta",
+}
 
 
 class Rate(ProgressColumn):
@@ -112,8 +118,8 @@ def summarize(reports: list[Report], console: Console) -> None:
     for column in ("file", "chapter", "passed", "points"):
         table.add_column(column, justify="left" if column in ("file", "chapter") else "right")
     for report in reports:
-        passed = sum(one.status == "passed" for one in report.exercises)
-        state = f"{passed}/{len(report.exercises)}" if report.graded else "not graded"
+        passed = sum(one.status == Status.PASSED for one in report.exercises)
+        state = f"{passed}/{len(report.exercises)}" if report.graded else Status.NOT_GRADED
         if doubted := sum(bool(one.unproven) for one in report.exercises):
             state += f", {doubted} not proven"
         points = f"{report.points:g}/{report.max_points}"
