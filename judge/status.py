@@ -4,14 +4,17 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """The status of a verdict, as messages and reports have it; only PASSED earns all points."""
+    """The status of a verdict, as messages and reports have it.
+
+    The best first: of several verdicts on an answer, the first in this order counts.
+    """
 
     PASSED = "passed"
     WRONG = "wrong"
-    ERROR = "error"
     TOO_SLOW = "too slow"
-    NOT_ATTEMPTED = "not attempted"
     CRASHED = "crashed"
+    NOT_ATTEMPTED = "not attempted"
     NOT_FOUND = "not found"
+    ERROR = "error"
     # by no fault of the answer's
     NOT_GRADED = "not graded"

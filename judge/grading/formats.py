@@ -46,7 +46,7 @@ def gradescope(reports: list[Report], problems: Iterable[str] = ()) -> str:
             "score": one.points,
             "max_score": one.max_points,
             "status": "passed" if one.status == Status.PASSED else "failed",
-            "output": "\n".join(filter(None, (one.status, one.hint, one.evidence, *one.remarks))),
+            "output": "\n".join(filter(None, (one.status, one.hint, one.evidence, one.note))),
             "output_format": "text",
             "visibility": "visible",
         }

@@ -44,16 +44,6 @@ class Grade:
         # where in somebody's answer it happened differs for each
         return PLACE.sub("", self.result.hint)
 
-    @property
-    def unproven(self) -> str:
-        """Why somebody should look at a passed answer; "" where nobody needs to, or has."""
-        return "" if self.override else self.result.unproven
-
-    @property
-    def status(self) -> str:
-        """The status as tables have it."""
-        return f"{self.result.status}, not proven" if self.unproven else self.result.status
-
 
 @dataclass
 class Entry:
@@ -73,8 +63,6 @@ class Entry:
         said = [self.report.problem]
         if self.report.lacks:
             said.append(f"not installed here: {', '.join(self.report.lacks)}")
-        if unproven := [grade.result.name for grade in self.grades if grade.unproven]:
-            said.append(f"{len(unproven)} not proven: {', '.join(unproven)}")
         if self.other_files:
             said.append(f"{self.other_files + 1} files: the one with most points counts")
         return "; ".join(filter(None, said))
@@ -124,25 +112,17 @@ class Gradebook:
         return found | {student: {} for student in self.missing}
 
     def warnings(self) -> Iterator[str]:
-        """What the instructor should look at: points by hand, and passes that are not proven."""
+        """What the instructor should look at: points by hand, and packages that are missing."""
         for one in (grade for entry in self.entries for grade in entry.grades):
             if one.override and one.points > one.result.max_points:
                 most = f"{one.result.max_points} that {one.result.name} has"
                 yield f"{one.override.where}: {one.points:g} points count, more than the {most}"
-        if count := len(self.unproven()):
-            yield f"not proven: {count} of the answers that passed: see overview.html"
         lacking = Counter(one for entry in self.entries for one in entry.report.lacks)
         for package, count in lacking.most_common():
             yield (
                 f"{count} notebooks that have not passed import {package}, which is not installed"
                 f" here: `pip install {package}` adds it; then grade these again, by --regrade"
             )
-
-    def unproven(self) -> list[tuple[Entry, Grade]]:
-        """The passed answers that somebody should look at, and whose they are."""
-        return [
-            (entry, grade) for entry in self.entries for grade in entry.grades if grade.unproven
-        ]
 
 
 def unread(
@@ -204,7 +184,7 @@ def matrix_rows(book: Gradebook) -> Iterable[Iterable]:
         shown = next(one for one in book.entries if one.report.chapter == chapter)
         for at, grade in enumerate(shown.grades):
             own = (entries.get(chapter) for entries in students.values())
-            statuses = (one.grades[at].status if one else "" for one in own)
+            statuses = (one.grades[at].result.status if one else "" for one in own)
             yield chapter, grade.result.name, *statuses
 
 
@@ -259,7 +239,7 @@ def comment(entry: Entry) -> str:
     """An entry in some lines, as the HTML that Moodle takes a comment for."""
     lines = [entry.remarks] if entry.remarks else []
     for one in entry.grades:
-        said_why = filter(None, (one.result.hint, *one.result.remarks))
+        said_why = filter(None, (one.result.hint, one.result.note))
         why = one.override.comment if one.override else "; ".join(said_why)
         said = (
             f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"

@@ -22,7 +22,6 @@ from judge.grading.budget import (
     WORKS,
     Budget,
     has_ended,
-    tasks,
 )
 from judge.grading.report import TOO_BUSY
 from judge.grading.server import KernelServer, ServerError
@@ -53,17 +52,13 @@ class CellError(Exception):
 class GradingKernel:
     """A kernel with a limit on work, output and memory, and nothing to find."""
 
-    def __init__(self, server: KernelServer, pid: int, place: str, alive: int = 0):
-        """The kernel that is called at that place, below the process of that number.
-
-        So many threads are `alive` there as it begins.
-        """
+    def __init__(self, server: KernelServer, pid: int, place: str):
+        """The kernel that is called at that place, below the process of that number."""
         self.server, self.pid, self.place = server, pid, place
         self.calls = socket.socket(socket.AF_UNIX)
         self.calls.settimeout(WAIT)
         self.calls.connect(server.sandbox.seen_from_outside(place, pid))
         self.process = listener(self.calls)
-        self.alive = alive
         self.spoiled = False
 
     @contextlib.contextmanager
@@ -74,10 +69,8 @@ class GradingKernel:
         """
         place = str(Path(self.place).with_name(secrets.token_hex(4)))
         processes, files = self.server.processes(), self.server.files()
-        # the copy itself has one
-        alive = tasks(self.pid) + 1
         self.ask(budget, "copy", place)
-        copy = GradingKernel(self.server, self.pid, place, alive)
+        copy = GradingKernel(self.server, self.pid, place)
         try:
             yield copy
         finally:
@@ -187,7 +180,6 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
         try:
             kernel = GradingKernel(server, *server.start())
             kernel.run("\n\n".join(given), kernel.budget(STARTUP))
-            kernel.alive = tasks(kernel.pid)
         except (LostKernelError, CellError, OSError) as error:
             raise ServerError(f"a kernel could not be made ready: {error}") from None
         yield kernel

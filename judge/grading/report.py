@@ -11,7 +11,7 @@ from typing import Any
 
 from judge.status import Status
 
-SCHEMA = 5
+SCHEMA = 6
 NONCHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
 # what a terminal obeys, XML forbids or nobody sees; a joiner, which some scripts are written with,
 # stays behind a letter of theirs
@@ -31,15 +31,11 @@ TOO_BUSY = "the machine was too busy for it: grade it again (with --out, by --re
 BREAKS = "it breaks the grader, also when it is judged once more ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
-UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
 
 
 @dataclass
 class Result:
-    """One exercise of one file. `passed` earns its points, and else the share that is right.
-
-    `unproven` says what a passed answer does that may hide a forbidden call or a loop.
-    """
+    """One exercise of one file. `passed` earns its points, and else the share that is right."""
 
     name: str
     title: str
@@ -48,7 +44,6 @@ class Result:
     hint: str = ""
     evidence: str = ""
     note: str = ""
-    unproven: str = ""
     seconds: float = 0.0
     answer: str = ""
     share: float = 0.0
@@ -62,12 +57,6 @@ class Result:
     def remark(self, text: str) -> None:
         """Add to the note."""
         self.note = "; ".join(filter(None, (self.note, plain(text))))
-
-    @property
-    def remarks(self) -> list[str]:
-        """What is said of the answer beside its hint."""
-        doubt = UNPROVEN.format(self.unproven) if self.unproven else ""
-        return [text for text in (self.note, doubt) if text]
 
 
 @dataclass
