@@ -143,8 +143,8 @@ SPOILERS = {
     "a thread that ends the process later": unsafe_attack(
         "import threading, os\nthreading.Timer(2, os._exit, (0,)).start()"
     ),
-    "a stop of the process that starts kernels": wrong_answer(
-        suffix="import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)", statuses=("crashed",)
+    "a stop of the process that starts kernels": unsafe_attack(
+        "import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)"
     ),
     # in bubblewrap it is a process of the sandbox's own, which has the judge's pipes
     "lines to the judge from process 1": unsafe_attack(SPEAK_CODE.format("/proc/1/fd/1")),
