@@ -12,6 +12,7 @@ from judge.course import Course, OneLineError
 from judge.dependencies import missing_when_graded
 from judge.say.failure import Failure, failure
 from judge.say.wording import article
+from judge.status import Status
 from judge.verdict import SAME, Verdict, judge, local
 
 # few enough digits to copy
@@ -52,11 +53,11 @@ class Session:
         # the last one checked is the last in the dictionary
         self.verdicts.pop(wanted.name, None)
         self.verdicts[wanted.name] = verdict
-        if verdict.status != "passed" and by_nbval():
+        if verdict.status != Status.PASSED and by_nbval():
             raise NotPassedError(f"{wanted.name}: {verdict.status}: {verdict.hint}")
         print(report(wanted.name, verdict, seed))
         # in a notebook, beside which there may be what no grader gets
-        if verdict.status == "passed" and hasattr(builtins, "get_ipython") and not by_nbval():
+        if verdict.status == Status.PASSED and hasattr(builtins, "get_ipython") and not by_nbval():
             for line in missing_when_graded(answer, self.course):
                 print(f"    {line}")
 
@@ -116,7 +117,7 @@ class Session:
 
     def passed(self, name: str) -> bool:
         """Whether the last check of an exercise passed."""
-        return name in self.verdicts and self.verdicts[name].status == "passed"
+        return name in self.verdicts and self.verdicts[name].status == Status.PASSED
 
 
 def by_nbval() -> bool:
@@ -137,7 +138,7 @@ def report(name: str, verdict: Verdict, seed: int) -> str:
 
     Then comes what the failing call printed.
     """
-    if verdict.status == "passed":
+    if verdict.status == Status.PASSED:
         return f"{name}: ok" + (f": {verdict.evidence}" if verdict.evidence else "")
     lines = [f"{name}: {verdict.status}: {verdict.hint}"]
     if verdict.hint == SAME:

@@ -20,11 +20,6 @@ def named(text: str) -> str:
     return text if NAME.fullmatch(text) else quoted(text)
 
 
-def code(text: str) -> str:
-    """A name, or else a piece of a learner's code, as a hint shows it."""
-    return f"`{text}`" if NAME.fullmatch(text) else quoted(text)
-
-
 def exception(kind: str, text: str) -> str:
     """An exception by its class and its text, both of which are a learner's."""
     return ": ".join(filter(None, (named(kind), quoted(text))))

@@ -16,15 +16,16 @@ from judge.compare.observe import observe
 from judge.compare.run import Run, Trial, is_unwritten, one_thread
 from judge.exercise import Exercise, JudgesItself
 from judge.say.explain import explain
+from judge.status import Status
 
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How an answer was judged. Status: passed, wrong, error, too slow or not attempted."""
+    """How an answer was judged."""
 
-    status: str
+    status: Status
     hint: str = ""
     evidence: str = ""
     failing: Difference | None = field(default=None, compare=False, repr=False)
@@ -64,12 +65,12 @@ def verdict(run: Run) -> Verdict:
     """The verdict on an answer by its records."""
     exercise = run.trial.exercise
     if run.has_passed:
-        return Verdict("passed")
+        return Verdict(Status.PASSED)
     got = run.first_failure.got
     if got.outcome == Outcome.MISSING:
-        return Verdict("error", f"nothing is called `{exercise.name}`: its cell defines it")
+        return Verdict(Status.ERROR, f"nothing is called `{exercise.name}`: its cell defines it")
     if is_unwritten(got):
-        return Verdict("not attempted", f"write `{exercise.name}` in its answer cell")
+        return Verdict(Status.NOT_ATTEMPTED, f"write `{exercise.name}` in its answer cell")
     if exercise.stub_answer and run.behaves_like(exercise.stub_answer):
-        return Verdict("not attempted", SAME, failing=run.first_failure)
+        return Verdict(Status.NOT_ATTEMPTED, SAME, failing=run.first_failure)
     return Verdict(*explain(run), run.first_failure)

@@ -24,6 +24,7 @@ from judge.call.caller import local
 from judge.compare.credit import credit, in_parts
 from judge.exercise import Exercise
 from judge.say import bank
+from judge.status import Status
 from judge.verdict import judge, judge_own
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "judge" / "golden"
@@ -52,7 +53,7 @@ def rows(exercise: Exercise, answer: Callable) -> list[Row]:
         else:
             forbidden = ()
             verdict = judge_own(exercise, answer, seed)
-        share = float(verdict.status == "passed")
+        share = float(verdict.status == Status.PASSED)
         if in_parts(exercise) and not share:
             share = credit(exercise, local(answer), seed, forbidden).share
         result.append([verdict.status, verdict.hint, verdict.evidence, share])

@@ -24,6 +24,7 @@ from judge.compare.criteria import checked
 from judge.compare.reply import ReplyError
 from judge.exercise import Case, Exercise
 from judge.say import wording
+from judge.status import Status
 from judge.verdict import Verdict
 from judge.weights import Sketch
 
@@ -87,13 +88,13 @@ class Capstone(Exercise):
             require_sound(weights, self.most_parameters)
             # the bank's own models have them by right
             if read_trained is None and self.is_known(weights):
-                return Verdict("wrong", KNOWN)
+                return Verdict(Status.WRONG, KNOWN)
             return self.verdict_on(weights, seed, self.writer(caller, forbidden))
         except FileNotFoundError:
             missing = f"{self.file} is not beside the notebook: train your model, and save it"
-            return Verdict("not attempted", missing)
+            return Verdict(Status.NOT_ATTEMPTED, missing)
         except NotJudgedError as error:
-            return Verdict("error", str(error))
+            return Verdict(Status.ERROR, str(error))
 
     def is_known(self, weights: dict[str, Tensor]) -> bool:
         """Whether the weights are the course's, or began as these."""
@@ -108,12 +109,12 @@ class Capstone(Exercise):
         summary = f"{share:.2f} of {len(examples)} names are right (numbers of {self.length} words)"
         if share < self.least:
             demand = f"at least {self.least:.2f} of the names must be right in every part"
-            return Verdict("wrong", demand, f"{summary}; {example}")
+            return Verdict(Status.WRONG, demand, f"{summary}; {example}")
         if write(sample, changed(weights, shuffled, g))[0] > MOST_SHUFFLED:
-            return Verdict("wrong", DISORDER)
+            return Verdict(Status.WRONG, DISORDER)
         if write(sample, changed(weights, noisy, g))[0] < share - MOST_LOST:
-            return Verdict("wrong", BY_HEART)
-        return Verdict("passed", evidence=summary)
+            return Verdict(Status.WRONG, BY_HEART)
+        return Verdict(Status.PASSED, evidence=summary)
 
     def writer(self, caller: Caller, forbidden: tuple[str, ...]) -> Write:
         """What has the model write the names of numbers, up to their stop, and compares them."""

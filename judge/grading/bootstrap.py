@@ -7,10 +7,9 @@ calls of an answer are made: what they do and leave is no part of what the noteb
 find.
 
 It reads requests, each a line of JSON with a new token and what is asked: first the driver's
-sources, then the folder of a kernel to start, null to end it, or "count". It replies with that
-token and `ready`, `started`, `stopped`, or the number of processes and threads that there have
-been; when a kernel ends by itself it says `ended`, with the token that started it. A kernel takes
-requests of its own at a socket in its folder.
+sources, then the folder of a kernel to start, or null to end it. It replies with that token and
+`ready`, `started` or `stopped`; when a kernel ends by itself it says `ended`, with the token that
+started it. A kernel takes requests of its own at a socket in its folder.
 """
 
 import contextlib
@@ -26,7 +25,6 @@ import subprocess
 import sys
 import time
 from functools import partial
-from pathlib import Path
 from types import FunctionType
 
 import psutil
@@ -35,7 +33,7 @@ from judge.grading.stand_ins import Checks, HiddenModules, Programs
 
 # elsewhere a fork of a process that has loaded much may not work: each kernel loads its own
 CAN_FORK = sys.platform == "linux"
-COUNT, SOCKET = "count", "c"
+SOCKET = "c"
 MOST_OUTPUT, MOST_TEXT = 1_000_000, 10_000
 FLOODS = f"it prints without end: more than {MOST_OUTPUT} characters"
 # of prctl
@@ -218,9 +216,6 @@ def serve(requests, replies, run_kernel):
                 continue
             line = requests.readline()
             token, request = json.loads(line or b"[null, null]")
-            if request == COUNT:
-                reply_to(token, replies, processes_started())
-                continue
             if kernel:
                 kernel = end_kernel()
             if not line:
@@ -257,14 +252,6 @@ def adopt_orphans():
     """Have what a kernel leaves behind become a child of this process, and close its memory."""
     ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)
-
-
-def processes_started():
-    """How many processes and threads there have been in bubblewrap; 0 elsewhere."""
-    if os.getppid() != 1:
-        return 0
-    # the number of the youngest: a kernel cannot give it back
-    return int(Path("/proc/loadavg").read_text().split()[-1])
 
 
 def end_kernel():

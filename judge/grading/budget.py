@@ -86,16 +86,6 @@ def tree(pid: int) -> list[psutil.Process]:
     return []
 
 
-def tasks(pid: int) -> int:
-    """How many threads the process of that number has, and all below it."""
-    count = 0
-    for process in tree(pid):
-        # any of them may end meanwhile
-        with contextlib.suppress(psutil.Error):
-            count += process.num_threads() * (not has_ended(process))
-    return count
-
-
 def has_ended(process: psutil.Process | None) -> bool:
     """Whether a process, if it is known, has ended; what is left of it may still be there."""
     try:

@@ -11,6 +11,7 @@ from judge.grading.report import Report, plain
 from judge.grading.sandbox import Tier
 from judge.grading.walk import Allowance
 from judge.quotation import quoted
+from judge.status import Status
 
 NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
 STOPS = "{}, and what it would have made after that is not there"
@@ -40,7 +41,7 @@ class CellNotes:
     def write_into(self, report: Report) -> None:
         """Tell of the cells, and name the packages that are missing, where that may matter."""
         notes = self.cells_not_run(report) if report.sandbox == Tier.NONE else self.cells_run()
-        if any(one.status in ("wrong", "error") for one in report.exercises):
+        if any(one.status in (Status.WRONG, Status.ERROR) for one in report.exercises):
             sources = [*texts(self.handed_in.cells), *self.answers.values()]
             lacks = [PACKAGES.get(one, one) for one in missing_packages(sources)]
             report.lacks = lacks[:MOST_NOTES]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judge.grading.reach import others_matter
+from judge.status import Status
 
 FILE = "cells.json"
 # more is not run: what is graded then is the text of the answers
@@ -42,7 +43,7 @@ class HandedIn:
     """
 
     cells: list[CodeCell]
-    untouched: dict[str, tuple[str, str]]
+    untouched: dict[str, tuple[Status, str]]
 
     def write(self, folder: Path) -> None:
         """Leave it to who judges, without the cells where they are too many or too long."""
@@ -53,7 +54,8 @@ class HandedIn:
     @classmethod
     def read(cls, folder: Path) -> "HandedIn":
         rows, untouched = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return cls([CodeCell(n, text, frozenset(names)) for n, text, names in rows], untouched)
+        cells = [CodeCell(number, text, frozenset(names)) for number, text, names in rows]
+        return cls(cells, {name: (Status(word), hint) for name, (word, hint) in untouched.items()})
 
 
 @dataclass(frozen=True)

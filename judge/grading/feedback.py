@@ -15,15 +15,11 @@ from judge.grading.gradebook import Entry, Grade, Gradebook, mistakes, number
 from judge.grading.pristine import HEADING, chapters, heading, own
 from judge.grading.report import cut, line, plain, readable, replace
 from judge.grading.students import Student
+from judge.status import Status
 
 URL = re.compile(r"https?://[^\s()]+/chapters/\w+\.html")
 # characters of an answer on its page
 MOST_CODE = 50_000
-ABOUT_UNPROVEN = (
-    "These answers are right, and have their points. Each does something that could hide a "
-    "forbidden call or a loop from the grader, so look at its code. Points that you set by hand, "
-    "in overrides.csv, take an answer off this list."
-)
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -39,7 +35,6 @@ table {{ border-collapse: collapse; }}
 th, td {{ border: 1px solid #8888; padding: .2rem .6rem; text-align: left; }}
 pre {{ background: #8882; padding: .8rem; overflow-x: auto; }}
 .wide {{ overflow-x: auto; }}
-mark {{ white-space: nowrap; }}
 p {{ max-width: 50rem; }}
 </style>
 </head>
@@ -85,7 +80,7 @@ def entry_parts(entry: Entry) -> Iterator[str]:
     if entry.remarks:
         yield f"<p>{text(entry.remarks)}</p>"
     if entry.grades:
-        rows = [[g.result.title, g.status, points(g)] for g in entry.grades]
+        rows = [[g.result.title, g.result.status, points(g)] for g in entry.grades]
         yield table(["exercise", "status", "points"], rows)
     if report.seen:
         yield "<p>When the notebook was run:</p>"
@@ -96,9 +91,9 @@ def entry_parts(entry: Entry) -> Iterator[str]:
 
 def grade_parts(grade: Grade, chapter: str) -> Iterator[str]:
     one = grade.result
-    heading = f"{one.title}: {grade.status}, {points(grade)} points"
-    yield f'<h3 id="{escape(one.name)}">{escape(heading)}</h3>'
-    said = [one.hint, one.evidence, *one.remarks]
+    heading = f"{one.title}: {one.status}, {points(grade)} points"
+    yield f"<h3>{escape(heading)}</h3>"
+    said = [one.hint, one.evidence, one.note]
     if grade.override:
         said.append(f"The instructor set the points: {grade.override.comment}")
     yield from (f"<p>{text(remark)}</p>" for remark in said if remark)
@@ -106,7 +101,7 @@ def grade_parts(grade: Grade, chapter: str) -> Iterator[str]:
         yield f"<pre><code>{text(cut(one.answer, MOST_CODE))}</code></pre>"
     if len(one.answer) > MOST_CODE:
         yield f"<p>The answer goes on: it has {len(one.answer):,} characters.</p>"
-    if one.status != "passed":
+    if one.status != Status.PASSED:
         yield f"<p>{next_reading(chapter, one.name)}</p>"
 
 
@@ -148,28 +143,18 @@ def links(chapter: str) -> tuple[str, dict[str, str]]:
 
 
 def overview(book: Gradebook) -> str:
-    """Every status of every student, whose code to look at, and what went wrong most often."""
+    """Every status of every student, and what went wrong most often."""
     parts = []
     for chapter in book.chapters:
         entries = [one for one in book.entries if one.report.chapter == chapter]
         names = [grade.result.name for grade in entries[0].grades]
         rows = [
-            [who(one.student), number(one.points), *(status(one, grade) for grade in one.grades)]
+            [who(one.student), number(one.points), *(grade.result.status for grade in one.grades)]
             for one in entries
         ]
         parts += [
             f"<h2>{escape(heading(chapter))}</h2>",
             table(["student", "points", *names], rows),
-        ]
-    if unproven := book.unproven():
-        rows = [
-            [who(one.student), link(one, grade, escape(grade.result.name)), grade.unproven]
-            for one, grade in unproven
-        ]
-        parts += [
-            f"<h2>Not proven: {len(rows)}</h2>",
-            f"<p>{ABOUT_UNPROVEN}</p>",
-            table(["student", "exercise", "because it"], rows),
         ]
     parts.append("<h2>The most common mistakes</h2>")
     rows = [[str(cell) for cell in row] for row in mistakes(book)[:50]]
@@ -182,27 +167,9 @@ def who(student: Student) -> str:
     return f"{student.name} ({student.key})" if named else student.key
 
 
-class Html(str):
-    """A cell that is escaped already."""
-
-
-def status(entry: Entry, grade: Grade) -> str:
-    """The status of an answer; where somebody should look at it, a link there."""
-    if not grade.unproven:
-        return grade.status
-    return link(entry, grade, f"<mark>{escape(grade.status)}</mark>")
-
-
-def link(entry: Entry, grade: Grade, said: str) -> Html:
-    """A link from the overview to an answer."""
-    place = f"feedback/{page_name(entry.student)}#{grade.result.name}"
-    return Html(f'<a href="{escape(place)}">{said}</a>')
-
-
 def table(header: list[str], rows: list[list[str]]) -> str:
     def row(cells: list[str], tag: str) -> str:
-        said = (one if isinstance(one, Html) else escape(plain(one)) for one in cells)
-        return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in said) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape(plain(one))}</{tag}>" for one in cells) + "</tr>"
 
     lines = [row(header, "th"), *(row(one, "td") for one in rows)]
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"

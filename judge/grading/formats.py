@@ -9,17 +9,18 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from judge.course import course
 from judge.grading.report import Report, Result, plain
+from judge.status import Status
 
 
 def junit(reports: Iterable[tuple[str, Report]]) -> str:
     """A suite for each report, under the key that it goes with, and a case for each exercise."""
     suites = Element("testsuites", name=course().package)
     for key, report in reports:
-        cases = report.exercises or [Result("notebook", "", 0, "not graded", report.problem)]
+        cases = report.exercises or [Result("notebook", "", 0, Status.NOT_GRADED, report.problem)]
         suite = SubElement(suites, "testsuite", name=key, tests=str(len(cases)))
-        missed = [one for one in cases if one.status not in ("passed", "not graded")]
+        missed = [one for one in cases if one.status not in (Status.PASSED, Status.NOT_GRADED)]
         suite.set("failures", str(len(missed)))
-        suite.set("errors", str(sum(one.status == "not graded" for one in cases)))
+        suite.set("errors", str(sum(one.status == Status.NOT_GRADED for one in cases)))
         for one in cases:
             case = SubElement(
                 suite,
@@ -28,8 +29,8 @@ def junit(reports: Iterable[tuple[str, Report]]) -> str:
                 name=one.name,
                 time=f"{one.seconds:.2f}",
             )
-            if one.status != "passed":
-                kind = "error" if one.status == "not graded" else "failure"
+            if one.status != Status.PASSED:
+                kind = "error" if one.status == Status.NOT_GRADED else "failure"
                 fault = SubElement(case, kind, type=one.status, message=plain(one.hint))
                 fault.text = plain(one.evidence)
     return tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
@@ -44,8 +45,8 @@ def gradescope(reports: list[Report], problems: Iterable[str] = ()) -> str:
             "name": f"{report.chapter}: {one.title}",
             "score": one.points,
             "max_score": one.max_points,
-            "status": "passed" if one.status == "passed" else "failed",
-            "output": "\n".join(filter(None, (one.status, one.hint, one.evidence, *one.remarks))),
+            "status": "passed" if one.status == Status.PASSED else "failed",
+            "output": "\n".join(filter(None, (one.status, one.hint, one.evidence, one.note))),
             "output_format": "text",
             "visibility": "visible",
         }

@@ -16,6 +16,7 @@ from judge.grading.report import AT_WORK, BREAKS, Report, Result, plain
 from judge.grading.submissions import NotGradableError, Submission
 from judge.grading.temporary import TemporaryFolder
 from judge.quotation import exception, quoted
+from judge.status import Status
 
 AS_GIVEN = "its cell is as it was given"
 
@@ -68,18 +69,21 @@ def prepare(report: Report, grafted: Graft) -> None:
             name, facts["title"], facts["points"], note=plain(grafted.notes.get(name, ""))
         )
         if name not in grafted.found:
-            result.status, result.hint = "not found", f"no cell begins with `# exercise: {name}`"
+            result.status, result.hint = (
+                Status.NOT_FOUND,
+                f"no cell begins with `# exercise: {name}`",
+            )
         elif name in grafted.too_long:
-            result.status, result.hint = "error", grafted.too_long[name]
+            result.status, result.hint = Status.ERROR, grafted.too_long[name]
         else:
             result.answer = answers[name]
             trained = "weights" in facts and grafted.weights
             if untouched := not trained and why_untouched(answers[name], chapter.stubs[name]):
-                result.status, result.hint = "not attempted", untouched
+                result.status, result.hint = Status.NOT_ATTEMPTED, untouched
         may_run = report.sandbox != sandbox.Tier.NONE and name in grafted.made_elsewhere
-        if result.status != "not graded" and may_run:
+        if result.status != Status.NOT_GRADED and may_run:
             grafted.untouched[name] = result.status, result.hint
-            result.status, result.hint = "not graded", ""
+            result.status, result.hint = Status.NOT_GRADED, ""
         report.exercises.append(result)
 
 
@@ -97,7 +101,7 @@ def code_of(source: str) -> list[str]:
 
 def judged(report: Report, grafted: Graft, timeout: float, memory: int, stop: Event) -> Report:
     """The report once a judge has run the grafted notebook in a folder of its own."""
-    if all(one.status != "not graded" for one in report.exercises):
+    if all(one.status != Status.NOT_GRADED for one in report.exercises):
         return report
     with TemporaryFolder() as folder:
         for facts in chapters()[grafted.chapter].facts.values():
@@ -128,10 +132,10 @@ def judged_in(
         for one in at_work:
             one.hint = ""
             if one.name in broken:
-                one.status, one.hint = "error", plain(BREAKS.format(quoted(reason_in(said))))
+                one.status, one.hint = Status.ERROR, plain(BREAKS.format(quoted(reason_in(said))))
             broken.add(one.name)
         report.write(written)
     report.file = name
-    if any(one.status == "not graded" and not one.hint for one in report.exercises):
+    if any(one.status == Status.NOT_GRADED and not one.hint for one in report.exercises):
         report.problem = plain(f"the grader failed: {quoted(reason_in(said))}")
     return report

@@ -12,10 +12,11 @@ from judge.grading.pristine import chapters, heading
 from judge.grading.report import Report, Result, line
 from judge.grading.students import Roster, Student, squeezed
 from judge.grading.tables import FORMULA, write_table
+from judge.status import Status
 
 # where in an answer it happened, behind a hint
 PLACE = re.compile(r" \(line \d+(?:: “[^”]*”)?\)$")
-NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
+NO_MISTAKE = (Status.PASSED, Status.NOT_ATTEMPTED, Status.NOT_FOUND, Status.NOT_GRADED)
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE = (
     "Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade",
@@ -43,16 +44,6 @@ class Grade:
         # where in somebody's answer it happened differs for each
         return PLACE.sub("", self.result.hint)
 
-    @property
-    def unproven(self) -> str:
-        """Why somebody should look at a passed answer; "" where nobody needs to, or has."""
-        return "" if self.override else self.result.unproven
-
-    @property
-    def status(self) -> str:
-        """The status as tables have it."""
-        return f"{self.result.status}, not proven" if self.unproven else self.result.status
-
 
 @dataclass
 class Entry:
@@ -72,8 +63,6 @@ class Entry:
         said = [self.report.problem]
         if self.report.lacks:
             said.append(f"not installed here: {', '.join(self.report.lacks)}")
-        if unproven := [grade.result.name for grade in self.grades if grade.unproven]:
-            said.append(f"{len(unproven)} not proven: {', '.join(unproven)}")
         if self.other_files:
             said.append(f"{self.other_files + 1} files: the one with most points counts")
         return "; ".join(filter(None, said))
@@ -123,25 +112,17 @@ class Gradebook:
         return found | {student: {} for student in self.missing}
 
     def warnings(self) -> Iterator[str]:
-        """What the instructor should look at: points by hand, and passes that are not proven."""
+        """What the instructor should look at: points by hand, and packages that are missing."""
         for one in (grade for entry in self.entries for grade in entry.grades):
             if one.override and one.points > one.result.max_points:
                 most = f"{one.result.max_points} that {one.result.name} has"
                 yield f"{one.override.where}: {one.points:g} points count, more than the {most}"
-        if count := len(self.unproven()):
-            yield f"not proven: {count} of the answers that passed: see overview.html"
         lacking = Counter(one for entry in self.entries for one in entry.report.lacks)
         for package, count in lacking.most_common():
             yield (
                 f"{count} notebooks that have not passed import {package}, which is not installed"
                 f" here: `pip install {package}` adds it; then grade these again, by --regrade"
             )
-
-    def unproven(self) -> list[tuple[Entry, Grade]]:
-        """The passed answers that somebody should look at, and whose they are."""
-        return [
-            (entry, grade) for entry in self.entries for grade in entry.grades if grade.unproven
-        ]
 
 
 def unread(
@@ -151,7 +132,7 @@ def unread(
     read = {(student, report.chapter) for student, report in reports}
     for slug, chapter in chapters().items():
         results = [
-            Result(name, facts["title"], facts["points"], "not found")
+            Result(name, facts["title"], facts["points"], Status.NOT_FOUND)
             for name, facts in chapter.facts.items()
         ]
         for student in dict.fromkeys(one for one, name in overrides if name in chapter.facts):
@@ -186,7 +167,7 @@ def write(book: Gradebook, folder: Path, roster: Roster | None) -> None:
 def grade_rows(book: Gradebook) -> Iterable[Iterable]:
     yield "student", "name", "chapter", "file", "points", "of", "passed", "exercises", "remarks"
     for one in book.entries:
-        passed = sum(grade.result.status == "passed" for grade in one.grades)
+        passed = sum(grade.result.status == Status.PASSED for grade in one.grades)
         yield (
             one.student.key, one.student.name, one.report.chapter, line(one.report.file),
             number(one.points), one.report.max_points, passed, len(one.grades), one.remarks,
@@ -203,7 +184,7 @@ def matrix_rows(book: Gradebook) -> Iterable[Iterable]:
         shown = next(one for one in book.entries if one.report.chapter == chapter)
         for at, grade in enumerate(shown.grades):
             own = (entries.get(chapter) for entries in students.values())
-            statuses = (one.grades[at].status if one else "" for one in own)
+            statuses = (one.grades[at].result.status if one else "" for one in own)
             yield chapter, grade.result.name, *statuses
 
 
@@ -258,7 +239,7 @@ def comment(entry: Entry) -> str:
     """An entry in some lines, as the HTML that Moodle takes a comment for."""
     lines = [entry.remarks] if entry.remarks else []
     for one in entry.grades:
-        said_why = filter(None, (one.result.hint, *one.result.remarks))
+        said_why = filter(None, (one.result.hint, one.result.note))
         why = one.override.comment if one.override else "; ".join(said_why)
         said = (
             f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"

@@ -13,6 +13,7 @@ from judge.grading.pristine import Chapter, answer_cells, chapters
 from judge.grading.repair import LONGEST, Definitions, definitions, repaired, with_helpers
 from judge.grading.submissions import NotGradableError
 from judge.grading.submitted_cells import Cell, read
+from judge.status import Status
 
 MARK = re.compile(r"^(?=[ \t]*#[ \t]*exercise:[ \t]*\w)", re.MULTILINE)
 # a cell that may make names which its text does not have
@@ -37,7 +38,7 @@ class Graft:
     # whose answer a changed cell may make, beside the one that is asked for
     made_elsewhere: set[str] = field(default_factory=set)
     # status and hint of what nothing is written for there, where another cell may make it
-    untouched: dict[str, tuple[str, str]] = field(default_factory=dict)
+    untouched: dict[str, tuple[Status, str]] = field(default_factory=dict)
 
     def answers(self) -> dict[str, str]:
         return {name: cell.source for name, cell in answer_cells(self.notebook).items()}

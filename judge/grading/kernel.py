@@ -22,11 +22,11 @@ from judge.grading.budget import (
     WORKS,
     Budget,
     has_ended,
-    tasks,
 )
 from judge.grading.report import TOO_BUSY
 from judge.grading.server import KernelServer, ServerError
 from judge.quotation import exception, quoted
+from judge.status import Status
 
 ENDED = "it ends the Python process it runs in, or breaks it: take exit() and the like out"
 # seconds to wait at a time
@@ -40,7 +40,7 @@ IMPORT = re.compile(r"^[ \t]*(?:from\s+([\w.]+)\s+)?import[ \t(]+([\w., \t]+)", 
 class LostKernelError(Exception):
     """The kernel is lost, by what it ran. `status` says how."""
 
-    def __init__(self, status: str, hint: str):
+    def __init__(self, status: Status, hint: str):
         super().__init__(hint)
         self.status, self.hint = status, hint
 
@@ -52,17 +52,13 @@ class CellError(Exception):
 class GradingKernel:
     """A kernel with a limit on work, output and memory, and nothing to find."""
 
-    def __init__(self, server: KernelServer, pid: int, place: str, alive: int = 0):
-        """The kernel that is called at that place, below the process of that number.
-
-        So many threads are `alive` there as it begins.
-        """
+    def __init__(self, server: KernelServer, pid: int, place: str):
+        """The kernel that is called at that place, below the process of that number."""
         self.server, self.pid, self.place = server, pid, place
         self.calls = socket.socket(socket.AF_UNIX)
         self.calls.settimeout(WAIT)
         self.calls.connect(server.sandbox.path_from_outside(place, pid))
         self.process = listener(self.calls)
-        self.alive = alive
         self.spoiled = False
 
     @contextlib.contextmanager
@@ -73,10 +69,8 @@ class GradingKernel:
         """
         place = str(Path(self.place).with_name(secrets.token_hex(4)))
         processes, files = self.server.processes(), self.server.file_states()
-        # the copy itself has one
-        alive = tasks(self.pid) + 1
         self.ask(budget, "copy", place)
-        copy = GradingKernel(self.server, self.pid, place, alive)
+        copy = GradingKernel(self.server, self.pid, place)
         try:
             yield copy
         finally:
@@ -103,10 +97,10 @@ class GradingKernel:
             case {"raised": None, "not_run": [*commands]}:
                 return [quoted(one) for one in commands if isinstance(one, str)]
             case {"raised": [OutputError.__name__, str()]}:
-                raise LostKernelError("crashed", FLOODS)
+                raise LostKernelError(Status.CRASHED, FLOODS)
             case {"raised": [str(name), str(text)]}:
                 raise CellError(exception(name, text))
-        raise LostKernelError("crashed", ENDED)
+        raise LostKernelError(Status.CRASHED, ENDED)
 
     def take(self, name: str, budget: Budget) -> bool:
         """Bind an exercise's name to what `check` was given for it; False where that is nothing."""
@@ -130,20 +124,20 @@ class GradingKernel:
             said = self.answer(self.calls, budget)
             if (parts := said.count(b"[") + said.count(b"{")) > MOST_PARTS:
                 raise LostKernelError(
-                    "crashed",
+                    Status.CRASHED,
                     f"its result has {parts:,} lists and objects, more than {MOST_PARTS:,}",
                 )
             return json.loads(said)
         except ConnectionError:
             self.go_on(budget)
-            raise LostKernelError("crashed", ENDED) from None
+            raise LostKernelError(Status.CRASHED, ENDED) from None
         except (ValueError, RecursionError, MemoryError):
-            raise LostKernelError("error", "its result cannot be read") from None
+            raise LostKernelError(Status.ERROR, "its result cannot be read") from None
 
     def go_on(self, budget: Budget) -> None:
         """Raise LostKernelError where no answer is to be waited for any longer."""
         if self.server.kernel_ended() or has_ended(self.process):
-            raise LostKernelError("crashed", ENDED)
+            raise LostKernelError(Status.CRASHED, ENDED)
         if why := budget.spent():
             raise given_up(why, budget.seconds)
 
@@ -169,7 +163,9 @@ class GradingKernel:
                     raise ValueError(f"{bytes(line[:20])} is no number of bytes")
                 size = int(line)
             if max(size, len(said)) > MOST_RESULT:
-                raise LostKernelError("crashed", f"its result has more than {MOST_RESULT:,} bytes")
+                raise LostKernelError(
+                    Status.CRASHED, f"its result has more than {MOST_RESULT:,} bytes"
+                )
             if size < 0 or len(said) < size:
                 # also where it comes in drops
                 self.go_on(budget)
@@ -184,7 +180,6 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
         try:
             kernel = GradingKernel(server, *server.start_kernel())
             kernel.run("\n\n".join(given), kernel.budget(STARTUP))
-            kernel.alive = tasks(kernel.pid)
         except (LostKernelError, CellError, OSError) as error:
             raise ServerError(f"a kernel could not be made ready: {error}") from None
         yield kernel
@@ -208,16 +203,17 @@ def listener(connection: socket.socket) -> psutil.Process | None:
 def given_up(why: str, seconds: float) -> LostKernelError:
     """Status and hint of an answer that did not come back."""
     if why == BUSY:
-        return LostKernelError("not graded", TOO_BUSY)
+        return LostKernelError(Status.NOT_GRADED, TOO_BUSY)
     if why == WAITS:
         return LostKernelError(
-            "too slow", "it does not come to an end: it waits, as for a sleep, a lock or an input"
+            Status.TOO_SLOW,
+            "it does not come to an end: it waits, as for a sleep, a lock or an input",
         )
     if why == WORKS:
         return LostKernelError(
-            "too slow", f"it does not come to an end: it has worked for {seconds:g} seconds"
+            Status.TOO_SLOW, f"it does not come to an end: it has worked for {seconds:g} seconds"
         )
-    return LostKernelError("crashed", why)
+    return LostKernelError(Status.CRASHED, why)
 
 
 def imported(source: str) -> list[str]:

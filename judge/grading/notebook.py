@@ -17,54 +17,37 @@ from nbformat import NotebookNode
 
 from judge.compare.credit import NOTHING, Credit, credit
 from judge.course import course
-from judge.exercise import Exercise
 from judge.grading import code_cells
-from judge.grading.budget import JUDGING, Budget, OverworkedError, at_most, tasks
+from judge.grading.budget import JUDGING, Budget, OverworkedError, at_most
 from judge.grading.cell_notes import STOPPED, CellNotes
 from judge.grading.code_cells import HandedIn
 from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
 from judge.grading.pristine import answer_cells, chapters
-from judge.grading.reach import Reached
 from judge.grading.report import AT_WORK, BREAKS, Report, plain
 from judge.grading.sandbox import Tier
-from judge.grading.scan import around, forbidden_in
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
-from judge.quotation import code
+from judge.status import Status
 from judge.verdict import Verdict, judge
 
-UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
-NO_PART = "no part of the points: {}"
-NOT_CALLED = "may not be called here"
 OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
-# the best verdict counts; of two alike the first
-STATUSES = ("passed", "wrong", "too slow", "crashed", "not attempted", "not found", "error")
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A verdict on an answer, what it earns if it has not passed, and why that is withheld."""
+class Judgement:
+    """A verdict on an answer, and what the answer earns if it has not passed."""
 
     verdict: Verdict
     earned: Credit = NOTHING
-    withheld: str = ""
-    unproven: str = ""
     # whether all that ran was the answer's own text
     alone: bool = False
 
     @property
-    def is_final(self) -> bool:
-        """Whether no verdict can be better."""
-        return self.verdict.status == "passed" and not self.unproven
-
-    @property
-    def rank(self) -> tuple[bool, bool, float, int]:
-        """The less, the better."""
+    def rank(self) -> tuple[bool, float, int]:
+        """The order of judgements, the best first."""
         status = self.verdict.status
-        place = STATUSES.index(status) if status in STATUSES else len(STATUSES)
-        share = self.earned.share * (not self.withheld)
-        return status != "passed", not self.is_final, -share, place
+        return status != Status.PASSED, -self.earned.share, [*Status].index(status)
 
 
 class Grader:
@@ -116,14 +99,15 @@ class GradedNotebook:
         self.exercises = course().exercises(self.report.chapter)
         self.results = {one.name: one for one in self.report.exercises}
         self.allowance = Allowance(seconds)
-        self.noted = CellNotes(self.handed_in, self.texts, self.allowance)
-        self.judged = {
-            name: [Judged(Verdict(*said))] for name, said in self.handed_in.untouched.items()
+        self.cell_notes = CellNotes(self.handed_in, self.texts, self.allowance)
+        self.judgements = {
+            name: [Judgement(Verdict(*untouched))]
+            for name, untouched in self.handed_in.untouched.items()
         }
-        self.spent: dict[str, float] = {}
-        self.used: dict[str, Budget] = {}
+        self.budgets: dict[str, Budget] = {}
+        self.wall_seconds: dict[str, float] = {}
         # processor seconds of this process
-        self.worked: dict[str, float] = {}
+        self.judging_seconds: dict[str, float] = {}
         self.server = self.kernel_server()
 
     def kernel_server(self) -> KernelServer:
@@ -131,20 +115,20 @@ class GradedNotebook:
 
     def judge_all(self) -> None:
         """Judge each answer that has no verdict, in one way after the other until it passes."""
-        waiting = [one.name for one in self.report.exercises if one.status == "not graded"]
+        waiting = [one.name for one in self.report.exercises if one.status == Status.NOT_GRADED]
         # without a sandbox no cell is run but the answers: it might do whatever the grader may
         cells = self.handed_in.cells if self.report.sandbox != Tier.NONE else []
         for others in (False, True):
             with closing(Walk(self.fresh, cells, self.allowance, others)) as walk:
                 for name in sorted(walk.order(waiting), key=self.is_test):
-                    if not self.is_decided(name) and (not others or self.needs_others(name)):
+                    if not self.has_passed(name) and (not others or self.needs_others(name)):
                         self.judge(name, partial(self.in_walk, walk))
         for name in waiting:
             # where nothing is written there is no text to judge
-            if not self.is_decided(name) and name not in self.handed_in.untouched:
+            if not self.has_passed(name) and name not in self.handed_in.untouched:
                 self.judge(name, self.from_text)
-            self.note(name, min(self.judged[name], key=lambda one: one.rank))
-        self.noted.write_into(self.report)
+            self.note(name, min(self.judgements[name], key=lambda one: one.rank))
+        self.cell_notes.write_into(self.report)
         self.report.write(self.report_path)
 
     def fresh(self) -> contextlib.AbstractContextManager[GradingKernel]:
@@ -160,94 +144,95 @@ class GradedNotebook:
         """
         return self.exercises[name].is_test
 
-    def is_decided(self, name: str) -> bool:
-        return any(one.is_final for one in self.judged.get(name, ()))
+    def has_passed(self, name: str) -> bool:
+        return any(one.verdict.status == Status.PASSED for one in self.judgements.get(name, ()))
 
     def needs_others(self, name: str) -> bool:
         """Whether the cells of other answers may change what became of this one."""
-        if not (judged := self.judged.get(name)):
+        if not (judgements := self.judgements.get(name)):
             return True
-        ended = judged[-1].verdict.status in ("wrong", "error")
+        ended = judgements[-1].verdict.status in (Status.WRONG, Status.ERROR)
         cells = [x for x in self.handed_in.cells if x.number not in self.allowance.left_out]
         return ended and code_cells.needs_others(cells, name)
 
-    def judge(self, name: str, way: Callable[[str], Judged]) -> None:
+    def judge(self, name: str, way: Callable[[str], Judgement]) -> None:
         """Judge an answer in one way: the callable is in the kernel, all else here."""
         begun = time.monotonic()
-        self.write(name, Verdict("not graded", AT_WORK))
+        self.write(name, Verdict(Status.NOT_GRADED, AT_WORK))
         try:
-            judged = self.within_bounds(name, way)
+            judgement = self.within_bounds(name, way)
         except Exception:
             # what an answer does to the grader it does again; a machine's fault may be over
-            self.begin_anew()
-            judged = self.judged_or_fault(name, way)
-        self.spent[name] = self.spent.get(name, 0) + time.monotonic() - begun
-        self.judged.setdefault(name, []).append(judged)
-        if judged.is_final:
-            self.note(name, judged)
+            self.restart_server()
+            judgement = self.judge_again(name, way)
+        self.wall_seconds[name] = self.wall_seconds.get(name, 0) + time.monotonic() - begun
+        self.judgements.setdefault(name, []).append(judgement)
+        if judgement.verdict.status == Status.PASSED:
+            self.note(name, judgement)
         else:
-            self.write(name, Verdict("not graded"))
+            self.write(name, Verdict(Status.NOT_GRADED))
 
-    def within_bounds(self, name: str, way: Callable[[str], Judged]) -> Judged:
+    def within_bounds(self, name: str, way: Callable[[str], Judgement]) -> Judgement:
         """The verdict on an answer, for which this process works no longer than it may."""
-        before, begun = self.worked.get(name, 0), time.process_time()
+        before, begun = self.judging_seconds.get(name, 0), time.process_time()
         try:
             with at_most(max(JUDGING - before, JUDGING / 10)):
                 return way(name)
         except OverworkedError as error:
-            self.begin_anew()
-            return Judged(Verdict("error", OVERWORKS.format(error)))
+            self.restart_server()
+            return Judgement(Verdict(Status.ERROR, OVERWORKS.format(error)))
         finally:
-            self.worked[name] = before + time.process_time() - begun
+            self.judging_seconds[name] = before + time.process_time() - begun
 
-    def begin_anew(self):
+    def restart_server(self):
         """Start kernels of another process: what became of this one is not known."""
         self.grader.stop()
         self.server = self.kernel_server()
 
-    def judged_or_fault(self, name: str, way: Callable[[str], Judged]) -> Judged:
+    def judge_again(self, name: str, way: Callable[[str], Judgement]) -> Judgement:
         """The verdict on an answer with which a kernel or the grader has failed before."""
         try:
             return self.within_bounds(name, way)
         except ServerError as error:
-            return Judged(Verdict("not graded", str(error)))
+            return Judgement(Verdict(Status.NOT_GRADED, str(error)))
         except Exception as error:
-            return Judged(Verdict("error", BREAKS.format(type(error).__name__)))
+            return Judgement(Verdict(Status.ERROR, BREAKS.format(type(error).__name__)))
 
-    def in_walk(self, walk: Walk, name: str) -> Judged:
+    def in_walk(self, walk: Walk, name: str) -> Judgement:
         """The verdict on an answer where the notebook's cells have run before it."""
 
         def budget(kernel: GradingKernel) -> Budget:
             # it has no longer for being judged twice
-            self.used[name] = kernel.budget(self.seconds, self.used.get(name))
-            return self.used[name]
+            self.budgets[name] = kernel.budget(self.seconds, self.budgets.get(name))
+            return self.budgets[name]
 
         try:
             with walk.state_of(name, budget) as state:
+                if lost := state.lost:
+                    judgement = Judgement(Verdict(lost.status, lost.hint))
+                else:
+                    judgement = self.judge_in(state.kernel, name, state.budget, state.raised)
                 pristine = chapters()[self.report.chapter].texts
                 texts = code_cells.texts(state.cells)
                 own = [text for text in texts if text.strip() not in pristine]
-                alone = own == [self.texts[name]]
-                if state.lost:
-                    return Judged(Verdict(state.lost.status, state.lost.hint), alone=alone)
-                judged = self.judged_in(name, state.kernel, state.budget, own, state.raised)
-                return replace(judged, alone=alone)
+                return replace(judgement, alone=own == [self.texts[name]])
         except StoppedWalkError:
-            return Judged(Verdict("not graded", STOPPED))
+            return Judgement(Verdict(Status.NOT_GRADED, STOPPED))
         except Exception:
             walk.close()
             raise
 
-    def from_text(self, name: str) -> Judged:
+    def from_text(self, name: str) -> Judgement:
         """The verdict on an answer's text in a kernel of its own, where no other can spoil it."""
         others = self.other_texts(name)
-        before = next((one for one in self.judged.get(name, ()) if one.alone), None)
-        judged, used = (before, self.used[name]) if before else self.from_texts(name)
-        if others and judged.verdict.status == "error" and "NameError" in judged.verdict.hint:
+        before = next((one for one in self.judgements.get(name, ()) if one.alone), None)
+        judgement, used = (before, self.budgets[name]) if before else self.from_texts(name)
+        verdict = judgement.verdict
+        if others and verdict.status == Status.ERROR and "NameError" in verdict.hint:
             # the name may be one that another answer has made
             with contextlib.suppress(LostKernelError):
-                judged, _ = self.from_texts(name, others, used)
-        return judged
+                judgement, _ = self.from_texts(name, others, used)
+        return judgement
 
     def other_texts(self, name: str) -> list[str]:
         """The other answers that are written."""
@@ -255,66 +240,45 @@ class GradedNotebook:
             self.texts[one]
             for one, result in self.results.items()
             if one not in (name, *self.handed_in.untouched)
-            and result.status not in ("not attempted", "not found")
+            and result.status not in (Status.NOT_ATTEMPTED, Status.NOT_FOUND)
         ]
 
     def from_texts(
         self, name: str, others: list[str] | None = None, used: Budget | None = None
-    ) -> tuple[Judged, Budget]:
+    ) -> tuple[Judgement, Budget]:
         """The verdict on an answer in a fresh kernel, in which others have run before.
 
         It has no longer for being judged twice: what it has used counts, and is returned.
         Raises LostKernelError where one of the others ends the kernel.
         """
-        text, others = self.texts[name], others or []
         with fresh_kernel(self.server, self.given[name]) as kernel:
-            for other in others:
+            for other in others or []:
                 run(kernel, other, kernel.budget(self.seconds))
             budget = kernel.budget(self.seconds, used)
             try:
-                raised = run(kernel, text, budget)
+                raised = run(kernel, self.texts[name], budget)
             except LostKernelError as lost:
-                return Judged(Verdict(lost.status, lost.hint)), budget
-            return self.judged_in(name, kernel, budget, [*others, text], raised), budget
+                return Judgement(Verdict(lost.status, lost.hint)), budget
+            return self.judge_in(kernel, name, budget, raised), budget
 
-    def judged_in(
-        self, name: str, kernel: GradingKernel, budget: Budget, sources: list[str], raised: str
-    ) -> Judged:
-        """The verdict on the answer in a kernel in which these cells have run."""
-        blinded = False
-
-        def ask(request: dict) -> dict:
-            nonlocal blinded
-            answer = kernel.call(request, budget)
-            blinded |= isinstance(answer, dict) and bool(answer.get("blinded"))
-            return answer
-
-        exercise, forbidden = self.exercises[name], course().forbidden(self.exercises[name])
+    def judge_in(self, kernel: GradingKernel, name: str, budget: Budget, raised: str) -> Judgement:
+        """Judge the answer in a kernel in which its cells have run and have `raised` that."""
         try:
-            before = self.server.processes_started()
-            kept = tasks(kernel.pid) > kernel.alive
             # each exercise has its own inputs, and the same ones whatever else there is
-            verdict = judge(exercise, ask, self.report.seed, forbidden)
+            verdict = judge(
+                self.exercises[name],
+                lambda request: kernel.call(request, budget),
+                self.report.seed,
+                course().forbidden(self.exercises[name]),
+            )
             earned = self.earned(name, verdict, kernel)
-            starts = kept or self.server.processes_started() != before
         except LostKernelError as lost:
-            return Judged(Verdict(lost.status, lost.hint))
-        reached = Reached(sources, name)
-        named = forbidden_in(reached, foreign(exercise))
-        unseen = evading(reached, starts, blinded)
-        if verdict.status == "passed" and named:
-            verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
-            return Judged(verdict)
-        if verdict.status == "passed":
-            return Judged(verdict, unproven=unseen)
-        withheld = unseen and UNSEEN.format(unseen)
-        if named:
-            withheld = f"it names `{named}`, which {NOT_CALLED}"
-        return Judged(self.explained(verdict, raised), earned, withheld)
+            return Judgement(Verdict(lost.status, lost.hint))
+        return Judgement(self.explained(verdict, raised), earned)
 
     def earned(self, name: str, verdict: Verdict, kernel: GradingKernel) -> Credit:
         """What an answer earns that has not passed, where points are given in parts."""
-        if not self.report.partial or verdict.status not in ("wrong", "error"):
+        if not self.report.partial or verdict.status not in (Status.WRONG, Status.ERROR):
             return NOTHING
         budget = kernel.budget(self.seconds)
         try:
@@ -325,35 +289,31 @@ class GradedNotebook:
                 course().forbidden(self.exercises[name]),
             )
         except LostKernelError as lost:
-            if lost.status == "not graded":
+            if lost.status == Status.NOT_GRADED:
                 raise
             return NOTHING
 
     def explained(self, verdict: Verdict, raised: str) -> Verdict:
         """Add the reason of an error: the cell itself raised, or it leans on another cell."""
-        if verdict.status == "error" and raised:
-            return Verdict("error", raised, verdict.hint)
-        if verdict.status == "error" and "NameError" in verdict.hint:
+        if verdict.status == Status.ERROR and raised:
+            return Verdict(Status.ERROR, raised, verdict.hint)
+        if verdict.status == Status.ERROR and "NameError" in verdict.hint:
             walked = self.report.sandbox != Tier.NONE and self.handed_in.cells
-            return replace(verdict, evidence=self.noted.not_made() if walked else IMPORT_NOTE)
+            return replace(verdict, evidence=self.cell_notes.not_made() if walked else IMPORT_NOTE)
         return verdict
 
-    def note(self, name: str, judged: Judged) -> None:
+    def note(self, name: str, judgement: Judgement) -> None:
         """Write a verdict down at once: what comes later cannot take it back."""
-        result, verdict = self.results[name], judged.verdict
+        result = self.results[name]
         # whoever passes only when asked again has nothing wrong
-        if judged.earned.wrong and verdict.status in ("wrong", "error"):
-            if judged.withheld:
-                result.remark(NO_PART.format(judged.withheld))
-            else:
-                result.share = judged.earned.share
-                result.remark(judged.earned.message(result.points, result.max_points))
-        result.unproven = judged.unproven
-        self.write(name, verdict)
+        if judgement.earned.wrong:
+            result.share = judgement.earned.share
+            result.remark(judgement.earned.message(result.points, result.max_points))
+        self.write(name, judgement.verdict)
 
     def write(self, name: str, verdict: Verdict) -> None:
         result = self.results[name]
-        result.status, result.seconds = verdict.status, round(self.spent.get(name, 0), 2)
+        result.status, result.seconds = verdict.status, round(self.wall_seconds.get(name, 0), 2)
         result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
         self.report.write(self.report_path)
 
@@ -366,22 +326,6 @@ def run(kernel: GradingKernel, source: str, budget: Budget) -> str:
     except CellError as error:
         return f"the cell raises {error}"
     return ""
-
-
-def foreign(exercise: Exercise) -> tuple[str, ...]:
-    """What an answer may not call, but for the course's own, which is not there to be called."""
-    forbidden = course().forbidden(exercise)
-    return tuple(one for one in forbidden if one.partition(".")[0] != course().package)
-
-
-def evading(reached: Reached, starts: bool, blinded: bool) -> str:
-    """What an answer does, or names, that may hide a call or a loop from whoever watches."""
-    if starts:
-        return "starts a thread or a process"
-    if blinded:
-        return "takes away what counts its lines or torch's operations"
-    way = around(reached)
-    return f"uses {code(way)}" if way else ""
 
 
 def given_cells(cells: list[NotebookNode]) -> dict[str, list[str]]:

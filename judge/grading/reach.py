@@ -1,4 +1,4 @@
-"""What a name needs of a notebook's cells: the statements that bind it, and what these read.
+"""Whether an answer may need the cells of other answers: by the names that its own cells read.
 
 The text is read, never run.
 """
@@ -7,10 +7,8 @@ import ast
 import contextlib
 import re
 import symtable
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -21,15 +19,16 @@ MOST_READ = 500_000
 # what may come before the code of a magic
 OPTIONS = re.compile(r"^(\s*-\w+(?![^\s]))+\s*")
 MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
-FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
-SCOPES = (*FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
 # statements that change nothing but the names that they bind
 BINDING = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.AnnAssign,
     ast.Expr, ast.Assert, ast.Pass,
 )  # fmt: skip
 SHOWING = {"print", "display", "plt", "check", "hint", "failed", "status"}
-Node = TypeVar("Node", bound=ast.AST)
 
 
 def tree(source: str) -> ast.Module | None:
@@ -60,91 +59,6 @@ def without_magic(statement: ast.stmt) -> list[ast.stmt]:
             inner = tree(OPTIONS.sub("", code))
             return inner.body if inner else []
     return [statement]
-
-
-class Reached:
-    """What a name needs of some cells: statements that bind it, or what these read, and so on.
-
-    `statements` holds these, `cells` the whole cells that they stand in, and `places` which of the
-    cells given these are. All of them count where nothing binds the name in a plain way. `others`
-    holds the cells that are not needed.
-    """
-
-    def __init__(self, sources: Iterable[str], name: str):
-        trees = {at: cell for at, text in enumerate(sources) if (cell := tree(text)) is not None}
-        everything = [(at, one) for at, cell in trees.items() for one in cell.body]
-        # the answer that is checked under that name may have another
-        names = [name, "*", *(one for cell in trees.values() for one in checked_as(cell, name))]
-        needed = needed_for(names, [one for _, one in everything])
-        chosen = [everything[place] for place in sorted(needed)] or everything
-        self.places = dict.fromkeys(at for at, _ in chosen)
-        self.statements = ast.Module([one for _, one in chosen], [])
-        self.cells = ast.Module([one for at in self.places for one in trees[at].body], [])
-        self.others = ast.Module([one for at, one in everything if at not in self.places], [])
-
-
-def needed_for(names: Iterable[str], statements: list[ast.stmt]) -> set[int]:
-    """The places of the statements that names need after all of them, and what these need.
-
-    What a function reads it finds when it is called, in the end; any other statement, where it
-    stands. What was defined anew is no longer needed.
-    """
-    binding: dict[str, list[int]] = defaultdict(list)
-    # at which time a function binds these nobody can tell
-    unsettled: set[str] = set()
-    for place, statement in enumerate(statements):
-        for name in bound(statement):
-            binding[name].append(place)
-        unsettled.update(*(one.names for one in ast.walk(statement) if isinstance(one, ast.Global)))
-    end = len(statements)
-    needed: set[int] = set()
-    met: set[tuple[str, int]] = set()
-    wanted = [(name, end) for name in names]
-    while wanted:
-        name, when = wanted.pop()
-        settled, places = name not in unsettled, binding.get(name, [])
-        # what is made later only may be called later
-        for at in reversed(range((settled and bisect_left(places, when)) or len(places))):
-            place = places[at]
-            if (name, place) in met:
-                # and so are those before it
-                break
-            met.add((name, place))
-            statement = statements[place]
-            if place not in needed:
-                needed.add(place)
-                wanted += (
-                    (one, time) for one in read(statement) for time in times(statement, place, end)
-                )
-            if settled and defines_anew(statement, name):
-                break
-    return needed
-
-
-def times(statement: ast.stmt, place: int, end: int) -> set[int]:
-    """When a statement reads its names: where it stands, or in the end."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return {end}
-    deferred = any(isinstance(node, FUNCTIONS) for node in ast.walk(statement))
-    return {place, end} if deferred else {place}
-
-
-def defines_anew(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement gives a name a meaning that has nothing of the one before.
-
-    An import does not: what was set on a module stays.
-    """
-    match statement:
-        case ast.FunctionDef(name=made, args=parts) if made == name:
-            before = [*statement.decorator_list, *parts.defaults, *filter(None, parts.kw_defaults)]
-        case ast.ClassDef(name=made) if made == name:
-            # in its body, its name is still that of the one before
-            before = [statement]
-        case ast.Assign(targets=[ast.Name(id=made)], value=value) if made == name:
-            before = [value]
-        case _:
-            return False
-    return name not in set().union(*map(names_in, before))
 
 
 def bound(statement: ast.stmt) -> set[str]:
@@ -201,10 +115,36 @@ def checked_as(cell: ast.Module, name: str) -> Iterator[str]:
 
 def others_matter(own: list[str], others: list[str], name: str) -> bool:
     """Whether the cells of other answers may change what a name stands for, by name or at all."""
-    trees = [one for one in map(tree, others) if one is not None]
-    if any(changes_something(one) for cell in trees for one in cell.body):
+    own_trees, other_trees = ([*filter(None, map(tree, cells))] for cells in (own, others))
+    other_statements = [statement for cell in other_trees for statement in cell.body]
+    if any(map(changes_something, other_statements)):
         return True
-    return any(at >= len(own) for at in Reached([*own, *others], name).places)
+    # the answer that is checked under that name may have another
+    checked = {one for cell in (*own_trees, *other_trees) for one in checked_as(cell, name)}
+    needed = names_needed({name, "*"} | checked, [one for cell in own_trees for one in cell.body])
+    return any(needed is None or needed & bound(statement) for statement in other_statements)
+
+
+def names_needed(names: set[str], statements: Iterable[ast.stmt]) -> set[str] | None:
+    """The names, and those that the statements read that bind them, and so on.
+
+    None where no statement binds one in a plain way, so that it may need any.
+    """
+    binding: dict[str, list[ast.stmt]] = defaultdict(list)
+    for statement in statements:
+        for name in bound(statement):
+            binding[name].append(statement)
+    if names.isdisjoint(binding):
+        return None
+    needed, waiting, done = set(names), [*names], set()
+    while waiting:
+        # each is read once, however many names it binds
+        statements = {*binding[waiting.pop()]} - done
+        done |= statements
+        new = set().union(*map(read, statements)) - needed
+        needed |= new
+        waiting += new
+    return needed
 
 
 def changes_something(statement: ast.stmt) -> bool:
@@ -215,22 +155,3 @@ def changes_something(statement: ast.stmt) -> bool:
         case ast.Assign(targets=targets):
             return not all(isinstance(one, (ast.Name, ast.Tuple)) for one in targets)
     return not isinstance(statement, BINDING)
-
-
-def closure(
-    names: Iterable[str], by_name: dict[str, list[Node]], leads: Callable[[Node], set[str]]
-) -> set[Node]:
-    """All nodes that names lead to, and those that the names to which these lead do."""
-    met, wanted = set(), [*names]
-    while wanted:
-        # of each name and each node once: a text may be a chain of thousands
-        for node in by_name.pop(wanted.pop(), []):
-            if node not in met:
-                met.add(node)
-                wanted += leads(node)
-    return met
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """The names that stand in the code."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

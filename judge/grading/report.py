@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from judge.grading.sandbox import Tier
+from judge.status import Status
 
-SCHEMA = 5
+SCHEMA = 6
 NONCHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
 # what a terminal obeys, XML forbids or nobody sees; a joiner, which some scripts are written with,
 # stays behind a letter of theirs
@@ -31,24 +32,19 @@ TOO_BUSY = "the machine was too busy for it: grade it again (with --out, by --re
 BREAKS = "it breaks the grader, also when it is judged once more ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
-UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
 
 
 @dataclass
 class Result:
-    """One exercise of one file. `passed` earns its points, and else the share that is right.
-
-    `unproven` says what a passed answer does that may hide a forbidden call or a loop.
-    """
+    """One exercise of one file. `passed` earns its points, and else the share that is right."""
 
     name: str
     title: str
     max_points: int
-    status: str = "not graded"
+    status: Status = Status.NOT_GRADED
     hint: str = ""
     evidence: str = ""
     note: str = ""
-    unproven: str = ""
     seconds: float = 0.0
     answer: str = ""
     share: float = 0.0
@@ -57,17 +53,11 @@ class Result:
     def points(self) -> float:
         # whole numbers stay whole
         part = round(self.max_points * self.share, 2) if self.share else 0
-        return self.max_points if self.status == "passed" else part
+        return self.max_points if self.status == Status.PASSED else part
 
     def remark(self, text: str) -> None:
         """Add to the note."""
         self.note = "; ".join(filter(None, (self.note, plain(text))))
-
-    @property
-    def remarks(self) -> list[str]:
-        """What is said of the answer beside its hint."""
-        doubt = UNPROVEN.format(self.unproven) if self.unproven else ""
-        return [text for text in (self.note, doubt) if text]
 
 
 @dataclass
@@ -107,18 +97,18 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        return bool(self.exercises) and all(one.status == "passed" for one in self.exercises)
+        return bool(self.exercises) and all(one.status == Status.PASSED for one in self.exercises)
 
     @property
     def graded(self) -> bool:
         """Whether every exercise has a verdict: none is missing because the grader failed."""
-        graded = all(one.status != "not graded" for one in self.exercises)
+        graded = all(one.status != Status.NOT_GRADED for one in self.exercises)
         return not self.problem and bool(self.exercises) and graded
 
     @property
     def too_busy(self) -> bool:
         """Whether every exercise has a verdict, but for those that the machine had no time for."""
-        left = [one for one in self.exercises if one.status == "not graded"]
+        left = [one for one in self.exercises if one.status == Status.NOT_GRADED]
         return not self.problem and bool(left) and all(one.hint == TOO_BUSY for one in left)
 
     def only(self, exercises: Set[str]) -> "Report":
@@ -152,12 +142,13 @@ class Report:
         data = json.loads(text)
         if data["schema"] != SCHEMA:
             raise ValueError(f"a report of schema {data['schema']}, not {SCHEMA}")
-        results = [
-            Result(**{name: value for name, value in row.items() if name != "points"})
-            for row in data.pop("exercises")
-        ]
+        rows = data.pop("exercises")
+        for row in rows:
+            del row["points"]
+            row["status"] = Status(row["status"])
         for derived in ("schema", "points", "max_points"):
             del data[derived]
+        results = [Result(**row) for row in rows]
         return cls(**data | {"sandbox": Tier(data["sandbox"])}, exercises=results)
 
 

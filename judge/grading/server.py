@@ -89,17 +89,6 @@ class KernelServer:
             self.ended = self.lines.get() == self.ended_line or self.ended
         return self.ended or self.process is None or self.process.poll() is not None
 
-    def processes_started(self) -> int:
-        """How many processes and threads there have been inside; 0 where that is not known."""
-        if self.process is None or not bootstrap.CAN_FORK:
-            return 0
-        try:
-            return int(self.request(self.process, bootstrap.COUNT, STOP)[1])
-        except ServerError:
-            # a kernel may have stopped it: both are ended
-            self.kill()
-            return -1
-
     def processes(self) -> set[psutil.Process]:
         """The processes in the sandbox now."""
         return set(tree(self.process.pid)) if self.process else set()

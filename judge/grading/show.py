@@ -21,8 +21,14 @@ from rich.text import Text
 
 from judge.grading.report import Report, line, plain
 from judge.grading.submissions import LeftOut
+from judge.status import Status
 
-STYLES = {"passed": "green", "not attempted": "dim", "not found": "dim", "not graded": "magenta"}
+STYLES = {
+    Status.PASSED: "green",
+    Status.NOT_ATTEMPTED: "dim",
+    Status.NOT_FOUND: "dim",
+    Status.NOT_GRADED: "magenta",
+}
 
 
 class Rate(ProgressColumn):
@@ -87,11 +93,10 @@ def show(report: Report, console: Console) -> None:
     for column in ("exercise", "status", "points", "hint"):
         table.add_column(column, justify="right" if column == "points" else "left")
     for one in report.exercises:
-        says = "\n".join(filter(None, (one.hint, one.evidence, *one.remarks)))
-        status = f"{one.status}, not proven" if one.unproven else one.status
-        style = STYLES.get(status, "yellow")
+        says = "\n".join(filter(None, (one.hint, one.evidence, one.note)))
+        style = STYLES.get(one.status, "yellow")
         earned = f"{one.points:g}/{one.max_points}"
-        table.add_row(one.name, f"[{style}]{status}[/]", earned, escape(says))
+        table.add_row(one.name, f"[{style}]{one.status}[/]", earned, escape(says))
     console.print(table)
     for note in report.seen:
         say(console, note, "dim")
@@ -112,10 +117,8 @@ def summarize(reports: list[Report], console: Console) -> None:
     for column in ("file", "chapter", "passed", "points"):
         table.add_column(column, justify="left" if column in ("file", "chapter") else "right")
     for report in reports:
-        passed = sum(one.status == "passed" for one in report.exercises)
-        state = f"{passed}/{len(report.exercises)}" if report.graded else "not graded"
-        if doubted := sum(bool(one.unproven) for one in report.exercises):
-            state += f", {doubted} not proven"
+        passed = sum(one.status == Status.PASSED for one in report.exercises)
+        state = f"{passed}/{len(report.exercises)}" if report.graded else Status.NOT_GRADED
         points = f"{report.points:g}/{report.max_points}"
         table.add_row(escape(line(report.file)), report.chapter, state, points)
     console.print(table)

@@ -24,12 +24,13 @@ from judge.compare.probes import Purpose
 from judge.compare.tolerance import close_gradient
 from judge.exercise import Case
 from judge.say import wording
+from judge.status import Status
 
 
 class Explanation(NamedTuple):
     """The status of a verdict, what is wrong, and where it shows."""
 
-    status: str
+    status: Status
     message: str
     evidence: str = ""
 
@@ -46,7 +47,7 @@ def on(difference: Difference) -> str:
 def forbidden_call(difference: Difference) -> Explanation:
     module, imported, _ = str(difference.got.called).partition(".<module>")
     what = f"{quotation.named(module)} may not be {'imported' if imported else 'called'}"
-    return Explanation("wrong", f"{what} here: write the steps yourself")
+    return Explanation(Status.WRONG, f"{what} here: write the steps yourself")
 
 
 def too_slow(difference: Difference) -> Explanation:
@@ -60,23 +61,23 @@ def too_slow(difference: Difference) -> Explanation:
         message = "your test runs too long: fewer inputs, or smaller ones, will do"
     elif got.outcome == Outcome.TIME:
         message = "it takes very long, or comes to no end"
-    return Explanation("too slow", message, evidence)
+    return Explanation(Status.TOO_SLOW, message, evidence)
 
 
 def ending(difference: Difference) -> Explanation:
     exercise, probe, got, *_ = difference
     if failed_to_call(got.error):
-        return Explanation("error", wording.misfit(exercise, probe.case, got.error or {}))
+        return Explanation(Status.ERROR, wording.misfit(exercise, probe.case, got.error or {}))
     if hint := wording.unfinished(exercise, got.value):
         return Explanation(*hint)
     if got.outcome == Outcome.RAISED:
         return raised(difference)
     if got.returned_value:
         message = "what a test returns is not looked at: raise AssertionError"
-        return Explanation("wrong", message)
+        return Explanation(Status.WRONG, message)
     if got.is_test:
-        return Explanation("wrong", f"your test lets a wrong answer pass: {probe.case.name}")
-    return Explanation("wrong", "it should have raised an error here", on(difference))
+        return Explanation(Status.WRONG, f"your test lets a wrong answer pass: {probe.case.name}")
+    return Explanation(Status.WRONG, "it should have raised an error here", on(difference))
 
 
 def raised(difference: Difference) -> Explanation:
@@ -84,22 +85,22 @@ def raised(difference: Difference) -> Explanation:
     _, probe, got, *_ = difference
     error = got.error or {}
     if error["type"] == UnfitError.__name__:
-        return Explanation("wrong", wording.unfit(error["text"]), on(difference))
+        return Explanation(Status.WRONG, wording.unfit(error["text"]), on(difference))
     place = [str(error["line"][0]), quotation.quoted(error["line"][1])] if error["line"] else []
     where = f" (line {': '.join(filter(None, place))})" if place else ""
     exception = quotation.exception(error["type"], error["text"]) + where
     on_fake_device = probe.purpose == Purpose.DEVICE
     if on_fake_device and re.search("device|meta", error["text"]):
-        return Explanation("wrong", messages.DEVICE, f"{on(difference)}: {exception}")
+        return Explanation(Status.WRONG, messages.DEVICE, f"{on(difference)}: {exception}")
     if got.is_test:
         message = f"your test refuses a right answer, {probe.case.name}"
-        return Explanation("wrong", message, exception)
+        return Explanation(Status.WRONG, message, exception)
     if "view size is not compatible" in error["text"]:
-        return Explanation("wrong", messages.VIEW, f"{on(difference)}{where}")
+        return Explanation(Status.WRONG, messages.VIEW, f"{on(difference)}{where}")
     if message := cause(probe.case, error):
-        return Explanation("error", message, f"{on(difference)}: {exception}")
+        return Explanation(Status.ERROR, message, f"{on(difference)}: {exception}")
     alone = ", on another device alone" * on_fake_device
-    return Explanation("error", f"it raises {exception}{alone}", on(difference))
+    return Explanation(Status.ERROR, f"it raises {exception}{alone}", on(difference))
 
 
 def cause(case: Case, error: dict) -> str | None:
@@ -125,21 +126,23 @@ def process_settings(difference: Difference) -> Explanation:
         if len(settings) > 1 or RANDOM in settings:
             them = "them as they were"
         message = f"it changes {' and '.join(settings)} for all that follows: leave {them}"
-    return Explanation("wrong", message, on(difference))
+    return Explanation(Status.WRONG, message, on(difference))
 
 
 def inputs(difference: Difference) -> Explanation:
     exercise, probe, got, *_ = difference
     names = wording.arguments(exercise, probe.case)
     if got.changed:
-        return Explanation("wrong", messages.CHANGES, f"{on(difference)}: {names[got.changed[0]]}")
-    return Explanation("wrong", messages.MARKS, f"{on(difference)}: {names[got.marked[0]]}")
+        return Explanation(
+            Status.WRONG, messages.CHANGES, f"{on(difference)}: {names[got.changed[0]]}"
+        )
+    return Explanation(Status.WRONG, messages.MARKS, f"{on(difference)}: {names[got.marked[0]]}")
 
 
 def largest_tensor(difference: Difference) -> Explanation:
     most, found = difference.probe.case.max_elements, difference.got.too_many_elements
     sizes = f"one has {found} numbers, where {most} are enough"
-    return Explanation("wrong", messages.TOO_LARGE, f"{on(difference)}: {sizes}")
+    return Explanation(Status.WRONG, messages.TOO_LARGE, f"{on(difference)}: {sizes}")
 
 
 def value(difference: Difference) -> Explanation:
@@ -148,8 +151,10 @@ def value(difference: Difference) -> Explanation:
         return Explanation(*hint)
     if got.device != want.device and got.device and want.device:
         evidence = f"{on(difference)}: the result is on the {got.device}"
-        return Explanation("wrong", messages.DEVICE, evidence)
-    return Explanation("wrong", *wording.of_value(got.value, want.value, on(difference), length))
+        return Explanation(Status.WRONG, messages.DEVICE, evidence)
+    return Explanation(
+        Status.WRONG, *wording.of_value(got.value, want.value, on(difference), length)
+    )
 
 
 def gradients(difference: Difference) -> Explanation:
@@ -161,18 +166,22 @@ def gradients(difference: Difference) -> Explanation:
         where = f"{on(difference)}: {name}"
         if isinstance(gradient, Unsendable):
             message = "the numbers are right, but autograd cannot go back"
-            return Explanation("wrong", message, f"{where}: {quotation.quoted(gradient, MAX_TEXT)}")
+            return Explanation(
+                Status.WRONG, message, f"{where}: {quotation.quoted(gradient, MAX_TEXT)}"
+            )
         if right is not None and gradient is None:
-            return Explanation("wrong", messages.DETACHED if flows else messages.CUT_OFF, where)
+            return Explanation(
+                Status.WRONG, messages.DETACHED if flows else messages.CUT_OFF, where
+            )
         if isinstance(gradient, Tensor) and gradient.isnan().any():
-            return Explanation("wrong", messages.NAN_GRADIENT, where)
+            return Explanation(Status.WRONG, messages.NAN_GRADIENT, where)
     evidence = on(difference)
     wrong = (triple for triple in triples if not close_gradient(*triple[1:], length))
     if first := next(wrong, None):
         name, gradient, right = first
         where = f"{evidence}: the gradient of {name}"
         _, evidence = wording.of_value(gradient, right, where, length)
-    return Explanation("wrong", "the numbers are right, their gradients are not", evidence)
+    return Explanation(Status.WRONG, "the numbers are right, their gradients are not", evidence)
 
 
 EXPLAIN: dict[type[Criterion], Callable[[Difference], Explanation]] = {

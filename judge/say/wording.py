@@ -15,6 +15,7 @@ from judge.compare.tolerance import close
 from judge.exercise import Case, Exercise, is_floating
 from judge.quotation import MOST_QUOTED, named, quoted
 from judge.say import numbers
+from judge.status import Status
 
 # sizes, or the names of parameters, some with their sizes
 PARTS = r"(?:\([\d, ]*\)|[\w.]+(?: \([\d, ]*\))?(?:, [\w.]+(?: \([\d, ]*\))?)*)"
@@ -27,15 +28,15 @@ UNFIT = [
 ]  # fmt: skip
 
 
-def unfinished(exercise: Exercise, value: Any) -> tuple[str, str] | None:
+def unfinished(exercise: Exercise, value: Any) -> tuple[Status, str] | None:
     """Status and message for what is no result yet, as a generator; None for any other value."""
     if not isinstance(value, Unsendable):
         return None
     if value in messages.RETURNED:
-        return "wrong", messages.RETURNED[value]
+        return Status.WRONG, messages.RETURNED[value]
     # an object of that class
     is_class = f"`{exercise.name}` should be a function, and is a class"
-    return ("error", is_class) if value == exercise.name else None
+    return (Status.ERROR, is_class) if value == exercise.name else None
 
 
 def unfit(text: str) -> str:

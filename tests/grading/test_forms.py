@@ -31,11 +31,6 @@ from tests.grading.submissions import SECONDS, SLUG, SOLVED, make_notebook, stat
 FORM_PARAMS = [
     pytest.param(form, marks=[pytest.mark.slow] * (form not in PUBLIC_FORMS)) for form in FORMS
 ]
-# a function set on torch's classes counts as torch's; code run by exec is not read
-UNPROVEN = (
-    "a method set on a class", "a method set by setattr", "a helper from exec",
-    "a helper put among the globals",
-)  # fmt: skip
 TORCH_CALL = "F.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)"
 
 
@@ -53,7 +48,6 @@ def test_what_is_ok_in_the_notebook_is_ok_when_graded(tmp_path, form):
     report = grade_notebook(tmp_path, FORMS[form]())
     assert result_of(report).status == "passed", (result_of(report), report.notes)
     assert {result.status for result in report.exercises} <= {"passed", "not attempted"}
-    assert bool(result_of(report).unproven) == (form in UNPROVEN), result_of(report).unproven
 
 
 GRADE_SCRIPT = f"""
@@ -103,9 +97,9 @@ def test_a_number_of_a_chapter_s_own_cells_is_not_run_again_below_them():
 
 @pytest.mark.sandbox
 def test_what_no_answer_needs_costs_nothing_and_what_one_needs_may_cost_it(tmp_path):
-    comparison = f"{IMPORT}\nwant = {TORCH_CALL}\nimport sys\nsys.settrace(None)"
+    comparison = f"{IMPORT}\nwant = {TORCH_CALL}"
     free_result = result_of(grade_notebook(tmp_path, with_cells(comparison, IMPORT)))
-    assert free_result.status == "passed" and not free_result.unproven
+    assert free_result.status == "passed"
     helper_cell = f"{IMPORT}\ndef soft(s):\n    {TORCH_CALL}\n    return F.softmax(s, -1)"
     forbidden_result = result_of(
         grade_notebook(tmp_path, with_cells(helper_cell, answer=BY_HELPER))

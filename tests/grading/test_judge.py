@@ -168,8 +168,8 @@ def test_the_second_fault_is_the_answer_s_and_a_kernel_that_does_not_start_is_no
         raise fault
 
     notebook = object.__new__(GradedNotebook)
-    notebook.worked = {}
-    outcome = notebook.judged_or_fault(EXERCISE, raise_fault)
+    notebook.judging_seconds = {}
+    outcome = notebook.judge_again(EXERCISE, raise_fault)
     assert outcome.verdict.status == status
 
 

@@ -9,35 +9,24 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from attncourse.course import COURSE
 from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.report import Report
 from judge.grading.show import show
 from tests.grading import classes
-from tests.grading.submissions import SECONDS, SOLVED, make_notebook, statuses, write_notebook
+from tests.grading.submissions import SECONDS, make_notebook, statuses, write_notebook
 
 ON_THE_CPU = """# exercise: prefix_mask
 def prefix_mask(n, prefix, device=None):
     i = torch.arange(n)
     return (i <= i[:, None]) | (i < prefix)
 """
-# right but for the mask; HIDING_LINES follow in the cell
-WITHOUT_MASK = """# exercise: {name}
-def {name}(scores, mask=None):
+# right but for the mask
+WITHOUT_MASK = """# exercise: softmax_with_sink
+def softmax_with_sink(scores, mask=None):
     extra = torch.zeros_like(scores[..., :1])
     return torch.cat([scores, extra], -1).softmax(-1)[..., :-1]
 """
-HIDING_LINES = {
-    "eval": "eval('1')",
-    "open": "print('tried', file=open('log.txt', 'w'))",
-    "write": "import io\nio.StringIO().write('tried')",
-    "vars": "vars()['tried'] = True",
-    COURSE.solved_by[0]: f"    return torch.nn.functional.{COURSE.solved_by[0]}(scores)",
-}
-# starts a thread that the text does not name and that goes on; starts a program that ends
-THREAD_LINES = "\nimport asyncio, time\nawait asyncio.to_thread(time.sleep, 0)\n"
-PROGRAM_LINES = "\n!ls\n"
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +45,7 @@ def result_of(report: Report, name: str):
 
 
 def test_what_is_right_earns_its_share_and_the_verdict_stays(grade_report):
-    answers = {
-        "prefix_mask": ON_THE_CPU,
-        "softmax_with_sink": WITHOUT_MASK.format(name="softmax_with_sink"),
-    }
+    answers = {"prefix_mask": ON_THE_CPU, "softmax_with_sink": WITHOUT_MASK}
     plain_report, partial_report = (
         grade_report(answers, partial=False),
         grade_report(answers, partial=True),
@@ -83,44 +69,6 @@ def test_what_is_right_earns_its_share_and_the_verdict_stays(grade_report):
     console = Console(record=True, width=150)
     show(partial_report, console)
     assert "partial credit" in (text := console.export_text()) and "9/10" in text
-
-
-@pytest.mark.parametrize("word", HIDING_LINES)
-def test_what_may_hide_a_call_earns_no_part_and_is_named(grade_report, word):
-    answer = WITHOUT_MASK.format(name="softmax_with_sink") + HIDING_LINES[word] + "\n"
-    report = grade_report({"softmax_with_sink": answer}, partial=True)
-    graded_result = result_of(report, "softmax_with_sink")
-    assert graded_result.status == "wrong" and report.points == 0
-    assert (
-        graded_result.note.startswith("no part of the points") and f"`{word}`" in graded_result.note
-    )
-
-
-def test_what_hides_nothing_costs_no_part(grade_report):
-    harmless_lines = "import sys\nsys.stdout.write('tried')\nopen('/etc/hostname').read()\n"
-    answer = WITHOUT_MASK.format(name="softmax_with_sink") + harmless_lines
-    report = grade_report({"softmax_with_sink": answer}, partial=True)
-    assert report.points == 7, result_of(report, "softmax_with_sink")
-
-
-def test_a_thread_that_a_cell_leaves_running_is_named(grade_report):
-    answers = {
-        "prefix_mask": SOLVED["prefix_mask"] + THREAD_LINES,
-        "softmax_with_sink": WITHOUT_MASK.format(name="softmax_with_sink") + THREAD_LINES,
-        "decoder_mask": SOLVED["decoder_mask"] + PROGRAM_LINES,
-    }
-    report = grade_report(answers, partial=True)
-    passed_result, wrong_result = (
-        result_of(report, "prefix_mask"),
-        result_of(report, "softmax_with_sink"),
-    )
-    assert passed_result.status == "passed" and passed_result.note == ""
-    assert wrong_result.points == 0 and wrong_result.note.startswith("no part of the points")
-    assert (
-        passed_result.unproven == "starts a thread or a process"
-        and passed_result.unproven in wrong_result.note
-    )
-    assert result_of(report, "decoder_mask").note == ""
 
 
 def test_a_report_with_parts_is_read_as_it_was_written(grade_report, tmp_path):

@@ -8,22 +8,18 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
-from rich.console import Console
 from typer.testing import CliRunner
 from typer.testing import Result as CliResult
 
 from judge.grading.cli import app
 from judge.grading.feedback import MOST_CODE
-from judge.grading.formats import gradescope, junit
+from judge.grading.formats import junit
 from judge.grading.grade import grade
 from judge.grading.gradebook import Grade
 from judge.grading.report import LONGEST, SCHEMA, Report, Result, readable
-from judge.grading.show import show, summarize
 from judge.grading.tables import LONGEST_CELL, guarded
-from judge.quotation import code, named, quoted
+from judge.quotation import named, quoted
 from judge.say.wording import unfit
-from tests.grading import classes
 from tests.grading.classes import make_class, write_zip
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, make_notebook, write_notebook
 
@@ -76,7 +72,6 @@ def test_nothing_in_a_quotation_ends_it(mark):
 
 def test_a_name_is_shown_as_it_is_and_anything_else_in_quotation_marks():
     assert named("torch.AcceleratorError") == "torch.AcceleratorError" and named("Ошибка_1")
-    assert code("settrace") == "`settrace`" and code("f('`')") == "“f('`')”"
     for text in (f"nothing: {LIE}", "a b", "a-b", "x" * 81):
         assert named(text)[0] == "“" and named(text)[-1] == "”"
 
@@ -130,7 +125,7 @@ def speaker_results(tmp_path_factory, grading):
 @pytest.mark.parametrize("speaker", SPEAKERS)
 def test_no_answer_speaks_in_the_grader_s_place(speaker_results, speaker):
     result = speaker_results[speaker]
-    text = "\n".join((result.hint, result.evidence, *result.remarks))
+    text = "\n".join((result.hint, result.evidence, result.note))
     assert result.status in ("wrong", "error", "crashed"), result
     outside_quotes = re.sub("“[^”]*”", "", text)
     assert (
@@ -197,90 +192,11 @@ def test_what_is_said_and_every_cell_has_an_end(tmp_path, all_pass):
     assert len(str(guarded("x" * 10**6))) == LONGEST_CELL
 
 
-UNPROVEN_REASON = "starts a thread or a process"
-
-
-@pytest.fixture
-def unproven_class(tmp_path, all_pass, monkeypatch) -> Path:
-    """A class of three, in which an answer of Jane's and two of Rick's are not proven."""
-
-    def judge_with_doubt(report, *arguments):
-        classes.judge_by_mark(report, *arguments)
-        for result in report.exercises:
-            if "# a thread" in result.answer:
-                result.unproven = UNPROVEN_REASON
-        return report
-
-    monkeypatch.setattr("judge.grading.grade.judged", judge_with_doubt)
+def test_a_report_of_another_version_is_not_taken_up_again(tmp_path, all_pass):
     make_class(tmp_path / "class")
-    for student_folder, names in ((classes.JANE, NAMES[:1]), (classes.RICK, NAMES[:2])):
-        answers = SOLVED | {name: f"{SOLVED[name]}\n# a thread" for name in names}
-        write_notebook(
-            tmp_path / "class" / student_folder, make_notebook(answers), "dot_product.ipynb"
-        )
-    return tmp_path
-
-
-def test_what_is_not_proven_stands_wherever_a_teacher_looks(unproven_class):
-    out, first_name = unproven_class / "grades", NAMES[0]
-    output = run_grade(unproven_class, "--out", str(out)).output
-    assert "not proven: 3 of the answers that passed: see overview.html" in output
-    gradebook = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
-    assert gradebook == {
-        "4711": f"1 not proven: {first_name}",
-        "12": f"2 not proven: {first_name}, {NAMES[1]}",
-        "13": "",
-    }
-    matrix = {row["exercise"]: row for row in rows(out / "matrix.csv")}
-    assert [matrix[first_name][student] for student in ("4711", "12", "13")] == [
-        "passed, not proven", "passed, not proven", "passed",
-    ]  # fmt: skip
-    overview = BeautifulSoup((out / "overview.html").read_text("utf-8"), "html.parser")
-    assert len(overview.find_all("mark")) == 3 and overview.get_text().count(UNPROVEN_REASON) == 3
-    for link in overview.find_all("a"):
-        page, _, anchor = str(link["href"]).partition("#")
-        answer = BeautifulSoup((out / page).read_text("utf-8"), "html.parser").find(id=anchor)
-        assert answer and "passed, not proven" in answer.get_text()
-    (rick,) = (row for row in rows(out / "moodle-dot_product.csv") if "2 not" in str(row.values()))
-    assert rick["Feedback comments"].count(UNPROVEN_REASON) == 2
-
-
-def test_points_by_hand_settle_what_is_not_proven(unproven_class):
-    out = unproven_class / "grades"
-    out.mkdir()
-    lines = [f"12,{name},5,seen" for name in NAMES[:2]]
-    (out / "overrides.csv").write_text("\n".join(["student,exercise,points,comment", *lines]))
-    output = run_grade(unproven_class, "--out", str(out)).output
-    assert "not proven: 1 of the answers" in output
-    gradebook = {row["student"]: row["remarks"] for row in rows(out / "gradebook.csv")}
-    assert gradebook["12"] == "" and gradebook["4711"] == f"1 not proven: {NAMES[0]}"
-
-
-def test_without_a_class_the_tables_and_gradescope_say_what_is_not_proven():
-    result = Result("x", "X", 1, "passed", unproven=UNPROVEN_REASON, note="a note")
-    report, console = Report("a.ipynb", "y", exercises=[result]), Console(record=True, width=150)
-    show(report, console)
-    summarize([report, report], console)
-    output = console.export_text()
-    assert (
-        "passed, not proven" in output
-        and f"since it {UNPROVEN_REASON}" in output
-        and "a note" in output
-    )
-    assert output.count("1/1, 1 not proven") == 2
-    assert f"since it {UNPROVEN_REASON}" in gradescope([report])
-
-
-def test_a_report_of_another_version_is_not_taken_up_again(unproven_class):
-    out = unproven_class / "grades"
-    run_grade(unproven_class, "--out", str(out))
+    out = tmp_path / "grades"
+    run_grade(tmp_path, "--out", str(out))
     for path in (out / "reports").iterdir():
         path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', f'"schema": {SCHEMA - 1}'))
-    assert (
-        "3 notebooks, 0 of them graded before"
-        in run_grade(unproven_class, "--out", str(out)).output
-    )
-    assert (
-        "3 notebooks, 3 of them graded before"
-        in run_grade(unproven_class, "--out", str(out)).output
-    )
+    assert "3 notebooks, 0 of them graded before" in run_grade(tmp_path, "--out", str(out)).output
+    assert "3 notebooks, 3 of them graded before" in run_grade(tmp_path, "--out", str(out)).output
