@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import warnings
+from typing import Any
 
 import torch
 from torch.func import functional_call
@@ -86,7 +87,8 @@ class Call:
     def __init__(self, request, settings):
         self.request, self.settings, self.device = request, settings, request["device"]
         self.cotangents = request["cotangents"]
-        self.outcome, self.error, self.value = Outcome.RETURNED, None, None
+        self.outcome, self.error = Outcome.RETURNED, None
+        self.value: Any = None
         self.printed = io.StringIO()
         own = [self.argument(one) for one in (*request["args"], *request["kwargs"].values())]
         pairs = own + [self.leaf(decode(one, self.device)) for one in request["weights"].values()]

@@ -7,6 +7,7 @@ Each function here adds its fields to the reply. What they are compared with, an
 import linecache
 import random
 import traceback
+from typing import Any
 
 import numpy
 import torch
@@ -146,10 +147,11 @@ class Settings:
             in_python, in_torch, (kind, key, *position) = states
             random.setstate(in_python)
             torch.set_rng_state(torch.frombuffer(bytearray(in_torch), dtype=torch.uint8))
-            numpy.random.set_state((kind, numpy.frombuffer(key, numpy.uint32), *position))
+            in_numpy: Any = (kind, numpy.frombuffer(key, numpy.uint32), *position)
+            numpy.random.set_state(in_numpy)
 
 
-def current_settings():
+def current_settings() -> dict:
     values = (
         torch.is_grad_enabled(),
         torch.get_default_dtype(),
@@ -159,8 +161,9 @@ def current_settings():
     return dict(zip(SETTINGS, values, strict=True))
 
 
-def random_states():
+def random_states() -> tuple:
     """The states of the global generators of Python, torch and NumPy, which can be compared."""
-    kind, key, *position = numpy.random.get_state()
+    state: Any = numpy.random.get_state()
+    kind, key, *position = state
     in_torch = torch.get_rng_state().numpy().tobytes()
     return random.getstate(), in_torch, (kind, key.tobytes(), *position)

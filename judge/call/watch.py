@@ -69,7 +69,9 @@ def namespace_of(function):
         if isinstance(function, functools.partial):
             return namespace_of(function.func)
         function = inspect.unwrap(getattr(function, "forward", function))
-        return getattr(function, "__globals__", None) or type(function).__call__.__globals__
+        if hasattr(function, "__globals__"):
+            return function.__globals__
+        return getattr(type(function).__call__, "__globals__", {})
     return {}
 
 

@@ -100,7 +100,7 @@ class Groups:
 
         Raises ValueError where the exercise gives a group that there is not, or leaves nothing.
         """
-        usual = SHARES | self.exercise.shares
+        usual: dict = SHARES | self.exercise.shares
         if unknown := usual.keys() - SHARES.keys():
             raise ValueError(
                 f"{self.exercise.name}: shares has no group {', '.join(sorted(unknown))}; "
@@ -110,7 +110,7 @@ class Groups:
         needed |= {Group.EFFECTS}
         if any(probe.cotangents is not None for probe in self.probes):
             needed |= {Group.GRADIENTS}
-        others = {group: share for group, share in usual.items() if group in needed}
+        others: dict = {group: share for group, share in usual.items() if group in needed}
         if min(usual.values()) < 0 or sum(others.values()) >= 1:
             raise ValueError(
                 f"{self.exercise.name}: each of the shares {others} should be 0 at least, and "

@@ -59,10 +59,11 @@ def from_leading_axes(run: Run, first: Explanation) -> Explanation | None:
     """The axes with which an answer is right, if the first difference names no other cause."""
     if first.message in {*messages.ROUNDED, *messages.CAUSES, messages.TOO_LARGE}:
         return None
-    message = only_some_axes(run)
-    if message and first.message not in messages.TORCH_SAYS.values():
-        return first._replace(message=message, evidence=f"{first.evidence}: {first.message}")
-    return message and first._replace(message=message)
+    if not (message := only_some_axes(run)):
+        return None
+    if first.message in messages.TORCH_SAYS.values():
+        return first._replace(message=message)
+    return first._replace(message=message, evidence=f"{first.evidence}: {first.message}")
 
 
 def from_exercise(run: Run, first: Explanation) -> Explanation | None:
