@@ -110,13 +110,14 @@ class Groups:
         needed |= {Group.EFFECTS}
         if any(probe.cotangents is not None for probe in self.probes):
             needed |= {Group.GRADIENTS}
-        others: dict = {group: share for group, share in usual.items() if group in needed}
+        others = {group: share for group, share in usual.items() if group in needed}
         if min(usual.values()) < 0 or sum(others.values()) >= 1:
             raise ValueError(
                 f"{self.exercise.name}: each of the shares {others} should be 0 at least, and "
                 "together they should leave something to the values"
             )
-        return {Group.VALUES: round(1 - sum(others.values()), 6)} | others
+        values = round(1 - sum(others.values()), 6)
+        return {Group.VALUES: values, **others}
 
     def needed(
         self, place: int, only_float32: bool = False, works: Iterable[int] = ()
