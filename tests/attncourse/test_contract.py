@@ -57,6 +57,8 @@ NUMBERS = {
     "max_n": (16,),
     "num_buckets": (2, 8),
 }
+# what is drawn although it has a default, which is longer than the inputs
+BLOCKS = ("block", "chunk")
 # what a mechanism demands of its sizes, besides its annotations and `fits`
 DEMANDS = {
     "LinearState.attend": lambda s: not s["mask"],
@@ -284,6 +286,7 @@ def draw_sizes(data: st.DataObject, mechanism: Mechanism) -> Sizes:
     numbers = {axis.name for axis in axes if not axis.is_leading and not axis.name.isdigit()}
     numbers |= {name for name in required(mechanism.function) if parameters[name].annotation is int}
     numbers |= {*required(mechanism.make)} if mechanism.make else set()
+    numbers |= parameters.keys() & {*BLOCKS}
     flags = [name for name, p in parameters.items() if p.annotation is bool or is_optional(p)]
     may_be_1 = sorted({axis.name for axis in axes if axis.may_be_1})
     strategies = {name: st.sampled_from(NUMBERS.get(name, SIZES)) for name in sorted(numbers)}
@@ -470,7 +473,7 @@ def test_the_result_is_as_annotated_and_the_inputs_are_unchanged(mechanism, data
 
 
 @for_each((name for name in CHECKED if name not in NOT_ON_META), 8)
-def test_the_meta_device_gives_the_same_shapes_and_dtypes_and_a_backward_pass(mechanism, data):
+def test_the_meta_device_gives_the_same_shapes_and_dtypes_and_gradients(mechanism, data):
     sizes = draw_sizes(data, mechanism)
     dtype = data.draw(st.sampled_from([*DTYPES]), "dtype")
     results = []
@@ -484,9 +487,10 @@ def test_the_meta_device_gives_the_same_shapes_and_dtypes_and_a_backward_pass(me
     assert [(x.shape, x.dtype) for x in result] == [(x.shape, x.dtype) for x in expected]
     # a generator is never on the meta device
     assert all(x.is_meta for x in result) or not (inputs or "device" in arguments)
-    differentiable = [x.sum() for x in result if x.requires_grad]
-    if differentiable:
+    if differentiable := [x.sum() for x in result if x.requires_grad]:
         sum(differentiable).backward()
+        annotated = tensors_in([arguments[x.parameter] for x in inputs_of(mechanism, sizes)])
+        assert all(x.grad is not None for x in annotated if x.is_floating_point())
 
 
 def shared_axes(mechanism: Mechanism, sizes: Sizes) -> set[str]:
