@@ -78,6 +78,7 @@ class RotaryAttention(nn.Module):
         super().__init__()
         self.base, self.attend = base, attend
 
+    @shaped
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
         """Attention with rotated queries and keys."""
         positions = torch.arange(k.shape[-2], device=q.device)
@@ -158,6 +159,7 @@ class WindowedAttention(nn.Module):
         require_maskable(attend)
         self.width, self.attend = width, attend
 
+    @shaped
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask = None) -> Output:
         """Output of `attend` under a window mask of width // 2 keys on each side."""
         in_window = rows_of_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)

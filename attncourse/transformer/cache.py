@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attncourse.linear import linear_attention_state, linear_attention_step
+from attncourse.shapes import shaped
 
 
 class KeyValueCache:
@@ -48,6 +49,7 @@ class LinearState:
     def __init__(self):
         self.state: tuple[Tensor, Tensor] | None = None
 
+    @shaped
     def attend(
         self,
         attend: Callable[..., Tensor],

@@ -17,6 +17,7 @@ from attncourse.convolution import (
 )
 from attncourse.cost import count
 from attncourse.dot_product import attention, causal_mask
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 # n, width: alone, odd, a whole block, one more, several, a window as long as the text, and longer
@@ -51,28 +52,14 @@ def torch_windowed_attention(q, k, v, width, causal=False):
     return F.scaled_dot_product_attention(q, k, v, mask.to(q.device))
 
 
-def assert_equal_with_gradients(ours, theirs, inputs, grad_output):
-    """Assert that outputs and gradients agree."""
-    torch.testing.assert_close(ours, theirs)
-    torch.testing.assert_close(
-        *(
-            torch.autograd.grad(out, inputs, grad_output, retain_graph=True)
-            for out in (ours, theirs)
-        )
-    )
-
-
 @pytest.mark.parametrize("causal", [False, True], ids=["around", "causal"])
 @pytest.mark.parametrize("n, width", SIZES)
-def test_windows_are_torch_s_attention_under_a_mask_with_its_gradients(
-    inputs, normal, n, width, causal
-):
+def test_windows_are_torch_s_attention_under_a_mask_with_its_gradients(inputs, n, width, causal):
     for leading in LEADING_AXES:
         tensors = inputs(leading, n)
         ours = windowed_attention(*tensors, width, causal)
-        assert_equal_with_gradients(
-            ours, torch_windowed_attention(*tensors, width, causal), tensors, normal(*ours.shape)
-        )
+        theirs = torch_windowed_attention(*tensors, width, causal)
+        assert_equal_with_gradients(ours, theirs, tensors)
 
 
 @pytest.mark.parametrize("width", [2, 4, 34])
@@ -201,12 +188,12 @@ def torch_cross_head_attention(q, k, v, width, heads_width):
 @pytest.mark.parametrize("heads, heads_width", [(1, 1), (1, 3), (4, 1), (4, 3), (5, 5), (3, 7)])
 @pytest.mark.parametrize("n, width", [(1, 3), (7, 3), (37, 5), (9, 31)])
 def test_windows_over_heads_are_torch_s_attention_with_its_gradients(
-    inputs, normal, n, width, heads, heads_width
+    inputs, n, width, heads, heads_width
 ):
     tensors = inputs((2, heads), n)
     ours = convolutional_self_attention(*tensors, width, heads_width)
     theirs = torch_cross_head_attention(*tensors, width, heads_width)
-    assert_equal_with_gradients(ours, theirs, tensors, normal(*ours.shape))
+    assert_equal_with_gradients(ours, theirs, tensors)
 
 
 def test_a_window_of_one_head_is_attention_within_a_window(inputs):
@@ -227,7 +214,7 @@ def test_a_dynamic_kernel_is_torch_s_depthwise_convolution_for_each_token(normal
         around = F.pad(x.mT, padding).reshape(1, 12, 11)
         rows.append(F.conv1d(around, kernels, groups=12)[0, :, i].reshape(2, 6))
     ours = dynamic_convolution(x, w, causal)
-    assert_equal_with_gradients(ours, torch.stack(rows, 1), (x, w), normal(*ours.shape))
+    assert_equal_with_gradients(ours, torch.stack(rows, 1), (x, w))
 
 
 @pytest.mark.parametrize("leading", [(), (2, 3)], ids=str)
@@ -263,9 +250,7 @@ def test_sharp_heads_are_torch_s_convolution_with_its_gradients(normal, leading,
     x = normal(*leading, *size, 3).requires_grad_()
     weight = normal(5, 3, *taps).requires_grad_()
     ours = convolution_as_attention(weight, 60.0)(x)
-    assert_equal_with_gradients(
-        ours, torch_replicate_convolution(x, weight), (x, weight), normal(*ours.shape)
-    )
+    assert_equal_with_gradients(ours, torch_replicate_convolution(x, weight), (x, weight))
 
 
 def test_zeros_around_the_input_make_it_the_usual_convolution(normal):

@@ -1,7 +1,5 @@
 """The mechanisms of the chapter dot_product: against torch's own, by property, with bad input."""
 
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,6 +15,7 @@ from attncourse.dot_product import (
     masked_softmax,
     padding_mask,
 )
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 # n, m, d_k, d_v: alone, all different, one query, one key, no value coordinate in common
@@ -58,19 +57,16 @@ def test_causal_attention_equals_torch(normal):
     torch.testing.assert_close(ours, F.scaled_dot_product_attention(q, k, v, is_causal=True))
 
 
-def test_additive_weights_equal_the_score_written_as_loops(normal):
-    q, k, w_q, w_k, w_v = normal(3, 4), normal(5, 2), normal(4, 6), normal(2, 6), normal(6)
-    scores = torch.zeros(3, 5, dtype=torch.float64)
+def test_additive_weights_equal_the_score_written_as_loops_with_its_gradients(normal):
+    shapes = (3, 4), (5, 2), (4, 6), (2, 6), (6,)
+    q, k, w_q, w_k, w_v = inputs = [normal(*shape).requires_grad_() for shape in shapes]
+    scores = []
     for i in range(3):
         for j in range(5):
-            hidden = [
-                sum(q[i, a] * w_q[a, h] for a in range(4))
-                + sum(k[j, a] * w_k[a, h] for a in range(2))
-                for h in range(6)
-            ]
-            scores[i, j] = sum(w_v[h] * math.tanh(hidden[h]) for h in range(6))
-    expected = scores.softmax(dim=-1).to(device())
-    torch.testing.assert_close(additive_weights(q, k, w_q, w_k, w_v), expected)
+            hidden = [q[i] @ w_q[:, h] + k[j] @ w_k[:, h] for h in range(6)]
+            scores.append(sum(w_v[h] * hidden[h].tanh() for h in range(6)))
+    expected = torch.stack(scores).view(3, 5).softmax(dim=-1)
+    assert_equal_with_gradients(additive_weights(*inputs), expected, inputs)
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)

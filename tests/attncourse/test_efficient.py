@@ -15,6 +15,7 @@ from attncourse.efficient import (
     longformer_mask,
     online_softmax_update,
 )
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 LEADING_AXES = [(), (2,), (2, 1, 3)]
 
@@ -35,14 +36,6 @@ def random_mask(g, *shape):
     mask = torch.rand(shape, generator=g) < 0.5
     mask[..., 1:2, :] = False
     return mask.to(device())
-
-
-def assert_equal_with_gradients(ours, theirs, inputs, g):
-    """Assert equal outputs, and equal gradients for a random output gradient."""
-    torch.testing.assert_close(ours, theirs)
-    grad_output = torch.randn(ours.shape, generator=g, dtype=ours.dtype).to(ours.device)
-    grads = (torch.autograd.grad(z, inputs, grad_output) for z in (ours, theirs))
-    torch.testing.assert_close(*grads)
 
 
 # masks
@@ -106,7 +99,7 @@ def test_grouped_queries_are_attention_with_repeated_keys(normal, g, leading, he
         mask = None if shape is None else random_mask(g, *shape)
         keys, values = (x.repeat_interleave(heads // groups, dim=-3) for x in (k, v))
         theirs = F.scaled_dot_product_attention(q, keys, values, mask).nan_to_num()
-        assert_equal_with_gradients(grouped_query_attention(q, k, v, mask), theirs, (q, k, v), g)
+        assert_equal_with_gradients(grouped_query_attention(q, k, v, mask), theirs, (q, k, v))
 
 
 def test_sharing_makes_no_copy_of_the_keys():
@@ -133,7 +126,7 @@ def test_flash_is_torch_s_attention_with_its_gradients(normal, g, leading, block
         for mask in (None, random_mask(g, n, m), random_mask(g, *leading, 1, m)):
             theirs = F.scaled_dot_product_attention(q, k, v, mask).nan_to_num()
             assert_equal_with_gradients(
-                flash_attention(q, k, v, mask, block=block), theirs, (q, k, v), g
+                flash_attention(q, k, v, mask, block=block), theirs, (q, k, v)
             )
 
 
@@ -147,7 +140,7 @@ def test_causal_flash_is_attention_under_the_causal_mask(normal, g, masked, bloc
         both_masks = allowed if mask is None else allowed & mask
         theirs = attention(q, k, v, both_masks)
         assert_equal_with_gradients(
-            flash_attention(q, k, v, mask, causal=True, block=block), theirs, (q, k, v), g
+            flash_attention(q, k, v, mask, causal=True, block=block), theirs, (q, k, v)
         )
 
 

@@ -19,6 +19,7 @@ from attncourse.efficient import (
     performer_attention,
     segment_means,
 )
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 LEADING_AXES = [(), (2,), (2, 1, 3)]
 
@@ -46,12 +47,12 @@ method = pytest.fixture(params=METHODS)(lambda request: METHODS[request.param])
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
-def test_linformer_is_attention_to_mixtures_of_keys(normal, leading):
-    q, k, v = normal(*leading, 5, 4), normal(*leading, 7, 4), normal(*leading, 7, 2)
-    e, f = normal(3, 7), normal(3, 7)
+def test_linformer_is_attention_to_mixtures_of_keys_with_its_gradients(normal, leading):
+    shapes = (*leading, 5, 4), (*leading, 7, 4), (*leading, 7, 2), (3, 7), (3, 7)
+    q, k, v, e, f = inputs = [normal(*shape).requires_grad_() for shape in shapes]
     keys, values = (torch.einsum("rm,...md->...rd", x, y) for x, y in ((e, k), (f, v)))
     theirs = F.scaled_dot_product_attention(q, keys, values)
-    torch.testing.assert_close(linformer_attention(q, k, v, e, f), theirs)
+    assert_equal_with_gradients(linformer_attention(*inputs), theirs, inputs)
 
 
 def test_linformer_with_as_many_mixtures_as_keys_loses_nothing(normal):
@@ -94,12 +95,17 @@ def test_the_features_have_the_exponential_as_their_mean_product(normal, g):
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
-def test_performer_is_the_ratio_of_the_two_sums_of_the_paper(normal, leading):
-    q, k, v = normal(*leading, 5, 4), normal(*leading, 7, 4), normal(*leading, 7, 2)
-    w = normal(6, 4)
-    of_q, of_k = log_positive_features(q, w).exp(), log_positive_features(k, w).exp()
-    theirs = of_q @ (of_k.mT @ v) / (of_q @ of_k.sum(-2)[..., None])
-    torch.testing.assert_close(performer_attention(q, k, v, w), theirs)
+def test_performer_is_the_ratio_of_the_two_sums_of_the_paper_with_its_gradients(normal, leading):
+    shapes = (*leading, 5, 4), (*leading, 7, 4), (*leading, 7, 2), (6, 4)
+    q, k, v, w = inputs = [normal(*shape).requires_grad_() for shape in shapes]
+    # of tokens divided by the fourth root of their width, 4
+    phi_q, phi_k = (
+        (x @ w.mT / 2**0.5).exp() * (-x.square().sum(-1, keepdim=True) / 4).exp() / 6**0.5
+        for x in (q, k)
+    )
+    torch.testing.assert_close(log_positive_features(q, w).exp(), phi_q)
+    theirs = phi_q @ (phi_k.mT @ v) / (phi_q @ phi_k.sum(-2)[..., None])
+    assert_equal_with_gradients(performer_attention(*inputs), theirs, inputs)
 
 
 def test_performer_comes_closer_with_more_features(normal, g):
@@ -222,7 +228,9 @@ def test_lsh_makes_two_chunks_of_scores_for_each_query():
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
-def test_the_iteration_becomes_the_pseudo_inverse(normal, leading):
+def test_the_iteration_becomes_the_pseudo_inverse_with_its_gradients(normal, leading):
+    a = (normal(*leading, 6, 6).softmax(-1) + torch.eye(6, device=device())).requires_grad_()
+    assert_equal_with_gradients(iterative_pinv(a, 12), torch.linalg.pinv(a), [a])
     a = normal(*leading, 6, 6).softmax(-1)
     torch.testing.assert_close(iterative_pinv(a, 40), torch.linalg.pinv(a), rtol=1e-6, atol=1e-6)
     # of rank 2, it has no inverse; many more steps would invert its rounding
@@ -238,6 +246,20 @@ def test_nystrom_with_every_token_a_landmark_is_attention(normal, leading):
     torch.testing.assert_close(
         nystrom_attention(q, k, v, 7, steps=40), F.scaled_dot_product_attention(q, k, v)
     )
+
+
+@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
+def test_nystrom_is_three_attentions_and_torch_s_pseudo_inverse_with_its_gradients(normal, leading):
+    shapes = (*leading, 6, 8), (*leading, 9, 8), (*leading, 9, 2)
+    q, k, v = inputs = [3 * normal(*shape) for shape in shapes]
+    for x in inputs:
+        x.requires_grad_()
+    few_q, few_k = (x.unflatten(-2, (3, -1)).mean(-2) for x in (q, k))
+    by_q, middle, by_k = (
+        (x @ y.mT / 8**0.5).softmax(-1) for x, y in ((q, few_k), (few_q, few_k), (few_q, k))
+    )
+    theirs = by_q @ torch.linalg.pinv(middle) @ (by_k @ v)
+    assert_equal_with_gradients(nystrom_attention(q, k, v, 3, steps=20), theirs, inputs)
 
 
 def test_nystrom_is_exact_where_segments_hold_equal_tokens(normal):

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 
 import pytest
 import torch
@@ -43,6 +44,7 @@ from attncourse.transformer import (
     WindowedAttention,
 )
 from tests import ROOT
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 # no two of them, nor the width of a head, are equal
 VOCABULARY, D, HEADS, DEPTH, GROUPS = 9, 24, 4, 3, 2
@@ -672,7 +674,7 @@ def test_at_first_all_tokens_are_about_equally_likely(make, g):
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("n", [1, 5])
-def test_the_lstm_equals_torchs_cells_one_token_after_another(layers, n, normal, g):
+def test_the_lstm_equals_torchs_cells_with_their_gradients(layers, n, normal, g):
     model = LSTMLanguageModel(VOCABULARY, 6, 5, layers).to(device(), torch.float64)
     for weight in model.parameters():
         weight.data.copy_(normal(*weight.shape) / 2)
@@ -682,16 +684,16 @@ def test_the_lstm_equals_torchs_cells_one_token_after_another(layers, n, normal,
     for layer in range(layers):
         cell = nn.LSTMCell(5 if layer else 6, 5).to(device(), torch.float64)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        cell.load_state_dict({name: getattr(model.lstm, f"{name}_l{layer}") for name in names})
-        cells.append(cell)
+        weights = {name: getattr(model.lstm, f"{name}_l{layer}") for name in names}
+        cells.append(partial(torch.func.functional_call, cell, weights))
     text, states, rows = tokens(g, 2, n), [None] * layers, []
     for t in range(n):
         x = model.embedding.table.weight[text[:, t]]
         for layer, cell in enumerate(cells):
-            states[layer] = cell(x, states[layer])
+            states[layer] = cell((x, states[layer]))
             x = states[layer][0]
         rows.append(model.out(x) @ model.embedding.table.weight.T)
-    torch.testing.assert_close(model(text), torch.stack(rows, 1))
+    assert_equal_with_gradients(model(text), torch.stack(rows, 1), [*model.parameters()])
 
 
 def test_the_lstm_is_causal_and_reads_all_that_came_before(normal, g):

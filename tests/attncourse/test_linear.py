@@ -18,6 +18,7 @@ from attncourse.linear import (
     taylor_features,
 )
 from attncourse.multi_head import MultiHeadAttention
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 
 def causal(q, k, v, feature_map=feature_map):
@@ -69,14 +70,16 @@ def torch_linear_attention(q, k, v, feature_map, mask):
 
 @pytest.mark.parametrize("features", FEATURE_MAPS)
 @pytest.mark.parametrize("n", [1, 2, 7, 8])
-def test_every_form_equals_torch_s_softmax_of_the_logarithms(form, inputs, n, features):
-    q, k, v = inputs((2, 3), n)
+def test_every_form_equals_torch_s_softmax_of_the_logarithms_with_its_gradients(
+    form, inputs, n, features
+):
+    q, k, v = tensors = inputs((2, 3), n)
     features = FEATURE_MAPS[features]
     if features is FEATURE_MAPS["both signs"]:
         # features that share no sign have weight 0, whose logarithm has no gradient
         q, k = q.abs() + 0.1, k.abs() + 0.1
     expected = torch_linear_attention(q, k, v, features, causal_mask(n, device()))
-    torch.testing.assert_close(form(q, k, v, feature_map=features), expected)
+    assert_equal_with_gradients(form(q, k, v, feature_map=features), expected, tensors)
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
@@ -114,18 +117,18 @@ def test_any_length_of_chunk_gives_the_same(inputs, chunk, n):
 
 
 def test_the_features_are_those_of_the_paper(normal):
-    x = normal(100)
-    expected = torch.where(x > 0, x + 1, x.exp())
-    torch.testing.assert_close(feature_map(x), expected)
+    x = normal(100).requires_grad_()
+    assert_equal_with_gradients(feature_map(x), torch.where(x > 0, x + 1, x.exp()), [x])
     assert (feature_map(x) > 0).all()
 
 
 def test_the_products_of_the_taylor_features_are_three_terms_of_exp(normal):
-    x, y = normal(5, 4), normal(7, 4)
+    x, y = normal(5, 4).requires_grad_(), normal(7, 4).requires_grad_()
     products = x @ y.mT
     features = taylor_features(x)
     assert features.shape == (5, 1 + 4 + 16)
-    torch.testing.assert_close(features @ taylor_features(y).mT, 1 + products + products**2 / 2)
+    expected = 1 + products + products**2 / 2
+    assert_equal_with_gradients(features @ taylor_features(y).mT, expected, (x, y))
 
 
 def test_the_output_is_a_mean_of_the_values(form, inputs):
@@ -152,7 +155,8 @@ def test_padding_has_no_weight_and_no_gradient(inputs, g, is_causal):
     lengths = torch.tensor([130, 70, 1], device=device())
     mask = padding_mask(lengths, 130)
     out = linear_attention(q, k, v, causal=is_causal, mask=mask)
-    torch.testing.assert_close(out, linear_attention_parallel(q, k, v, causal=is_causal, mask=mask))
+    expected = linear_attention_parallel(q, k, v, causal=is_causal, mask=mask)
+    assert_equal_with_gradients(out, expected, (q, k, v))
     for row, n in enumerate(lengths.tolist()):
         alone = linear_attention(q[row, :n], k[row, :n], v[row, :n], causal=is_causal)
         torch.testing.assert_close(out[row, :n], alone)

@@ -4,8 +4,37 @@ import pytest
 import torch
 
 from attncourse.linear import delta_write, gated_write
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 LEADING_AXES = [(), (2,), (2, 1, 3)]
+
+
+def entries(entry, rows=3, columns=4):
+    """A matrix of numbers that are computed one by one."""
+    return torch.stack(
+        [torch.stack([entry(i, j) for j in range(columns)], dim=-1) for i in range(rows)], dim=-2
+    )
+
+
+@pytest.mark.parametrize("gates", [1, 3])
+@pytest.mark.parametrize("leading", LEADING_AXES)
+def test_a_gated_write_equals_loops_with_their_gradients(leading, gates, normal):
+    shapes = (3, 4), (3,), (4,), (gates,)
+    S, k, v, gate = inputs = [normal(*leading, *shape).requires_grad_() for shape in shapes]
+    expected = entries(lambda i, j: gate[..., i % gates] * S[..., i, j] + k[..., i] * v[..., j])
+    assert_equal_with_gradients(gated_write(*inputs), expected, inputs)
+
+
+@pytest.mark.parametrize("leading", LEADING_AXES)
+def test_a_delta_write_equals_loops_with_their_gradients(leading, normal):
+    shapes = (3, 4), (3,), (4,), ()
+    S, k, v, beta = inputs = [normal(*leading, *shape).requires_grad_() for shape in shapes]
+
+    def entry(i, j):
+        recalled = sum(k[..., row] * S[..., row, j] for row in range(3))
+        return S[..., i, j] + beta * k[..., i] * (v[..., j] - recalled)
+
+    assert_equal_with_gradients(delta_write(*inputs), entries(entry), inputs)
 
 
 @pytest.mark.parametrize("leading", LEADING_AXES)

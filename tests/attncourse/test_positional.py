@@ -19,6 +19,7 @@ from attncourse.positional import (
     tree_depth,
     tree_distance,
 )
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 LEADING_AXES = [(), (2,), (2, 3)]
 ENCODINGS = {
@@ -107,14 +108,14 @@ def test_sinusoids_and_table_add_what_they_say():
     torch.testing.assert_close(SinusoidalEncoding(5)(x)[1], sinusoids(3, 5, **DOUBLE))
     table = LearnedEncoding(4, 5).to(**DOUBLE)
     expected = F.embedding(torch.arange(3, device=device()), table.table)
-    torch.testing.assert_close(table(x)[1], expected)
+    assert_equal_with_gradients(table(x)[1], expected, [table.table])
 
 
 def test_the_mlp_is_a_network_of_the_position(g):
     layer = MLPEncoding(3, hidden=4).to(**DOUBLE)
     network = torch.nn.Sequential(layer.hidden, torch.nn.Tanh(), layer.out)
     expected = torch.stack([network(torch.tensor([float(t)], **DOUBLE)) for t in range(7)])
-    torch.testing.assert_close(layer(torch.zeros(7, 3, **DOUBLE)), expected)
+    assert_equal_with_gradients(layer(torch.zeros(7, 3, **DOUBLE)), expected, [*layer.parameters()])
 
 
 @pytest.mark.parametrize("start", [0, 1, 6])

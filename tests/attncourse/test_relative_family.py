@@ -21,6 +21,7 @@ from attncourse.relative import (
     skew,
     t5_buckets,
 )
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 LEADING_AXES = [(), (2,), (2, 3)]
 LENGTHS = [1, 2, 7, 8]
@@ -40,17 +41,18 @@ def offsets(n):
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_skew_is_the_lookup_of_each_offset(normal, leading, n):
-    x = normal(*leading, n, 2 * n - 1)
+    x = normal(*leading, n, 2 * n - 1).requires_grad_()
     index = (offsets(n) + n - 1).expand(*leading, n, n)
-    torch.testing.assert_close(skew(x), x.gather(-1, index), rtol=0, atol=0)
+    assert_equal_with_gradients(skew(x), x.gather(-1, index), [x], rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_the_causal_skew_is_the_lookup_of_each_offset_to_the_left(normal, leading, n):
-    x = normal(*leading, n, n)
+    x = normal(*leading, n, n).requires_grad_()
     index = (offsets(n) + n - 1).clamp(max=n - 1).expand(*leading, n, n)
-    torch.testing.assert_close(causal_skew(x), x.gather(-1, index).tril(), rtol=0, atol=0)
+    expected = x.gather(-1, index).tril()
+    assert_equal_with_gradients(causal_skew(x), expected, [x], rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("n", [2, 7])
@@ -189,14 +191,15 @@ def test_transformer_xl_is_relative_attention_with_a_table_that_is_only_projecte
 
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_rope_turns_each_pair_as_a_complex_number(normal, leading):
-    x, positions = normal(*leading, 7, 6), torch.tensor([0, 1, 2, 5, 8, 100, 4000], device=device())
+    x = normal(*leading, 7, 6).requires_grad_()
+    positions = torch.tensor([0, 1, 2, 5, 8, 100, 4000], device=device())
     angle = positions[:, None] * torch.tensor(
         [10000 ** (-i / 3) for i in range(3)], device=device(), dtype=torch.float64
     )
     rotated = torch.view_as_complex(x.unflatten(-1, (3, 2))) * torch.polar(
         torch.ones_like(angle), angle
     )
-    torch.testing.assert_close(rope(x, positions), torch.view_as_real(rotated).flatten(-2))
+    assert_equal_with_gradients(rope(x, positions), torch.view_as_real(rotated).flatten(-2), [x])
 
 
 def test_after_rope_dot_products_depend_on_the_offset_only(normal):

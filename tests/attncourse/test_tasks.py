@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from attncourse.data import Sentence, Vocabulary, treebank
-from attncourse.dot_product import attention
-from attncourse.positional import SinusoidalEncoding, tree_distance
+from attncourse.dot_product import attention, padding_mask
+from attncourse.positional import SinusoidalEncoding, sinusoids, tree_distance
 from attncourse.relative import RelativeAttention, relative_attention
 from attncourse.tasks import (
     Classifier,
@@ -19,6 +20,7 @@ from attncourse.tasks import (
     mean_of_tokens,
 )
 from attncourse.transformer import Decoder, DecoderBlock, Embedding, Encoder, EncoderBlock
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 START, STOP = 1, 2
 PARENTS = torch.tensor([[-1, 0, 1, 1, -1], [2, 2, -1, -1, -1]])
@@ -70,11 +72,11 @@ def test_a_translation_is_what_the_scores_of_the_whole_text_say(tokens):
 
 
 @pytest.mark.parametrize("offsets", [False, True])
-def test_tree_attention_equals_a_loop_over_pairs(offsets, g):
-    q, k, v = torch.randn(3, 2, 2, 5, 4, generator=g)
-    attend = TreeAttention(4, 2, offsets)
+def test_tree_attention_equals_a_loop_over_pairs_with_its_gradients(offsets, g):
+    q, k, v = qkv = [x.requires_grad_() for x in torch.randn(3, 2, 2, 5, 4, generator=g).double()]
+    attend = TreeAttention(4, 2, offsets).double()
     attend.parents = PARENTS
-    distance = tree_distance(PARENTS)
+    distance, expected = tree_distance(PARENTS), []
     for b in range(2):
         for i in range(5):
             rows = []
@@ -82,8 +84,9 @@ def test_tree_attention_equals_a_loop_over_pairs(offsets, g):
                 row = max(-2, min(2, distance[b, i, j].item())) + 2
                 rows.append(row * 5 + max(-2, min(2, j - i)) + 2 if offsets else row)
             scores = (q[b, :, i, None] * (k[b] + attend.a_k[rows])).sum(-1) / 2
-            expected = scores.softmax(-1)[:, None] @ (v[b] + attend.a_v[rows])
-            torch.testing.assert_close(attend(q, k, v)[b, :, i], expected[:, 0])
+            expected.append(scores.softmax(-1)[:, None] @ (v[b] + attend.a_v[rows]))
+    theirs = torch.cat(expected, dim=1).unflatten(1, (2, 5)).transpose(0, 1)
+    assert_equal_with_gradients(attend(*qkv), theirs, [*qkv, *attend.parameters()])
 
 
 def test_on_a_chain_the_distance_in_the_tree_is_the_offset(g):
@@ -100,11 +103,26 @@ def test_tree_attention_starts_as_relative_attention_does():
 
 
 def test_the_mean_counts_no_padding(g):
-    x = torch.randn(2, 3, 4, generator=g)
+    x = torch.randn(2, 3, 4, generator=g).requires_grad_()
     real = torch.tensor([[True, True, False], [False, False, False]])
-    mean = mean_of_tokens(x, real)
-    torch.testing.assert_close(mean[0], x[0, :2].mean(0))
-    assert mean[1].eq(0).all()
+    expected = torch.stack([x[0, :2].mean(0), torch.zeros(4)])
+    assert_equal_with_gradients(mean_of_tokens(x, real), expected, [x])
+
+
+def test_tagger_and_classifier_are_their_parts_with_their_gradients(tokens):
+    lengths, mask = torch.tensor([5, 3]), padding_mask(torch.tensor([5, 3]), 5)
+    words = WordEmbedding(9, 9, 8, SinusoidalEncoding(8))
+    tagger, classifier = Tagger(words, encoder(), 8, 4), Classifier(words.words, encoder(), 8, 2)
+    vectors = F.embedding(tokens, words.words.weight)
+    x = vectors + F.embedding(8 - tokens, words.suffixes.weight) + sinusoids(5, 8)
+    labels = F.linear(tagger.encoder(x, mask), tagger.label.weight, tagger.label.bias)
+    assert_equal_with_gradients(
+        tagger(tokens, 8 - tokens, lengths, PARENTS), labels, [*tagger.parameters()]
+    )
+    rows = classifier.encoder(vectors, mask)
+    means = torch.stack([row[:n].mean(0) for row, n in zip(rows, [5, 3], strict=True)])
+    label = F.linear(means, classifier.label.weight, classifier.label.bias)
+    assert_equal_with_gradients(classifier(tokens, lengths), label, [*classifier.parameters()])
 
 
 def test_confusion_has_a_row_for_each_label_and_leaves_out_what_has_none():

@@ -1,5 +1,7 @@
 """Which attention works in which place: each cell of the page's table, and combinations."""
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
@@ -29,6 +31,7 @@ from attncourse.transformer import (
     generate,
 )
 from tests import ROOT
+from tests.attncourse.gradients import assert_equal_with_gradients
 
 D, HEADS, D_FF, VOCABULARY = 16, 4, 10, 9
 MECHANISMS = {
@@ -223,20 +226,21 @@ def test_more_queries_than_positions_are_refused(normal):
             attend(q, k, k)
 
 
-def test_each_wrapper_is_its_equation(randomized, normal):
-    q, k, v = (normal(2, HEADS, 5, 4) for _ in range(3))
+def test_each_wrapper_is_its_equation_with_its_gradients(randomized, normal):
+    q, k, v = qkv = [normal(2, HEADS, 5, 4).requires_grad_() for _ in range(3)]
     positions = torch.arange(5, device=device())
     window = longformer_mask(5, 3, device=device())
-    torch.testing.assert_close(WindowedAttention(3)(q, k, v), attention(q, k, v, window))
+    assert_equal_with_gradients(WindowedAttention(3)(*qkv), attention(*qkv, window), qkv)
     rotated = attention(rope(q, positions, 100.0), rope(k, positions, 100.0), v)
-    torch.testing.assert_close(RotaryAttention(100.0)(q, k, v), rotated)
+    assert_equal_with_gradients(RotaryAttention(100.0)(*qkv), rotated, qkv)
     t5 = randomized(T5Attention(HEADS, 8, 6))
-    biases = {ALiBiAttention(HEADS): lambda h, i, j: -abs(i - j) * 2.0 ** (-2 * (h + 1))}
-    biases[t5] = lambda h, i, j: t5.table[h, t5_buckets(5, 8, 6)[i, j]].item()
+    biases = {ALiBiAttention(HEADS): lambda h, i, j: q.new_tensor(-abs(i - j) / 4 ** (h + 1))}
+    biases[t5] = lambda h, i, j: t5.table[h, t5_buckets(5, 8, 6)[i, j]]
     for attend, bias in biases.items():
-        bias_table = [[[bias(h, i, j) for j in range(5)] for i in range(5)] for h in range(HEADS)]
-        scores = q @ k.mT / 2 + torch.tensor(bias_table, dtype=torch.float64, device=device())
-        torch.testing.assert_close(attend(q, k, v), scores.softmax(-1) @ v)
+        places = itertools.product(range(HEADS), range(5), range(5))
+        scores = q @ k.mT / 2 + torch.stack([bias(*place) for place in places]).view(HEADS, 5, 5)
+        inputs = [*qkv, *attend.parameters()]
+        assert_equal_with_gradients(attend(*qkv), scores.softmax(-1) @ v, inputs)
 
 
 COMBINED = {
