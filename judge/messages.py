@@ -56,6 +56,9 @@ INVERTED = "~ turns a boolean tensor round, and this one holds numbers: keep the
 NO_MASK = "a mask of numbers stands where a boolean one is needed: keep it boolean"
 IN_PLACE = "a tensor that a gradient flows to is changed in place: make a new one"
 NUMPY = "NumPy knows no gradients, so none could flow back: stay with torch's functions"
+NUMPY_ON_CPU = (
+    "NumPy is on the CPU alone, and an input may be on another device: stay with torch's functions"
+)
 TWO_RESULTS = "max, min and sort along an axis give two results: values first, then their places"
 NO_FLOATS = "whole numbers, or a mask, meet a function of floating numbers: convert them first"
 FLOATING_INDEX = "an index holds floating numbers: it needs whole ones, int64"
@@ -82,6 +85,7 @@ TORCH_SAYS = {
     r"only supports boolean masks|condition to be a boolean tensor": NO_MASK,
     "leaf Variable that requires grad": IN_PLACE,
     r"Can't call numpy\(\)": NUMPY,
+    r"numpy\(\) is not supported for tensor subclasses": NUMPY_ON_CPU,
     r"torch\.return_types": TWO_RESULTS,
     r"could not infer output dtype|not implemented for '(Long|Int|Bool)'": NO_FLOATS,
     "tensors used as indices must be": FLOATING_INDEX,

@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __name__, generic_hints={"loops": "it loops over the heads: one product mixes all of them"}
+    __name__, generic_hints={"loops": "it loops in Python: one product mixes all of them"}
 )
 exercise.valid(variants.worked(exercise))
 
