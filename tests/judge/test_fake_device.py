@@ -9,10 +9,12 @@ import torch
 from torch.nn import functional
 
 from attncourse.course import exercise
+from judge import messages
 from judge.call.caller import local
 from judge.call.fake_device import FakeDeviceTensor, computing
 from judge.verdict import Verdict, judge
 from tests import ROOT
+from tests.judge.test_generic_mistakes import argmax_of_rows, inputs, make_exercise
 
 X, I3 = torch.linspace(-1, 1, 12).reshape(3, 4), torch.tensor([0, 2, 1])
 
@@ -145,6 +147,12 @@ def stretch_table(table, n):
     verdict = judge(exercise("stretch_table"), local(namespace["stretch_table"]), 0)
     assert (verdict == Verdict("passed")) == right, verdict
     assert right or "on the CPU" in verdict.hint
+
+
+def test_what_uses_numpy_there_is_told_so():
+    task = make_exercise(inputs, argmax_of_rows, differentiable=False)
+    verdict = judge(task, local(lambda x: torch.from_numpy(x.numpy().argmax(-1))), 0)
+    assert (verdict.status, verdict.hint) == ("error", messages.NUMPY_ON_CPU), verdict
 
 
 JUDGE_SCRIPT = """
