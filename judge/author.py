@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy
 import torch
 
-from judge import mutation
+from judge import mutation_score
 from judge.call.caller import local
 from judge.compare.credit import Groups, credit, in_parts
 from judge.course import Course, OneLineError
@@ -135,8 +135,8 @@ def report(course: Course, one: Exercise, seeds: Sequence[int]) -> list[str]:
     """A line for each answer; what is misjudged, at any seed, is marked; the last lines sum up."""
     if why := reference_fault(one, seeds[0]):
         return [f"!! {why}"]
-    tried = mutation.tried(course, one, tuple(seeds))
-    row = mutation.row(course, one, tuple(seeds))
+    tried = mutation_score.tried(course, one, tuple(seeds))
+    row = mutation_score.row(course, one, tuple(seeds))
     if why := disagreement(course, one, seeds[0]):
         # as long as the reference may be wrong, only the side that right answers take matters
         tried = [each for each in tried if each.hint is None]
@@ -232,7 +232,7 @@ def main(course: Course) -> int:
     if options.name is None and options.file:
         parser.error("--try needs the name of an exercise")
     if options.name is None:
-        table = mutation.markdown_table(mutation.rows(course, seeds))
+        table = mutation_score.markdown_table(mutation_score.rows(course, seeds))
         print(f"{seeds_in_words(seeds)}\n\n{table}")
         return 0
     try:

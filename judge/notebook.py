@@ -7,11 +7,11 @@ from collections.abc import Callable
 from textwrap import indent
 from typing import Any
 
-from judge.call.caller import timed
+from judge.call.time_limit import timed
 from judge.course import Course, OneLineError
 from judge.dependencies import missing_when_graded
+from judge.say.evidence import article
 from judge.say.failure import Failure, failure
-from judge.say.wording import article
 from judge.status import Status
 from judge.verdict import SAME, Verdict, judge, local
 

@@ -23,7 +23,7 @@ from judge.call.values import decode
 from judge.compare.criteria import checked
 from judge.compare.reply import ReplyError
 from judge.exercise import Case, Exercise
-from judge.say import wording
+from judge.say import evidence
 from judge.status import Status
 from judge.verdict import Verdict
 from judge.weights import Sketch
@@ -230,6 +230,6 @@ def reason(error: dict[str, Any]) -> str:
     """Why a call raised, in words for a model and its file."""
     if error["type"] != UnfitError.__name__:
         return f"it raises {quotation.exception(error['type'], error['text'])}"
-    unfit = wording.unfit(error["text"])
+    unfit = evidence.unfit(error["text"])
     unfit = unfit.replace("its parameters: not asked for are", OTHER + "only the class has")
     return unfit.replace("missing are", "only the file has")

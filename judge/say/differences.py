@@ -7,10 +7,10 @@ from typing import NamedTuple
 from torch import Tensor
 
 from judge import messages, quotation
-from judge.call.caller import SECONDS
 from judge.call.driver import UnfitError
 from judge.call.outcome import Outcome
 from judge.call.record import MAX_TEXT, RANDOM
+from judge.call.time_limit import SECONDS
 from judge.call.values import Unsendable
 from judge.compare import criteria
 from judge.compare.criteria import (
@@ -23,7 +23,7 @@ from judge.compare.criteria import (
 from judge.compare.probes import Purpose
 from judge.compare.tolerance import close_gradient
 from judge.exercise import Case
-from judge.say import wording
+from judge.say.evidence import arguments, differentiated, misfit, of_value, unfinished, unfit
 from judge.status import Status
 
 
@@ -67,8 +67,8 @@ def too_slow(difference: Difference) -> Explanation:
 def ending(difference: Difference) -> Explanation:
     exercise, probe, got, *_ = difference
     if failed_to_call(got.error):
-        return Explanation(Status.ERROR, wording.misfit(exercise, probe.case, got.error or {}))
-    if hint := wording.unfinished(exercise, got.value):
+        return Explanation(Status.ERROR, misfit(exercise, probe.case, got.error or {}))
+    if hint := unfinished(exercise, got.value):
         return Explanation(*hint)
     if got.outcome == Outcome.RAISED:
         return raised(difference)
@@ -85,7 +85,7 @@ def raised(difference: Difference) -> Explanation:
     _, probe, got, *_ = difference
     error = got.error or {}
     if error["type"] == UnfitError.__name__:
-        return Explanation(Status.WRONG, wording.unfit(error["text"]), on(difference))
+        return Explanation(Status.WRONG, unfit(error["text"]), on(difference))
     place = [str(error["line"][0]), quotation.quoted(error["line"][1])] if error["line"] else []
     where = f" (line {': '.join(filter(None, place))})" if place else ""
     exception = quotation.exception(error["type"], error["text"]) + where
@@ -131,7 +131,7 @@ def process_settings(difference: Difference) -> Explanation:
 
 def inputs(difference: Difference) -> Explanation:
     exercise, probe, got, *_ = difference
-    names = wording.arguments(exercise, probe.case)
+    names = arguments(exercise, probe.case)
     if got.changed:
         return Explanation(
             Status.WRONG, messages.CHANGES, f"{on(difference)}: {names[got.changed[0]]}"
@@ -147,19 +147,17 @@ def largest_tensor(difference: Difference) -> Explanation:
 
 def value(difference: Difference) -> Explanation:
     exercise, _, got, want, length = difference
-    if hint := wording.unfinished(exercise, got.value):
+    if hint := unfinished(exercise, got.value):
         return Explanation(*hint)
     if got.device != want.device and got.device and want.device:
         evidence = f"{on(difference)}: the result is on the {got.device}"
         return Explanation(Status.WRONG, messages.DEVICE, evidence)
-    return Explanation(
-        Status.WRONG, *wording.of_value(got.value, want.value, on(difference), length)
-    )
+    return Explanation(Status.WRONG, *of_value(got.value, want.value, on(difference), length))
 
 
 def gradients(difference: Difference) -> Explanation:
     exercise, probe, got, want, length = difference
-    names = wording.differentiated(exercise, probe.case)
+    names = differentiated(exercise, probe.case)
     triples = [*zip(names, got.gradients or (), want.gradients or (), strict=False)]
     flows = any(isinstance(right, Tensor) and right.any() for _, _, right in triples)
     for name, gradient, right in triples:
@@ -180,7 +178,7 @@ def gradients(difference: Difference) -> Explanation:
     if first := next(wrong, None):
         name, gradient, right = first
         where = f"{evidence}: the gradient of {name}"
-        _, evidence = wording.of_value(gradient, right, where, length)
+        _, evidence = of_value(gradient, right, where, length)
     return Explanation(Status.WRONG, "the numbers are right, their gradients are not", evidence)
 
 

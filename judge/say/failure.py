@@ -15,7 +15,7 @@ from judge.compare.criteria import Difference, Record
 from judge.compare.probes import Purpose
 from judge.compare.tolerance import close, close_gradient, cut_off
 from judge.exercise import Source
-from judge.say.wording import arguments, differentiated
+from judge.say.evidence import arguments, differentiated
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,7 +19,7 @@ from judge.grading.gradebook import Grade
 from judge.grading.report import LONGEST, SCHEMA, Report, Result, readable
 from judge.grading.tables import LONGEST_CELL, guarded
 from judge.quotation import named, quoted
-from judge.say.wording import unfit
+from judge.say.evidence import unfit
 from tests.grading.classes import make_class, write_zip
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, make_notebook, write_notebook
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attncourse.course import COURSE, exercise
-from judge import author, course, mutation, variants
+from judge import author, course, mutation_score, variants
 from judge.call.outcome import Outcome
 from judge.compare.criteria import Record
 from judge.compare.run import Trial
@@ -156,18 +156,18 @@ def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
     (mutant,) = task.own_mutants
     verdicts = [Verdict("wrong", mutant.hint), Verdict("passed")]
     monkeypatch.setattr(
-        mutation,
+        mutation_score,
         "tried",
         lambda course, exercise, seeds: [
-            mutation.Tried(mutant.function, mutant.hint, seed, verdict)
+            mutation_score.Tried(mutant.function, mutant.hint, seed, verdict)
             for seed, verdict in zip(seeds, verdicts, strict=True)
         ],
     )
-    assert mutation.row(COURSE, task, (1, 2)).refused == 0
+    assert mutation_score.row(COURSE, task, (1, 2)).refused == 0
     verdicts.reverse()
-    assert mutation.row(COURSE, task, (1, 2)).refused == 0
+    assert mutation_score.row(COURSE, task, (1, 2)).refused == 0
     verdicts[:] = [Verdict("wrong", mutant.hint)] * 2
-    assert mutation.row(COURSE, task, (1, 2)).refused == 1
+    assert mutation_score.row(COURSE, task, (1, 2)).refused == 1
 
 
 @pytest.mark.parametrize("name", ["softmax", "torch.nn.modules.rnn", "torch.softmax", "sorted"])

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from nbformat import NotebookNode
 
 from attncourse.course import COURSE, chapters, exercise, exercises
-from judge import author, mutation
+from judge import author, mutation_score
 from judge.compare.credit import NOTHING, Group, Groups, credit, in_parts
 from judge.exercise import Draw
 from judge.notebook import report
@@ -44,7 +44,7 @@ def task(request):
 def test_every_mutant_is_refused_with_its_own_hint(task):
     misjudged = [
         f"seed {seed}: {answer.__name__} should hear {expected!r}: {verdict}"
-        for answer, expected, seed, verdict in mutation.tried(COURSE, task, SEEDS)
+        for answer, expected, seed, verdict in mutation_score.tried(COURSE, task, SEEDS)
         if expected is not None and (verdict.status == "passed" or verdict.hint != expected)
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -53,7 +53,7 @@ def test_every_mutant_is_refused_with_its_own_hint(task):
 def test_every_valid_answer_is_accepted(task):
     misjudged = [
         f"seed {seed}: {answer.__name__}: {verdict}"
-        for answer, expected, seed, verdict in mutation.tried(COURSE, task, SEEDS)
+        for answer, expected, seed, verdict in mutation_score.tried(COURSE, task, SEEDS)
         if expected is None and verdict.status != "passed"
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -128,7 +128,7 @@ def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(task):
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
     task = EXERCISES[0]
-    results = mutation.tried(COURSE, task, SEEDS[:1])
+    results = mutation_score.tried(COURSE, task, SEEDS[:1])
     wrong_index = next(i for i, result in enumerate(results) if result.hint is not None)
     valid_index = next(i for i, result in enumerate(results) if result.hint is None)
     changed_trials = list(results)
@@ -136,17 +136,17 @@ def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch)
     changed_trials[valid_index] = results[valid_index]._replace(
         verdict=Verdict("wrong", "some hint")
     )
-    monkeypatch.setattr(mutation, "tried", lambda *arguments: changed_trials)
-    row = mutation.row(COURSE, task, SEEDS[:1])
+    monkeypatch.setattr(mutation_score, "tried", lambda *arguments: changed_trials)
+    row = mutation_score.row(COURSE, task, SEEDS[:1])
     assert row.refused == row.right_hint == row.mutants + row.generic - 1
     assert row.accepted == row.valid - 1
 
 
 def test_the_table_has_a_line_for_each_exercise_and_a_sum():
-    row = mutation.Row("some_chapter", "first", "build", 10, 5, 9, 8, 3, 2)
-    table = mutation.markdown_table([row, row._replace(exercise="second", mutants=101)])
+    row = mutation_score.Row("some_chapter", "first", "build", 10, 5, 9, 8, 3, 2)
+    table = mutation_score.markdown_table([row, row._replace(exercise="second", mutants=101)])
     lines = [[part.strip() for part in line.strip("|").split("|")] for line in table.split("\n")]
-    assert lines[0] == list(mutation.HEADINGS)
+    assert lines[0] == list(mutation_score.HEADINGS)
     assert lines[2] == ["first", "build", "10", "5", "9", "8", "3", "2"]
     assert lines[-1] == ["all of some_chapter", "", "111", "10", "18", "16", "6", "4"]
     assert len({len(line) for line in table.split("\n")}) == 1
@@ -170,7 +170,7 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
 
 
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(task):
-    for answer, _, seed, verdict in mutation.tried(COURSE, task, SEEDS):
+    for answer, _, seed, verdict in mutation_score.tried(COURSE, task, SEEDS):
         first_lines, _, _ = report(task.name, verdict, seed).partition("\nit printed:")
         lines = first_lines.split("\n")
         message = f"seed {seed}: {answer.__name__}: {lines}"
@@ -179,7 +179,7 @@ def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(task):
 
 
 def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(task):
-    for answer, expected, seed, verdict in mutation.tried(COURSE, task, SEEDS[:1])[::8]:
+    for answer, expected, seed, verdict in mutation_score.tried(COURSE, task, SEEDS[:1])[::8]:
         if expected is None or verdict.failing is None:
             continue
         message = f"seed {seed}: {answer.__name__}: {verdict}"

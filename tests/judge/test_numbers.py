@@ -6,7 +6,7 @@ import torch
 from judge import messages
 from judge.compare.tolerance import close, close_gradient
 from judge.say import numbers
-from judge.say.wording import expected_got, of_value
+from judge.say.evidence import expected_got, of_value
 
 W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
 MASK = torch.tensor([[True, False], [True, True]])

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attncourse.course import exercise, session
-from judge.call.caller import SECONDS, timed
+from judge.call.time_limit import SECONDS, timed
 from judge.exercise import MAX_STEPS, TEST_FACTOR
 from judge.grading.budget import EXERCISE
 from judge.verdict import judge, local
