@@ -17,8 +17,8 @@ from threading import Event, Lock
 
 import psutil
 
-from judge.grading.bootstrap import CAN_FORK
 from judge.grading.budget import LOOK, Budget
+from judge.grading.fork_server import CAN_FORK
 from judge.grading.sandbox import SITE_PACKAGES, packages
 from judge.grading.temporary import remove_abandoned
 

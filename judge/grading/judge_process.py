@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Thread
 
 from judge.call.driver import warm_up
-from judge.grading.bootstrap import CAN_FORK
+from judge.grading.fork_server import CAN_FORK
 from judge.grading.notebook import Grader
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import psutil
 
-from judge.grading.bootstrap import FLOODS, OutputError
 from judge.grading.budget import (
     BUSY,
     IMPORTS,
@@ -23,6 +22,7 @@ from judge.grading.budget import (
     Budget,
     has_ended,
 )
+from judge.grading.fork_server import FLOODS, OutputError
 from judge.grading.report import TOO_BUSY
 from judge.grading.server import KernelServer, ServerError
 from judge.quotation import exception, quoted

@@ -17,7 +17,7 @@ import psutil
 
 from judge.call import driver, fake_device, outcome, record, torch_internals, values, watch
 from judge.course import course
-from judge.grading import bootstrap
+from judge.grading import fork_server
 from judge.grading.budget import STARTUP, STOP, Budget, has_ended, tree
 from judge.grading.sandbox import Sandbox, Tier
 
@@ -53,7 +53,7 @@ class KernelServer:
             "JUDGE_FOLDER": self.sandbox.folder,
             "JUDGE_SANDBOXED": "" if tier == Tier.NONE else "1",
         }
-        self.command = self.sandbox.command(sys.executable, bootstrap.__file__)
+        self.command = self.sandbox.command(sys.executable, fork_server.__file__)
         self.process: subprocess.Popen | None = None
         # the line that says that the kernel has ended by itself, and whether it has come
         self.ended_line, self.ended = b"", False
@@ -75,13 +75,13 @@ class KernelServer:
     def start_kernel(self) -> tuple[int, str]:
         """Start a kernel: the pid of the process above it, and the path of its socket inside."""
         process = self.process
-        if process is None or process.poll() is not None or not bootstrap.CAN_FORK:
+        if process is None or process.poll() is not None or not fork_server.CAN_FORK:
             process = self.start()
         # fresh, since it is on Python's path
         folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
         token = self.request(process, folder, STARTUP)[0]
         self.ended_line, self.ended = token + b" ended", False
-        return process.pid, f"{folder}/{bootstrap.SOCKET}"
+        return process.pid, f"{folder}/{fork_server.SOCKET}"
 
     def kernel_ended(self) -> bool:
         """Whether the kernel has ended, or the process that it is a fork of."""
@@ -125,7 +125,7 @@ class KernelServer:
     def stop_kernel(self) -> None:
         """End the kernel and whatever it has started."""
         try:
-            if self.process and bootstrap.CAN_FORK:
+            if self.process and fork_server.CAN_FORK:
                 self.request(self.process, None, STOP)
         except ServerError:
             self.kill()

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from judge.grading import sandbox
-from judge.grading.bootstrap import CAN_FORK, MOST_OUTPUT, Output, OutputError
+from judge.grading.fork_server import CAN_FORK, MOST_OUTPUT, Output, OutputError
 from judge.grading.grade import AS_GIVEN, grade
 from judge.grading.judge_pool import Judge, StoppedError, end_all, idle, templates
 from judge.grading.kernel import GradingKernel, LostKernelError

@@ -25,7 +25,7 @@ def count_working_judges(pid: int) -> int:
     parents = {}
     with contextlib.suppress(psutil.Error):
         for child in psutil.Process(pid).children(recursive=True):
-            if "bootstrap" in " ".join(child.cmdline()):
+            if "fork_server" in " ".join(child.cmdline()):
                 parents[child.pid] = child.ppid()
     return len({*parents.values()} - parents.keys())
 
