@@ -13,7 +13,7 @@ from judge.call.caller import Caller, local
 from judge.call.outcome import Outcome
 from judge.compare.criteria import Difference, Record
 from judge.compare.observe import observe
-from judge.compare.run import Run, Trial, is_unwritten, one_thread
+from judge.compare.run import Run, Trial, one_thread
 from judge.exercise import Exercise, JudgesItself
 from judge.say.explain import explain
 from judge.status import Status
@@ -66,11 +66,10 @@ def verdict(run: Run) -> Verdict:
     exercise = run.trial.exercise
     if run.has_passed:
         return Verdict(Status.PASSED)
-    got = run.first_failure.got
-    if got.outcome == Outcome.MISSING:
-        return Verdict(Status.ERROR, f"nothing is called `{exercise.name}`: its cell defines it")
-    if is_unwritten(got):
+    if run.is_unwritten:
         return Verdict(Status.NOT_ATTEMPTED, f"write `{exercise.name}` in its answer cell")
+    if run.first_failure.got.outcome == Outcome.MISSING:
+        return Verdict(Status.ERROR, f"nothing is called `{exercise.name}`: its cell defines it")
     if exercise.stub_answer and run.behaves_like(exercise.stub_answer):
         return Verdict(Status.NOT_ATTEMPTED, SAME, failing=run.first_failure)
     return Verdict(*explain(run), run.first_failure)

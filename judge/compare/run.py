@@ -171,7 +171,13 @@ class Run:
 
     @cached_property
     def has_passed(self) -> bool:
-        return next(self.failures(), None) is None
+        """Whether it does what the reference does on every probe."""
+        return next(self.failures(), None) is None and len(self.made) == len(self.trial.probes)
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether its last call, up to the first failure, raised what a stub raises."""
+        return not self.has_passed and is_unwritten(self.made[-1])
 
     @cached_property
     def first_failure(self) -> Difference:
