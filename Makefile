@@ -24,9 +24,9 @@ help:
 	@echo "make site     build the course into _build/html"
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make pdf      the built course as a book to print, _build/attncourse.pdf (some minutes)"
-	@echo "make test     run everything that CI runs"
+	@echo "make test     run what CI runs at each push"
 	@echo "make test-bare  the same where bubblewrap fails and there is no browser"
-	@echo "make test-all  both, with more seeds, Firefox, the notebooks in JupyterLab: weekly in CI"
+	@echo "make test-all  every test, at more seeds, in Firefox and JupyterLab, too: nightly in CI"
 	@echo "make newest   the same site with the newest Sphinx and theme, compared: weekly in CI"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
@@ -66,11 +66,11 @@ test test-bare test-all: export OMP_NUM_THREADS = 1
 test test-bare test-all: export PYTHONDONTWRITEBYTECODE =
 
 test: $(ready) .cache/wheels
-	@$(run) pytest $(together) -m "not slow"
+	@$(run) pytest $(together)
 
 test-bare: $(ready) .cache/wheels bare
 	@PATH="$(CURDIR)/.venv/bare" ATTNCOURSE_CHROMIUM=none ATTNCOURSE_FIREFOX=none \
-	$(run) pytest $(together) -m "not slow"
+	$(run) pytest $(together)
 
 # links to the programs on the PATH, where a sandbox shows them; of one name the first is linked.
 # bubblewrap is there and fails, since it would else be found in .venv
@@ -80,8 +80,10 @@ bare:
 	cd .venv/bare && rm -f bwrap chrom* google-chrome* firefox* && \
 	printf '#!/bin/sh\necho "bwrap: not on a bare machine" >&2\nexit 1\n' >bwrap && chmod +x bwrap
 
+# once it has passed, `make test` runs all mutants of the exercises that change
 test-all: test-bare .cache/jupyterlab
-	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together)
+	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together) --all
+	@$(run) tests.night
 
 screenshots: $(ready)
 	@PICTURES=1 $(run) pytest -q tests/site/test_picture.py

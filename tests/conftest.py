@@ -15,7 +15,7 @@ from xdist.scheduler import LoadScopeScheduling
 from attncourse.course import ADDRESS
 from judge.course import TOLD
 from tests import ROOT
-from tests.needs import lacks, pytest_terminal_summary  # noqa: F401
+from tests.needs import lacks, night, pytest_terminal_summary  # noqa: F401
 
 pytest_plugins = ["tests.graders"]
 
@@ -50,6 +50,11 @@ SLOWEST_FIRST = (
 )
 
 
+def pytest_addoption(parser):
+    """Add `--all`."""
+    parser.addoption("--all", action="store_true", help="run what a push leaves to the night, too")
+
+
 def pytest_report_header():
     """Name the seed, with which a run can be repeated."""
     return f"ATTNCOURSE_SEED={SEED}"
@@ -78,8 +83,8 @@ def pytest_xdist_make_scheduler(config, log):
     return FileScheduling(config, log)
 
 
-def pytest_collection_modifyitems(items):
-    """Run the slowest files first; skip GPU tests without a GPU."""
+def pytest_collection_modifyitems(config, items):
+    """Run the slowest files first; skip GPU tests without a GPU, and slow ones without `--all`."""
 
     def rank(item) -> int:
         name = item.path.relative_to(ROOT / "tests").as_posix()
@@ -90,6 +95,9 @@ def pytest_collection_modifyitems(items):
 
     items.sort(key=rank)
     for item in items:
+        if item.get_closest_marker("slow") and not config.getoption("all"):
+            file = item.path.relative_to(ROOT).as_posix()
+            item.add_marker(pytest.mark.skip(reason=night(f"tests of {file}")))
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason=lacks("a CUDA GPU")))
 

@@ -1,4 +1,4 @@
-"""Reasons to skip tests on a machine that lacks something, and a summary that counts them."""
+"""Reasons not to run a test, here or on a push, and a summary that counts them."""
 
 from collections import Counter
 
@@ -25,14 +25,22 @@ def lacks(thing: str) -> str:
     return f"needs {thing}: {ADDED_BY[thing]}"
 
 
+def night(what: str) -> str:
+    """The reason not to run this on a push."""
+    return f"left to the night (`make test-all`): {what}"
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter):
-    """Print the number of skipped tests by reason, at the end."""
+    """Print the number of skipped tests by reason, and what tests have left out, at the end."""
     yield
-    skipped = terminalreporter.stats.get("skipped", ())
+    skipped = Counter(map(skip_reason, terminalreporter.getreports("skipped")))
+    for report in terminalreporter.getreports("passed"):
+        # of a test, reasons by which it has left out a part, and of how many
+        skipped.update(dict(report.user_properties))
     if skipped:
         terminalreporter.section("skipped")
-    for reason, count in Counter(map(skip_reason, skipped)).most_common():
+    for reason, count in skipped.most_common():
         terminalreporter.line(f"{count:5}  {reason}")
 
 

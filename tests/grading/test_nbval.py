@@ -21,6 +21,9 @@ from judge.grading.pristine import exercise_files
 from tests import WEIGHTS
 from tools.notebooks import solved_notebook
 
+# the chapters whose notebooks a push runs: the first, and that with weights beside the notebook
+ON_A_PUSH = ("dot_product", "tasks")
+
 
 class CellOutcome(NamedTuple):
     """nbval's result for a cell."""
@@ -78,13 +81,13 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 @pytest.fixture(scope="module")
-def lax(tmp_path_factory) -> dict[Any, list[CellOutcome]]:
-    """The results of `--nbval-lax` for every exercise notebook and for saved outputs."""
+def lax(tmp_path_factory, pytestconfig) -> dict[Any, list[CellOutcome]]:
+    """The results of `--nbval-lax` for the exercise notebooks and for saved outputs."""
     folder = tmp_path_factory.mktemp("lax")
     for weights in WEIGHTS.glob("*/*.safetensors"):
         shutil.copy(weights, folder)
     cells_by_part = {}
-    for slug in exercise_files():
+    for slug in exercise_files() if pytestconfig.getoption("all") else ON_A_PUSH:
         cells_by_part[slug, "stub"] = code_cells(read_notebook(slug))
         cells_by_part[slug, "solved"] = code_cells(solved_notebook(slug))
     return nbval_results(folder, "--nbval-lax", cells_by_part | earlier_run_cells())
@@ -96,7 +99,13 @@ def strict(tmp_path_factory) -> dict[Any, list[CellOutcome]]:
     return nbval_results(tmp_path_factory.mktemp("strict"), "--nbval", earlier_run_cells())
 
 
-@pytest.mark.parametrize("slug", exercise_files())
+@pytest.mark.parametrize(
+    "slug",
+    [
+        pytest.param(slug, marks=[pytest.mark.slow] * (slug not in ON_A_PUSH))
+        for slug in exercise_files()
+    ],
+)
 def test_each_check_fails_on_the_stub_and_passes_on_the_solution(slug, lax):
     checks = ["check" in cell.metadata.get("tags", []) for cell in code_cells(read_notebook(slug))]
     assert any(checks) and pass_flags(lax[slug, "stub"]) == [not check for check in checks]

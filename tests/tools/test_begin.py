@@ -44,7 +44,9 @@ def test_their_code_is_laid_out_and_their_tests_pass(extended_course):
     code = [tests[0], "attncourse/toy.py", "attncourse/course/toy"]
     run_python(extended_course, "-m", "ruff", "check", *code)
     run_python(extended_course, "-m", "ruff", "format", "--check", *code)
-    result = run_python(extended_course, "-m", "pytest", "-v", *tests, "-k", "toy or centred")
+    result = run_python(
+        extended_course, "-m", "pytest", "-v", "--all", *tests, "-k", "toy or centred"
+    )
     assert "[also_centred-True-passed] PASSED" in result
 
 
