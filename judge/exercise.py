@@ -116,8 +116,8 @@ class Source:
         # its own name would name the mistake
         self.source = f"import torch\n\n\ndef {name}{text[text.index('(') :]}"
 
-    def __call__(self, *args: Any) -> Any:
-        return implementation(self.name, self.source)(*args)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return implementation(self.name, self.source)(*args, **kwargs)
 
 
 @dataclass(frozen=True)
