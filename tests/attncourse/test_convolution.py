@@ -300,14 +300,6 @@ SQUARE = (ones(2, 5, 3),) * 3
         (lambda: window_mask(5, -3, causal=True), "width=-3: a window holds at least"),
         (lambda: window_mask(5, 4), "width=4 is even: without `causal`, a window needs a middle"),
         (lambda: windowed_attention(*SQUARE, 2), "width=2 is even"),
-        (
-            lambda: windowed_attention(ones(4, 3), ones(5, 3), ones(5, 3), 3),
-            r"k has n=5, but q has n=4: q=\(4, 3\)",
-        ),
-        (
-            lambda: windowed_attention(ones(5, 3), ones(5, 2), ones(5, 3), 3),
-            r"k has d=2, but q has d=3: q=\(5, 3\)",
-        ),
         (lambda: convolutional_self_attention(*SQUARE, 3, 2), "width=2 is even"),
         (lambda: convolutional_self_attention(*SQUARE, 4, 1), "width=4 is even"),
         (

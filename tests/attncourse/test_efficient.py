@@ -209,15 +209,6 @@ def test_each_block_leaves_the_softmax_of_all_keys_so_far(normal):
         torch.testing.assert_close(z / total, scores[..., :end].softmax(-1) @ v[..., :end, :])
 
 
-def test_inputs_come_back_unchanged(normal, g):
-    q, k, v = (normal(4, 7, 4).detach() for _ in range(3))
-    mask = random_mask(g, 7, 7)
-    copies = [x.clone() for x in (q, k, v, mask)]
-    flash_attention(q, k, v, mask, causal=True, block=3)
-    grouped_query_attention(q, k, v, mask)
-    assert all(map(torch.equal, (q, k, v, mask), copies))
-
-
 def test_the_meta_device_gives_the_shapes():
     q, k, v = (
         torch.empty(2, h, n, d, device="meta") for h, n, d in ((6, 3, 4), (2, 5, 4), (2, 5, 2))
@@ -247,8 +238,6 @@ X = torch.zeros(4, 5, 3)
         (lambda g: grouped_query_attention(X, X[:3], X[:3]), "heads=4 .* groups=3"),
         (lambda g: grouped_query_attention(X, X[:0], X[:0]), "heads=4 .* groups=0"),
         (lambda g: grouped_query_attention(X[0], X[0], X[0]), r"q=\(5, 3\) .* heads, n, d"),
-        (lambda g: grouped_query_attention(X, X[:2, :, :2], X[:2]), "k has d=2, but q has d=3"),
-        (lambda g: grouped_query_attention(X, X[:2], X[:2, :4]), "v has m=4, but k has m=5"),
         (lambda g: grouped_query_attention(X, X[:2, :0], X[:2, :0]), "5 queries and 0 keys"),
         (
             lambda g: grouped_query_attention(X, X, X, torch.ones(3, 5, 5, dtype=torch.bool)),
@@ -258,7 +247,6 @@ X = torch.zeros(4, 5, 3)
         (lambda g: flash_attention(X, X[:, :0], X[:, :0]), "5 queries and 0 keys"),
         (lambda g: flash_attention(X, X, X, block=0), "block=0"),
         (lambda g: flash_attention(X, X[:, :4], X[:, :4], causal=True), "n=5 at most m=4"),
-        (lambda g: flash_attention(X, X[..., :2], X), "k has d=2, but q has d=3"),
     ],
 )
 def test_bad_input_is_named_with_its_numbers(call, numbers, g):

@@ -82,11 +82,6 @@ def test_the_directions_are_orthogonal_in_blocks_and_as_long_as_normal_ones(g):
     assert w.mean(0).abs().max() < 0.06
 
 
-@pytest.mark.parametrize("rows", [1, 7, 8, 9])
-def test_there_are_as_many_directions_as_asked_for(g, rows):
-    assert orthogonal_random_matrix(rows, 4, g).shape == (rows, 4)
-
-
 def test_the_features_have_the_exponential_as_their_mean_product(normal, g):
     q, k = normal(3, 8) / 2, normal(4, 8) / 2
     w = orthogonal_random_matrix(80_000, 8, g).double().to(device())
@@ -333,14 +328,6 @@ def test_the_output_has_the_dtype_of_the_input(method, normal, dtype):
     assert all(map(torch.equal, (q, k, v), copies))
 
 
-def test_the_meta_device_gives_the_shapes(method):
-    q, k, v = (torch.empty(2, 3, 7, d, device="meta").requires_grad_() for d in (4, 4, 2))
-    out = method(q, k, v)
-    assert (out.shape, out.device.type) == ((2, 3, 7, 2), "meta")
-    out.sum().backward()
-    assert all(x.grad is not None and x.grad.shape == x.shape for x in (q, v))
-
-
 def test_every_gradient_is_finite(method, normal):
     q, k, v = (normal(2, 7, 4).requires_grad_() for _ in range(3))
     method(q, k, v).square().sum().backward()
@@ -364,16 +351,10 @@ X = torch.zeros(2, 5, 4)
 @pytest.mark.parametrize(
     ("call", "numbers"),
     [
-        (lambda g: linformer_attention(X, X, X, *torch.ones(2, 3, 4)), r"e has m=4, but k has m=5"),
-        (
-            lambda g: linformer_attention(X, X, X, torch.ones(3, 5), torch.ones(2, 5)),
-            r"e=\(3, 5\) is \(r, m\), f=\(2, 5\)",
-        ),
         (
             lambda g: linformer_attention(X[:, :0], X, X, *torch.ones(2, 3, 5)),
             "0 queries and 5 keys",
         ),
-        (lambda g: performer_attention(X, X, X, torch.ones(6, 3)), r"w has d=3, but .* w=\(6, 3\)"),
         (lambda g: performer_attention(X, X, X, torch.ones(0, 4)), r"w=\(0, 4\)"),
         (lambda g: performer_attention(X, X[:, :0], X[:, :0], torch.ones(6, 4)), "0 keys"),
         (lambda g: orthogonal_random_matrix(0, 4, g), "rows=0"),
@@ -382,7 +363,6 @@ X = torch.zeros(2, 5, 4)
         (lambda g: lsh_attention(X, X, 0, 1, g), "num_buckets=0"),
         (lambda g: lsh_attention(X, X, 4, 0, g), "rounds=0"),
         (lambda g: lsh_attention(X[:, :0], X[:, :0], 4, 1, g), "0 queries"),
-        (lambda g: lsh_attention(X, X[:, :4], 4, 1, g), "v has n=4, but q has n=5"),
         (lambda g: nystrom_attention(X, X, X, 0), "landmarks=0"),
         (lambda g: nystrom_attention(X, X[:, :3], X[:, :3], 4), "landmarks=4 .* 5 .* 3 keys"),
         (lambda g: nystrom_attention(X[:, :0], X, X, 1), "0 queries"),

@@ -143,12 +143,6 @@ def test_scores_and_labels_that_do_not_fit_are_refused_with_their_sizes(measure,
             measure(scores, labels)
 
 
-def test_surprisal_works_on_the_meta_device():
-    scores = torch.zeros(2, 5, VOCABULARY, device="meta")
-    labels = torch.zeros(2, 5, dtype=torch.long, device="meta")
-    assert surprisal(scores, labels).shape == (2, 5)
-
-
 def test_the_bits_of_a_window_are_the_sum_of_its_labels(g):
     table = nn.Embedding(VOCABULARY, VOCABULARY)
     rows = [[1, 2, 3, 4, 5], [1, 2, 6], [3, 1, 4, 4], [2, 2]]
@@ -486,12 +480,6 @@ def test_looking_at_the_weights_leaves_the_model_as_it_was(make_model, g):
     assert hook_count(model) == 0 and model(text).equal(expected)
 
 
-def test_the_weights_have_a_shape_on_the_meta_device():
-    model = language_model(VOCABULARY, D, HEADS, DEPTH).to("meta")
-    text = torch.zeros(2, 5, dtype=torch.long, device="meta")
-    assert head_weights(model, text).shape == (DEPTH, 2, HEADS, 5, 5)
-
-
 @pytest.mark.parametrize("name", ["RoPE", "grouped"])
 @pytest.mark.parametrize(
     "heads",
@@ -604,12 +592,6 @@ def test_a_perfect_head_of_each_kind_scores_1_and_the_other_score_is_0():
 def test_a_place_beyond_the_text_is_refused_with_its_length(score, number, words):
     with pytest.raises(ValueError, match=words):
         score(torch.ones(2, 5, 5), number)
-
-
-@pytest.mark.parametrize("score", [offset_score, induction_score])
-def test_weights_that_are_not_square_are_refused(score, unchecked):
-    with pytest.raises(ValueError, match=f"{score.__name__}: weights has n=6, but weights has n=5"):
-        score(torch.ones(2, 5, 6), 1)
 
 
 # the models that are compared

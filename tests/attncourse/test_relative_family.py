@@ -241,17 +241,6 @@ def test_a_base_of_rope_slows_all_pairs_but_the_first(normal):
     assert not torch.allclose(slower[:, 2:4], plain[:, 2:4])
 
 
-def test_the_meta_device_gives_the_shapes_of_the_family():
-    assert relative_index(3, 1, "meta").device.type == "meta"
-    assert skew(torch.empty(2, 3, 5, device="meta")).shape == (2, 3, 3)
-    assert causal_skew(torch.empty(2, 3, 3, device="meta")).shape == (2, 3, 3)
-    assert sinusoidal_relative(3, 4, "meta").shape == (5, 4)
-    assert t5_buckets(3, device="meta").shape == (3, 3)
-    assert alibi_bias(2, 3, "meta").shape == (2, 3, 3)
-    x = torch.empty(2, 3, 4, device="meta")
-    assert rope(x, torch.arange(3, device="meta")).device.type == "meta"
-
-
 FORMS = [
     relative_attention_loops,
     relative_attention_dense,
@@ -264,25 +253,17 @@ FORMS = [
 @pytest.mark.parametrize(
     ("changed", "numbers"),
     [
-        ({"k": (5, 6)}, "k has d=6, but q has d=4"),
-        ({"v": (6, 2)}, "v has m=6, but k has m=5"),
         ({"q": (6, 4)}, "6 queries cannot be the last of 5 positions"),
         ({"a_k": (6, 4), "a_v": None}, r"a_k=\(6, 4\) must have 2 \* max_distance \+ 1 rows"),
         ({"a_k": (2, 7, 4)}, r"a_k=\(2, 7, 4\) should be \(rows, d\)"),
         ({"a_k": (0, 4), "a_v": (0, 2)}, r"a_k=\(0, 4\) must have"),
-        ({"a_k": (7, 3)}, r"a_k has d=3, but q has d=4: .* a_k=\(7, 3\) is \(rows, d\)"),
-        ({"a_v": (7, 3)}, r"a_v has e=3, but v has e=2: .* a_v=\(7, 3\) is \(rows, e\)"),
-        ({"a_v": (9, 2)}, "a_v has rows=9, but a_k has rows=7"),
         ({"a_k": None, "a_v": None}, "both None"),
-        ({"mask": (5, 3)}, r"mask has n=5, but q has n=3: .* mask=\(5, 3\)"),
     ],
     ids=str,
 )
 def test_sizes_that_do_not_fit_are_named(form, changed, numbers):
     shapes = {"q": (3, 4), "k": (5, 4), "v": (5, 2), "a_k": (7, 4), "a_v": (7, 2)} | changed
     arguments = {name: None if s is None else torch.zeros(s) for name, s in shapes.items()}
-    if "mask" in arguments:
-        arguments["mask"] = arguments["mask"].bool()
     with pytest.raises(ValueError, match=numbers):
         form(**arguments)
 
@@ -296,7 +277,6 @@ def test_sizes_that_do_not_fit_are_named(form, changed, numbers):
         (lambda: RelativeAttention(0, 1), "d_h=0"),
         (lambda: RelativeAttention(4, 1, keys=False, values=False), "keys=False, values=False"),
         (lambda: skew(torch.zeros(3, 4)), "3 queries have 5 offsets, not 4"),
-        (lambda: causal_skew(torch.zeros(3, 5)), "x has n=5, but x has n=3"),
         (lambda: sinusoidal_relative(0, 4), "n=0"),
         (lambda: sinusoidal_relative(3, 0), "d=0"),
         (lambda: t5_buckets(3, 7), "num_buckets=7 for 2 directions"),

@@ -74,9 +74,3 @@ def test_a_text_that_is_too_long_is_refused_with_both_numbers(gpt):
     text = torch.zeros(MAX_N + 1, dtype=torch.long, device=device())
     with pytest.raises(ValueError, match="10 tokens, and only 9 positions"):
         gpt(text)
-
-
-def test_it_works_on_the_meta_device():
-    model = GPT(VOCABULARY, 12, 3, 2, MAX_N).to("meta")
-    text = torch.zeros(2, 5, dtype=torch.long, device="meta")
-    assert model(text).shape == (2, 5, VOCABULARY)
