@@ -21,6 +21,7 @@ from judge.call.caller import local
 from judge.compare.credit import Groups, credit, in_parts
 from judge.course import Course, OneLineError
 from judge.exercise import Draw, Exercise, JudgesItself
+from judge.status import Status
 from judge.task import defined
 from judge.verdict import Verdict, judge
 
@@ -206,8 +207,8 @@ def judge_file(course: Course, one: Exercise, file: Path, seeds: Sequence[int]) 
 
 
 def points(one: Exercise, verdict: Verdict, answer: Callable, seed: int, forbidden: tuple) -> str:
-    """What an answer that has not passed earns where points are options in parts."""
-    if verdict.status not in ("wrong", "error"):
+    """What an answer that has not passed earns where points are given in parts."""
+    if verdict.status not in (Status.WRONG, Status.ERROR):
         return ""
     earned = credit(one, answer, seed, forbidden)
     return earned.message(round(earned.share * one.points, 1), one.points) if earned.share else ""

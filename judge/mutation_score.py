@@ -8,6 +8,7 @@ from typing import NamedTuple
 from judge.course import Course
 from judge.exercise import Exercise
 from judge.say import bank
+from judge.status import Status
 from judge.verdict import Verdict, judge, judge_own, local
 
 HEADINGS = ("exercise", "kind", "mutants", "generic", "refused", "right hint", "valid", "accepted")
@@ -23,7 +24,7 @@ class Tried(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        return self.verdict.status == "passed"
+        return self.verdict.status == Status.PASSED
 
     @property
     def as_wanted(self) -> bool:
