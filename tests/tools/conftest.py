@@ -57,7 +57,7 @@ FILES = {
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch) -> Path:
     """The folder of the small course, whose first chapter has two exercises."""
-    card = SimpleNamespace(kind="build", difficulty=2, minutes=5, points=1, facts={})
+    card = SimpleNamespace(kind="build", difficulty=2, minutes=5, points=1, cell_metadata={})
     card.task = SimpleNamespace(start="# empty")
     cards = {name: SimpleNamespace(name=name, **vars(card)) for name in NAMES}
     monkeypatch.setattr("attncourse.course.exercises", lambda _: cards)
