@@ -38,6 +38,7 @@ def claim_id(claim):
 
 
 # of seed 0 the site's list is made, and tests/site/test_html.py reads there whether each holds
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, int(os.environ.get("ATTNCOURSE_SEEDS", 2))))
 @pytest.mark.parametrize("claim", CLAIMS, ids=claim_id)
 def test_every_claim_holds(claim, seed):
