@@ -11,6 +11,7 @@ counts as one that could go. And the lines of a cached method are those of its f
 import ast
 import csv
 import difflib
+import gc
 import json
 import multiprocessing
 import os
@@ -66,10 +67,10 @@ AREAS = {
 NOT_MUTATED = m.Annotation() | m.Decorator() | m.Import() | m.ImportFrom()
 NOT_MUTATED |= m.Assign(targets=[m.AssignTarget(m.Name("__all__"))])
 # what takes seconds to import and knows no mutant, for the processes that are forked
-PRELOADED = ("torch", "einops", "matplotlib.pyplot")
+PRELOADED = ("torch", "einops", "beartype", "nbformat", "matplotlib.pyplot")
 ENVIRONMENT = {"ATTNCOURSE_SEED": "0", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
-TIMEOUT = "takes many times as long as without the mutant"
+# without what takes time and decides nothing
+PYTEST = ("-q", "--tb=no", "--assert=plain", "-pno:cacheprovider", "-pno:unraisableexception")
 STARTS_PROCESS = {"subprocess.Popen", "os.fork", "os.posix_spawn"}
 FORK = multiprocessing.get_context("fork")
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -141,7 +142,11 @@ class Outcomes:
 
     def __init__(self, path: Path, limits: dict[str, float] | None = None) -> None:
         self.path, self.limits, self.outcome, self.start = path, limits, "", 0.0
-        signal.signal(signal.SIGPROF, lambda *_: pytest.fail(TIMEOUT))
+        signal.signal(signal.SIGVTALRM, self.time_out)
+
+    def time_out(self, *_) -> None:
+        self.outcome = "timeout"
+        pytest.fail("takes many times as long as without the mutant")
 
     def write(self, test: str, outcome: str) -> None:
         with self.path.open("a", encoding="utf-8") as file:
@@ -157,15 +162,15 @@ class Outcomes:
         self.outcome, self.start = "survived", time.process_time()
         self.write(item.nodeid, "timeout")
         limit = self.limits[item.nodeid] if self.limits else 0
-        signal.setitimer(signal.ITIMER_PROF, limit)
+        signal.setitimer(signal.ITIMER_VIRTUAL, limit)
         result = yield
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         self.write(item.nodeid, self.outcome)
         return result
 
     def pytest_runtest_logreport(self, report):
-        if report.failed:
-            self.outcome = "timeout" if TIMEOUT in report.longreprtext else "killed"
+        if report.failed and self.outcome != "timeout":
+            self.outcome = "killed"
         elif report.skipped:
             self.outcome = "skipped"
 
@@ -379,6 +384,7 @@ def run(area: str, sample: int = 100, seed: int = 0, workers: int = 1, budget: i
     sys.dont_write_bytecode = True
     for module in PRELOADED:
         import_module(module)
+    gc.freeze()
     test_files = recorded(area, workers)
     others = {test: outcome for file in test_files for test, outcome in file["others"].items()}
     print(sum(len(file["tests"]) for file in test_files), "tests; not tried are", others or "none")
