@@ -15,8 +15,8 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip pdf requirements test test-bare bare test-all newest screenshots lighthouse system release \
-	exercise chapter clean python
+.PHONY: help book site zip pdf requirements test test-bare bare test-all kills newest screenshots lighthouse system \
+	release exercise chapter clean python
 .NOTPARALLEL:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make test     run what CI runs at each push"
 	@echo "make test-bare  the same where bubblewrap fails and there is no browser"
 	@echo "make test-all  every test, at more seeds, in Firefox and JupyterLab, too: nightly in CI"
+	@echo "make kills    which tests notice small changes of our code (SAMPLE= how many, AREAS=): a sample weekly in CI"
 	@echo "make newest   the same site with the newest Sphinx and theme, compared: weekly in CI"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
@@ -85,6 +86,14 @@ test-all: test-bare .cache/jupyterlab
 	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together) --all
 	@$(run) tests.night
 
+# what is in _build/kills is not tried again
+SAMPLE = 100
+SEED = 0
+AREAS = mechanisms claims judge
+kills: $(ready) .cache/mutmut
+	@for area in $(AREAS); do $(run) tools.kills run $$area --sample $(SAMPLE) --seed $(SEED) && \
+	$(run) tools.kills table $$area || exit 1; done
+
 screenshots: $(ready)
 	@PICTURES=1 $(run) pytest -q tests/site/test_picture.py
 	@echo "==> the pictures are in _build/screenshots"
@@ -99,6 +108,12 @@ system:
 	@echo "==> fetching the IPython that Colab has, to run the notebooks with it"
 	@rm -rf $@.part; $(run) pip download --disable-pip-version-check --quiet -d $@.part ipython==7.34.0 ipykernel==6.17.1 \
 	&& mv $@.part $@ || echo "==> not fetched: the tests that need it will be skipped"
+
+# the operators alone: with its dependencies mutmut would be an environment of its own
+.cache/mutmut: | $(ready)
+	@echo "==> fetching mutmut, which makes the mutants"
+	@rm -rf $@.part; $(run) pip install --disable-pip-version-check --quiet --no-deps --target $@.part mutmut==3.8.1 libcst==1.9.0 \
+	&& mv $@.part $@ || echo "==> not fetched: the test that needs it will be skipped"
 
 # in an environment of its own: it may want other versions than the course
 .cache/jupyterlab: | $(ready)

@@ -17,7 +17,7 @@ def test_what_was_downloaded_is_kept_and_not_asked_for_again(cache, fake_pip):
     calls = fake_pip({WHEEL.name: b"abc"})
     assert fetch(WHEEL) == cache / WHEEL.name
     assert fetch(WHEEL).read_bytes() == b"abc"
-    assert len(calls) == 1 and calls[0][-1] == "letters==1.0"
+    assert len(calls) == 1 and calls[0][-1] == "letters==1.0" and "download" in calls[0]
     assert [path.name for path in cache.iterdir()] == [WHEEL.name]
 
 

@@ -71,6 +71,12 @@ def test_a_translation_is_what_the_scores_of_the_whole_text_say(tokens):
     assert ((best == outputs) | ended).all()
 
 
+def test_a_translation_ends_with_the_stop_token(tokens):
+    model, source = translator(), (tokens[:1], torch.tensor([5]))
+    first = model.translate(*source, START, STOP, 6)[0, 0].item()
+    assert model.translate(*source, START, first, 6).tolist() == [[first]]
+
+
 @pytest.mark.parametrize("offsets", [False, True])
 def test_tree_attention_equals_a_loop_over_pairs_with_its_gradients(offsets, g):
     q, k, v = qkv = [x.requires_grad_() for x in torch.randn(3, 2, 2, 5, 4, generator=g).double()]

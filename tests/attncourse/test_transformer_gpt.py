@@ -45,6 +45,17 @@ def test_it_has_a_copy_of_the_weights(gpt, g):
     torch.testing.assert_close(composed_model(token_ids), expected)
 
 
+def test_a_model_of_one_block_is_composed_too(g):
+    gpt, token_ids = GPT(VOCABULARY, 12, 3, 1, MAX_N).to(device()), tokens(g, 2, 4)
+    torch.testing.assert_close(composed(gpt)(token_ids), gpt(token_ids))
+
+
+def test_its_embeddings_begin_near_zero():
+    gpt = GPT(300, 32, heads=2, depth=1, max_n=300)
+    for table in (gpt.token_embedding, gpt.position_embedding):
+        assert table.weight.std().item() == pytest.approx(0.02, rel=0.1)
+
+
 def test_both_write_the_same(gpt, g):
     prompt = tokens(g, 2, 3)
     output = gpt.write(prompt, 5)

@@ -47,6 +47,11 @@ def test_each_token_of_each_text_is_a_label_once_and_no_window_crosses_texts(len
         assert tokens[:2].tolist() == [START, ANY_DECADE + 1 + DECADES.index(decade)]
 
 
+def test_tokens_and_labels_go_to_another_device():
+    batch = WindowBatch(torch.zeros(2, 3, dtype=int), torch.zeros(2, 4, dtype=int)).to("meta")
+    assert [(x.device.type, x.shape[1]) for x in batch] == [("meta", 3), ("meta", 4)]
+
+
 def test_the_labels_are_the_next_tokens_and_neither_the_prefix_nor_padding_is_one():
     batches = Windower(BYTES, 6).batches([Address(1801, "abcdef"), Address(1790, "xyz")], 9)
     (windows,) = batches
