@@ -246,6 +246,7 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
 )
 def test_no_attempt_from_inside_succeeds(machine):
     process = run_python(require_machine(machine), inside.__file__)
+    assert process.returncode == 0, process.stderr
     results = json.loads(process.stdout)
     assert results["tier"] == TIERS[machine] and not results["works"], results["works"]
     assert [name for name, failure in results["failed"].items() if not failure] == []
