@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from judge.grading.classroom import Classroom
-from judge.grading.students import (
+from judge.grading.gradebook.classroom import Classroom
+from judge.grading.submissions.students import (
     People,
     Roster,
     Student,
