@@ -28,12 +28,14 @@ from judge.grading.gradebook.resume import ReportCache, seed_of
 from judge.grading.kernel.budget import EXERCISE
 from judge.grading.notebook.pristine import chapters, exercise_files
 from judge.grading.report.formats import gradescope
-from judge.grading.report.results import Report, replace
+from judge.grading.report.results import Report
 from judge.grading.report.tables import TableError
+from judge.grading.report.text import replace
 from judge.grading.run import CannotGradeError, Reports, grade_all
 from judge.grading.sandbox import tiers
 from judge.grading.submissions.files import LeftOut, Submission, handed_in, in_turns, within_bounds
-from judge.grading.submissions.students import Roster, class_folders, student_of
+from judge.grading.submissions.layouts import class_folders, student_of
+from judge.grading.submissions.roster import Roster
 from judge.grading.terminal import progress, say, show, show_left_out, summarize, summarize_class
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2

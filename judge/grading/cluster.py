@@ -22,7 +22,8 @@ from judge.grading.gradebook.resume import sources_digest
 from judge.grading.judging.pool import StoppedError, end_all
 from judge.grading.notebook.pristine import digest, exercise_files
 from judge.grading.notebook.submitted_cells import NotGradableError
-from judge.grading.report.results import Report, plain
+from judge.grading.report.results import Report
+from judge.grading.report.text import plain
 from judge.grading.run import CannotGradeError, Reports, once_more
 from judge.grading.sandbox import tiers
 from judge.grading.sandbox.paths import packages

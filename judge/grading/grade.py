@@ -12,7 +12,8 @@ from judge.grading.notebook.code_cells import HandedIn
 from judge.grading.notebook.graft import Graft, graft
 from judge.grading.notebook.pristine import chapters, digest, exercise_files
 from judge.grading.notebook.submitted_cells import NotGradableError
-from judge.grading.report.results import AT_WORK, BREAKS, Report, Result, plain
+from judge.grading.report.results import AT_WORK, BREAKS, Report, Result
+from judge.grading.report.text import plain
 from judge.grading.sandbox import tiers
 from judge.grading.sandbox.temporary import TemporaryFolder
 from judge.grading.submissions.files import Submission

@@ -19,7 +19,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from judge.grading.report.results import Report, line, plain
+from judge.grading.report.results import Report
+from judge.grading.report.text import line, plain
 from judge.grading.submissions.files import LeftOut
 from judge.status import Status
 

@@ -16,7 +16,8 @@ from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
 from judge.grading.kernel.budget import EXERCISE
 from judge.grading.notebook.repair import parsed
-from judge.grading.report.results import Report, Result, plain
+from judge.grading.report.results import Report, Result
+from judge.grading.report.text import plain
 from judge.grading.submissions.files import LeftOut
 from judge.grading.terminal import show
 from judge.verdict import Verdict, judge, local

@@ -5,34 +5,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from judge.grading.gradebook import feedback, grades
-from judge.grading.gradebook.grades import Gradebook, Overrides
+from judge.grading.gradebook import exports, feedback
+from judge.grading.gradebook.grades import Gradebook, Overrides, unread
 from judge.grading.gradebook.overrides import Override
 from judge.grading.gradebook.resume import ReportCache
 from judge.grading.notebook.pristine import chapters
 from judge.grading.report.formats import junit
-from judge.grading.report.results import Report, line, replace
+from judge.grading.report.results import Report
 from judge.grading.report.tables import write_table
+from judge.grading.report.text import line, replace
 from judge.grading.submissions.files import ENDING, LeftOut
-from judge.grading.submissions.students import (
+from judge.grading.submissions.layouts import (
     COPY,
-    LAYOUTS,
-    People,
-    Roster,
-    Student,
     class_folders,
-    distinguished,
     first_level,
     first_parts,
     named_by_platform,
     named_for_a_class,
-    normal,
-    owners,
     split_path,
     student_by_name,
     student_by_platform,
     student_of,
 )
+from judge.grading.submissions.platforms import LAYOUTS
+from judge.grading.submissions.roster import Roster, owners
+from judge.grading.submissions.students import People, Student, distinguished, normal
 
 
 @dataclass
@@ -102,11 +99,9 @@ class Classroom:
             **(unsure := self.unsure()),
         }
         overrides, warnings = self.points_by_hand()
-        without = [
-            (one, report.only(self.exercises)) for one, report in grades.unread(own, overrides)
-        ]
+        without = [(one, report.only(self.exercises)) for one, report in unread(own, overrides)]
         book = Gradebook.of([*own, *without], missing, overrides)
-        grades.write(book, self.grades, self.roster)
+        exports.write(book, self.grades, self.roster)
         feedback.write(book, self.grades)
         write_table(self.grades / "files.csv", self.file_rows(reports, others, cache))
         keyed = [(cache.key(one.file, one.submission_sha256), one) for one in reports]

@@ -13,7 +13,7 @@ from pathlib import Path
 from judge.course import course
 from judge.grading.gradebook.grades import Entry, Grade, Gradebook, mistakes, number
 from judge.grading.notebook.pristine import HEADING, chapters, heading, own
-from judge.grading.report.results import cut, line, plain, readable, replace
+from judge.grading.report.text import cut, line, plain, readable, replace
 from judge.grading.submissions.students import Student
 from judge.status import Status
 

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from judge.grading.notebook.pristine import digest, exercise_files
 from judge.grading.notebook.submitted_cells import NotGradableError
-from judge.grading.report.results import Report, replace
+from judge.grading.report.results import Report
+from judge.grading.report.text import replace
 from judge.grading.sandbox.paths import packages
 from judge.grading.submissions.files import Submission
 from judge.grading.submissions.students import Student

@@ -25,7 +25,8 @@ from judge.grading.kernel.server import KernelServer, ServerError
 from judge.grading.notebook import code_cells
 from judge.grading.notebook.code_cells import HandedIn
 from judge.grading.notebook.pristine import answer_cells, chapters
-from judge.grading.report.results import AT_WORK, BREAKS, Report, plain
+from judge.grading.report.results import AT_WORK, BREAKS, Report
+from judge.grading.report.text import plain
 from judge.grading.sandbox.tiers import Tier
 from judge.status import Status
 from judge.verdict import Verdict, judge

@@ -8,7 +8,8 @@ from judge.grading.judging.walk import Allowance
 from judge.grading.kernel.client import imported
 from judge.grading.notebook.code_cells import MOST_CELLS, MOST_TEXT, HandedIn, texts
 from judge.grading.notebook.pristine import chapters
-from judge.grading.report.results import Report, plain
+from judge.grading.report.results import Report
+from judge.grading.report.text import plain
 from judge.grading.sandbox.tiers import Tier
 from judge.quotation import quoted
 from judge.status import Status

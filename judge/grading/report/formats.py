@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from judge.course import course
-from judge.grading.report.results import Report, Result, plain
+from judge.grading.report.results import Report, Result
+from judge.grading.report.text import plain
 from judge.status import Status
 
 

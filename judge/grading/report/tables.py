@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from judge.grading.report.results import LINES, cut, readable, replace
+from judge.grading.report.text import LINES, cut, readable, replace
 
 # where a spreadsheet takes a formula to begin, some of them behind a semicolon, too
 FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠]\s*\S)")
