@@ -44,6 +44,8 @@ def main() -> None:
 def judge(asked: int, said: int) -> None:
     """Judge the notebooks that are asked for."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # a shell starts with interrupts ignored what it puts into the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (1, 2):
         os.dup2(said, stream)
     told, grader = socket.socket(fileno=asked), Grader()
