@@ -21,7 +21,7 @@ from judge.call.driver import UnfitError
 from judge.call.outcome import Outcome
 from judge.call.values import decode
 from judge.compare.criteria import checked
-from judge.compare.reply import ReplyError
+from judge.compare.reply_schema import ReplyError
 from judge.exercise import Case, Exercise
 from judge.say import evidence
 from judge.status import Status

@@ -13,7 +13,7 @@ from judge.call.fake_device import DEVICE
 from judge.call.outcome import Outcome
 from judge.call.record import LEAF, MAX_PRINTED, RANDOM, SETTINGS
 from judge.call.values import decode
-from judge.compare import reply
+from judge.compare import reply_schema
 from judge.compare.probes import Probe
 from judge.compare.tolerance import close, close_gradients
 from judge.exercise import Exercise
@@ -73,7 +73,7 @@ class Criterion:
     """One thing that is compared, of some fields of the reply."""
 
     # of the reply, with the form that each must have
-    fields: tuple[tuple[str, reply.Fits], ...]
+    fields: tuple[tuple[str, reply_schema.Fits], ...]
     costs = Cost.ALL
 
     def read(self, exercise: Exercise, request: dict, reply: dict) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Criterion:
 
 
 class ForbiddenCall(Criterion):
-    fields = (("called", reply.optional(reply.text(1_000))),)
+    fields = (("called", reply_schema.optional(reply_schema.text(1_000))),)
 
     def read(self, exercise, request, reply):
         return {"called": reply["called"]}
@@ -96,7 +96,7 @@ class ForbiddenCall(Criterion):
 
 
 class Steps(Criterion):
-    fields = (("steps", reply.count),)
+    fields = (("steps", reply_schema.count),)
 
     def read(self, exercise, request, reply):
         return {"steps": reply["steps"]}
@@ -108,8 +108,8 @@ class Steps(Criterion):
 
 class Ending(Criterion):
     fields = (
-        ("outcome", reply.one_of(*Outcome)),
-        ("error", reply.optional(reply.error)),
+        ("outcome", reply_schema.one_of(*Outcome)),
+        ("error", reply_schema.optional(reply_schema.error)),
     )
     costs = Cost.VALUES
 
@@ -129,7 +129,7 @@ def same_error(record: Record) -> tuple[str, str]:
 
 
 class ProcessSettings(Criterion):
-    fields = (("settings", reply.list_of(reply.one_of(*SETTINGS), len(SETTINGS))),)
+    fields = (("settings", reply_schema.list_of(reply_schema.one_of(*SETTINGS), len(SETTINGS))),)
     costs = Cost.EFFECTS
 
     def read(self, exercise, request, reply):
@@ -143,8 +143,8 @@ class ProcessSettings(Criterion):
 
 class Inputs(Criterion):
     fields = (
-        ("after", reply.list_of(reply.value)),
-        ("before_after", reply.list_of(reply.value)),
+        ("after", reply_schema.list_of(reply_schema.value)),
+        ("before_after", reply_schema.list_of(reply_schema.value)),
     )
     costs = Cost.EFFECTS
 
@@ -186,7 +186,7 @@ def device_of(value: dict[str, Any]) -> str | None:
 
 
 class LargestTensor(Criterion):
-    fields = (("largest", reply.count),)
+    fields = (("largest", reply_schema.count),)
 
     def read(self, exercise, request, reply):
         most, largest = request["max_elements"], reply["largest"]
@@ -197,7 +197,7 @@ class LargestTensor(Criterion):
 
 
 class Value(Criterion):
-    fields = (("value", reply.value),)
+    fields = (("value", reply_schema.value),)
     costs = Cost.VALUES
 
     def read(self, exercise, request, reply):
@@ -218,7 +218,7 @@ def failed_to_call(error: dict | None) -> bool:
 
 
 class Gradients(Criterion):
-    fields = (("gradients", reply.optional(reply.list_of(reply.value))),)
+    fields = (("gradients", reply_schema.optional(reply_schema.list_of(reply_schema.value))),)
     costs = Cost.GRADIENTS
 
     def read(self, exercise, request, reply):
@@ -232,7 +232,7 @@ class Gradients(Criterion):
 class Printed(Criterion):
     """It is shown below a verdict, and never compared."""
 
-    fields = (("printed", reply.text(MAX_PRINTED)),)
+    fields = (("printed", reply_schema.text(MAX_PRINTED)),)
 
     def read(self, exercise, request, reply):
         return {"printed": reply["printed"]}
@@ -262,10 +262,10 @@ FIELDS = {field: fits for criterion in CRITERIA for field, fits in criterion.fie
 def checked(raw: Any) -> dict[str, Any]:
     """The reply itself; ReplyError unless each of its fields has the form that it must have."""
     if not isinstance(raw, dict) or raw.keys() != FIELDS.keys():
-        raise reply.ReplyError("its fields are not those of a reply")
+        raise reply_schema.ReplyError("its fields are not those of a reply")
     for field, fits in FIELDS.items():
         if not fits(raw[field]):
-            raise reply.ReplyError(f"no reply has this {field}")
+            raise reply_schema.ReplyError(f"no reply has this {field}")
     return raw
 
 

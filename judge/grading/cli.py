@@ -21,6 +21,7 @@ from typer import Argument, Option
 
 from judge.course import TOLD, course
 from judge.grading import autograder
+from judge.grading.batch import CannotGradeError, Reports, grade_all
 from judge.grading.grade import grade
 from judge.grading.gradebook.classroom import Classroom
 from judge.grading.gradebook.overrides import read_overrides
@@ -31,7 +32,6 @@ from judge.grading.report.formats import gradescope
 from judge.grading.report.results import Report
 from judge.grading.report.tables import TableError
 from judge.grading.report.text import replace
-from judge.grading.run import CannotGradeError, Reports, grade_all
 from judge.grading.sandbox import tiers
 from judge.grading.submissions.files import LeftOut, Submission, handed_in, in_turns, within_bounds
 from judge.grading.submissions.layouts import class_folders, student_of

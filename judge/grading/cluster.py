@@ -17,6 +17,7 @@ import dask.config
 from distributed import CancelledError, Client, Future, KilledWorker, get_worker
 
 from judge.course import TOLD, course
+from judge.grading.batch import CannotGradeError, Reports, once_more
 from judge.grading.grade import grade
 from judge.grading.gradebook.resume import sources_digest
 from judge.grading.judging.pool import StoppedError, end_all
@@ -24,7 +25,6 @@ from judge.grading.notebook.pristine import digest, exercise_files
 from judge.grading.notebook.submitted_cells import NotGradableError
 from judge.grading.report.results import Report
 from judge.grading.report.text import plain
-from judge.grading.run import CannotGradeError, Reports, once_more
 from judge.grading.sandbox import tiers
 from judge.grading.sandbox.paths import packages
 from judge.grading.sandbox.temporary import TemporaryFolder

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 
 from attncourse.course import ADDRESS
 from judge.course import TOLD
-from judge.grading import cluster, run
+from judge.grading import batch, cluster
 from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.judging.pool import StoppedError
@@ -165,7 +165,7 @@ def test_killed_workers_lose_nothing_and_reports_are_those_of_one_machine(
     assert sum(int(line.removesuffix(LOST_MESSAGE)) for line in messages) == kills
     assert not NAME_PATTERN.search((tmp_path / "log").read_text())
     assert cluster_reports == reports_without_seconds(
-        run.grade_all(files, partial(grade_here, **SETTINGS), 1, print)
+        batch.grade_all(files, partial(grade_here, **SETTINGS), 1, print)
     )
     assert len(cluster_reports) == kills + 3
 
@@ -319,7 +319,7 @@ def test_a_file_that_ends_its_workers_does_not_end_the_class(folder, monkeypatch
     assert report.problem == "3 workers were lost while they graded it" and not report.graded
     assert report.file == files[0].name and len(messages) == 3
     # of the five that there were, two are left: one for itself, and the last
-    with pytest.raises(run.CannotGradeError, match="there has been no worker"):
+    with pytest.raises(batch.CannotGradeError, match="there has been no worker"):
         list(workers.graded(files))
 
 
@@ -346,7 +346,7 @@ def test_a_scheduler_that_is_not_there_or_lost_is_said(folder, monkeypatch):
         address = local_cluster.scheduler.address
         reports = cluster.grade_all(files_in(folder), address, SETTINGS, print)
         next(reports)
-    with pytest.raises(run.CannotGradeError, match="the cluster's scheduler is lost"):
+    with pytest.raises(batch.CannotGradeError, match="the cluster's scheduler is lost"):
         list(reports)
     result = run_grade(folder, address)
     assert result.exit_code == 2 and f"no scheduler answers at {address}" in result.stderr

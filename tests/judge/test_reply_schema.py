@@ -9,7 +9,7 @@ from attncourse.course import exercise
 from judge.call.caller import local
 from judge.compare.criteria import checked
 from judge.compare.observe import UNREADABLE
-from judge.compare.reply import ReplyError
+from judge.compare.reply_schema import ReplyError
 from judge.verdict import judge
 from tests.grading.submissions import SOLVED
 
