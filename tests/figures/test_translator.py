@@ -149,9 +149,6 @@ def assert_weights_close(got: list, want: torch.Tensor) -> None:
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
     model, words, stored = load_shipped()
     assert [record(model, words, number) for number in RECORDED_NUMBERS] == stored["recorded"]
-    assert sum(parameter.numel() for parameter in model.parameters()) == sum(
-        torch.Size(shape).numel() for shape in stored["shapes"].values()
-    )
     lengths = [len(example["english"]) for example in stored["recorded"]]
     assert lengths == sorted(lengths) and lengths[0] <= stored["longest"] < lengths[1]
     assert {example["right"] for example in stored["recorded"]} == {True, False}
