@@ -32,7 +32,7 @@ from attncourse.language_model import (
     surprisal,
     without,
 )
-from attncourse.multi_head import join_heads, split_heads
+from attncourse.multi_head import join_heads
 from attncourse.relative import RelativeAttention
 from attncourse.train import fit, seeded
 from attncourse.transformer import (
@@ -316,82 +316,20 @@ def test_a_model_that_cannot_count_is_refused_with_its_numbers(order, vocabulary
 # the models that are trained
 
 
-def add_alibi(scores):
-    """Subtract ALiBi's penalties, in place."""
-    slopes = [2 ** (-8 * head / HEADS) for head in range(1, HEADS + 1)]
-    n = scores.shape[-1]
-    for head, i, j in itertools.product(range(HEADS), range(n), range(n)):
-        scores[:, head, i, j] -= slopes[head] * abs(i - j)
-    return scores
-
-
-def rotate(x):
-    """RoPE, with pairs of neighbouring columns as complex numbers."""
-    n, d = x.shape[-2:]
-    frequency = 10000.0 ** (-2 * torch.arange(d // 2, dtype=x.dtype, device=x.device) / d)
-    angle = torch.arange(n, device=x.device)[:, None] * frequency
-    rotated = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    rotated = rotated * torch.polar(torch.ones_like(angle), angle)
-    return torch.view_as_real(rotated).flatten(-2)
-
-
 def repeat_keys(k):
     """Repeat the keys of each group for its heads."""
     return k.repeat_interleave(HEADS // k.shape[-3], dim=-3)
 
 
-def mask_window(scores):
-    """Scores with -inf beyond one token of distance."""
-    n = scores.shape[-1]
-    is_outside = [[abs(i - j) > 1 for j in range(n)] for i in range(n)]
-    return scores.masked_fill(torch.tensor(is_outside, device=scores.device), -torch.inf)
-
-
-def causal_softmax(score):
-    """A function of q and k: the causal softmax of their scores."""
-
-    def weights(q, k):
-        scores = score(q, k)
-        is_later = torch.ones_like(scores, dtype=torch.bool).triu(1)
-        return scores.masked_fill(is_later, -torch.inf).softmax(-1)
-
-    return weights
-
-
-def dot_scores(q, k):
-    """Scaled dot products."""
-    return torch.einsum("bhid,bhjd->bhij", q, k) / q.shape[-1] ** 0.5
-
-
-def linear_weights(q, k):
-    """The weights of causal linear attention."""
-    weights = torch.einsum("bhid,bhjd->bhij", F.elu(q) + 1, F.elu(k) + 1).tril()
-    return weights / weights.sum(-1, keepdim=True)
-
-
-# by name, a maker of the attention, and the function that computes its weights by hand
-EXPECTED_WEIGHTS = {
-    "plain": (Causal, causal_softmax(dot_scores)),
-    "RoPE": (None, causal_softmax(lambda q, k: dot_scores(rotate(q), rotate(k)))),
-    "ALiBi": (
-        lambda: Causal(ALiBiAttention(HEADS)),
-        causal_softmax(lambda q, k: add_alibi(dot_scores(q, k))),
-    ),
-    "windowed": (
-        lambda: Causal(WindowedAttention(3)),
-        causal_softmax(lambda q, k: mask_window(dot_scores(q, k))),
-    ),
-    "grouped": (
-        lambda: Causal(grouped_query_attention),
-        causal_softmax(lambda q, k: dot_scores(q, repeat_keys(k))),
-    ),
-    "grouped RoPE": (
-        lambda: Causal(RotaryAttention(attend=grouped_query_attention)),
-        causal_softmax(lambda q, k: dot_scores(rotate(q), rotate(repeat_keys(k)))),
-    ),
-    "linear": (CausalLinearAttention, linear_weights),
-}
-ATTENTIONS = {name: make for name, (make, _) in EXPECTED_WEIGHTS.items()} | {
+# by name, a maker of the attention
+ATTENTIONS = {
+    "plain": Causal,
+    "RoPE": None,
+    "ALiBi": lambda: Causal(ALiBiAttention(HEADS)),
+    "windowed": lambda: Causal(WindowedAttention(3)),
+    "grouped": lambda: Causal(grouped_query_attention),
+    "grouped RoPE": lambda: Causal(RotaryAttention(attend=grouped_query_attention)),
+    "linear": CausalLinearAttention,
     "T5": lambda: Causal(T5Attention(HEADS, num_buckets=8, max_distance=6)),
     "Shaw's keys": lambda: Causal(RelativeAttention(D // HEADS, 2, values=False)),
     "flash": lambda: Causal(flash_attention),
@@ -431,22 +369,13 @@ def hook_count(model) -> int:
     )
 
 
-@pytest.mark.parametrize("n", [1, 5, 8])
-@pytest.mark.parametrize("name", EXPECTED_WEIGHTS)
-def test_the_weights_of_the_heads_are_those_by_hand(name, n, make_model, g):
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_with_its_weights_a_block_does_what_its_attention_does(name, n, make_model, g):
+    # of fewer tokens than a value has numbers, no other weights give the same
     model, text = make_model(name), tokens(g, 2, n)
     weights = head_weights(model, text)
     assert weights.shape == (DEPTH, 2, HEADS, n, n) and not weights.requires_grad
-    for expected, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
-        q, k = layer.w_q(x), layer.w_k(x)
-        q, k = split_heads(q, HEADS), split_heads(k, k.shape[-1] // (D // HEADS))
-        torch.testing.assert_close(expected, EXPECTED_WEIGHTS[name][1](q, k).detach())
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_with_its_weights_a_block_does_what_its_attention_does(name, make_model, g):
-    model, text = make_model(name), tokens(g, 2, 7)
-    weights = head_weights(model, text)
     for expected, (layer, x) in zip(weights, attention_inputs(model, text), strict=True):
         v = repeat_keys(layer.keys_values(x)[1])
         torch.testing.assert_close(layer.w_o(join_heads(expected @ v)), layer(x))
