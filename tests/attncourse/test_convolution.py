@@ -204,17 +204,6 @@ def test_a_dynamic_kernel_is_torch_s_depthwise_convolution_for_each_token(normal
     assert_equal_with_gradients(ours, torch.stack(rows, 1), (x, w))
 
 
-@pytest.mark.parametrize("leading", [(), (2, 3)], ids=str)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
-def test_a_dynamic_convolution_takes_any_leading_axes_dtype_and_length(normal, leading, dtype):
-    w = normal(4, 2, 3).to(dtype)
-    for n in (0, 1, 9):
-        x = normal(*leading, n, 4).to(dtype)
-        out, expected = dynamic_convolution(x, w), dynamic_convolution(x.double(), w.double())
-        assert (out.shape, out.dtype) == (x.shape, dtype)
-        torch.testing.assert_close(out.double(), expected, atol=16 * torch.finfo(dtype).eps, rtol=0)
-
-
 def torch_replicate_convolution(x, weight):
     """torch's convolution of an input padded by replication; channels last, as ours."""
     axes = weight.dim() - 2

@@ -3,9 +3,6 @@
 import re
 
 import pytest
-import torch
-
-from attncourse import figures
 
 from .in_page import FAMILY, OFFSETS, all_states, bare_page, figure_in, read_states
 
@@ -43,10 +40,3 @@ def test_a_line_holds_all_pairs_and_its_dots_are_the_scores_of_the_query(tab):
             assert points(marks) == [pytest.approx(point, abs=0.001) for point in want]
             cursor = (10 * (5 + j - i), 100 * heights[i][j])
             assert points(dot) == [pytest.approx(cursor, abs=0.01)]
-
-
-def test_ticks_are_whole_numbers_and_few():
-    for top in (0.0, 0.3, 1, 7, 12, 345):
-        scores = (torch.arange(5.0) - torch.arange(5.0)[:, None]).abs() * -top
-        html = figures.offsets({"a": scores}, alt="a")._repr_html_()
-        assert 2 <= html.count('class="tick') <= 9

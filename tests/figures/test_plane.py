@@ -4,39 +4,10 @@ import pytest
 import torch
 
 from attncourse.dot_product import attention
-from tests.figures.elements import Elements
 
-from .in_page import PHONE, PLANE, POINTS, bare_page, figure_in
+from .in_page import PHONE, PLANE, POINTS, bare_page
 
 WORDS = ["the", "river", "bank"]
-
-
-def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
-    attributes_at_first = [
-        [
-            attributes[name]
-            for name in ("d", "cx", "cy", "r", "x", "y", "transform")
-            if name in attributes
-        ]
-        for _, attributes in Elements(PLANE._repr_html_()).elements
-        if "data-show" in attributes
-    ]
-    tab.set_content(bare_page(PLANE))
-    attributes_of_script = (
-        figure_in(tab)
-        .locator("[data-show]")
-        .evaluate_all(
-            """all => all.map((one) => ["d", "cx", "cy", "r", "x", "y", "transform"]
-        .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
-        )
-    )
-    assert [[*map(plain, arrow)] for arrow in attributes_at_first] == [
-        [*map(plain, arrow)] for arrow in attributes_of_script
-    ]
-
-
-def plain(text):
-    return text.replace("-0.0", "0.0")
 
 
 def output(tab):

@@ -14,10 +14,7 @@ from attncourse.figures.interactive import Slider
 from attncourse.figures.numbers import format_number, round_to_bits, shortest_digits, to_json
 from tests.figures.elements import Elements, slot_texts
 
-from .in_page import EXPLORER, FIGURES, PHONE, bare_page
-
-# how large, on the screen, what has a font size of 11.6 in a drawing is
-WIDE = "svg => 11.6 * svg.getScreenCTM().a"
+from .in_page import EXPLORER, FIGURES
 
 
 def heat(alt="a heat map", **options):
@@ -215,19 +212,6 @@ def test_dots_stand_in_lines_from_the_least_mean_on():
     names = re.findall(r">(large|small|other|first|second|bits)</text>", figure.svg)
     assert names == ["bits", "small", "large", "other", "first", "second"]
     assert figure.alt == "Three lines of dots." and "currentColor" in figure.svg
-
-
-def test_matrices_stand_side_by_side_at_their_size_and_else_below_each_other(tab):
-    labels = [str(i) for i in range(4)]
-    heatmap = figures.heatmap(torch.eye(4), labels, labels, alt="one", xlabel="key", ylabel="query")
-    tab.set_content(bare_page(figures.beside(heatmap, heatmap, heatmap)))
-    tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
-    for width, rows in ((760, 1), (600, 2), (PHONE["width"], 3)):
-        tab.set_viewport_size({"width": width, "height": 700})
-        assert tab.locator("svg").evaluate_all(tops) == rows
-        # 11.6 points
-        assert float(tab.locator("svg").first.evaluate(WIDE)) > 15
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_names_below_a_plot_do_not_touch():

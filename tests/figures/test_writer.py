@@ -24,7 +24,7 @@ from benchmarks.writer import NODE, record
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 from tools.extensions.late import LATE_SCRIPT
 
-from .in_page import PHONE, bare_page, figure_in
+from .in_page import PHONE, bare_page
 
 FIGURE = figures.writer()
 REFUSED_WORDS = (FOLDER / "unsaid.txt").read_text("utf-8").split()
@@ -761,32 +761,3 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
         tab.evaluate("document.body.style.color = 'CanvasText'")
         tab.evaluate("document.body.style.background = 'Canvas'")
         assert axe_faults(tab, ONLY_COLOURS) == [], scheme
-
-
-@pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
-def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
-    tab, requests = new_tab(), []
-    tab.on("request", lambda request: requests.append(request.url))
-    pages = [page for page in names if "/english.js" in (site / page).read_text("utf-8")]
-    assert pages == ["chapters/language_model.html", "index.html"]
-    for page in pages:
-        requests.clear()
-        tab.goto((f"{site.as_uri()}/" if folder else address) + page)
-        figure = figure_in(tab).filter(has_text="Begin a sentence")
-        assert not [url for url in requests if "english.js" in url]
-        field(figure).fill("We must")
-        expect(sentence(figure)).to_contain_text("After “We must”, most likely")
-        assert (
-            len([url for url in requests if re.search(r"_static/english\.js\?v=\w{8}$", url)]) == 1
-        )
-
-
-def test_where_the_weights_are_missing_the_figure_says_so(browser):
-    # not a watched page, whose test fails at what it lacks
-    page = browser.new_page()
-    page.set_content(
-        bare_page(re.sub(r'"english.js">[^<]*', '"missing:english.js">', FIGURE._repr_html_()))
-    )
-    field(page).fill("We must")
-    expect(sentence(page)).to_have_text("The model could not be loaded.")
-    page.close()
