@@ -103,20 +103,6 @@ def test_the_layer_equals_torch_with_the_gradients_of_inputs_and_weights(
     )
 
 
-def test_padding_equals_torch_s_own_word_for_it(make_layer, normal):
-    ours, x, lengths = make_layer(12, 3), normal(2, 7, 12), torch.tensor([7, 4], device=device())
-    allowed = padding_mask(lengths, 7)
-    expected, _ = to_torch(ours)(x, x, x, key_padding_mask=~allowed.squeeze(1))
-    torch.testing.assert_close(ours(x, mask=allowed), expected)
-
-
-def test_a_layer_without_a_batch_equals_torch(make_layer, normal):
-    ours, x = make_layer(12, 3), normal(7, 12)
-    mask = causal_mask(7, device())
-    expected, _ = to_torch(ours)(x, x, x, attn_mask=~mask)
-    torch.testing.assert_close(ours(x, mask=mask), expected)
-
-
 @pytest.mark.parametrize("heads", [1, 2, 3, 6])
 @pytest.mark.parametrize("leading", LEADING_AXES, ids=str)
 def test_head_i_has_the_ith_piece_of_each_row(normal, leading, heads):
