@@ -90,6 +90,7 @@ def test_the_keyboard_moves_every_control(name, tab):
     tab.set_content(bare_page(FIGURES[name]))
     figure = figure_in(tab)
     for control in control_options(figure):
+        tab.set_content(bare_page(FIGURES[name]))
         texts_before = read_slots(figure)
         control_element = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
         control_element.focus()
