@@ -6,6 +6,7 @@ own message instead of the annotations' check.
 
 import os
 import secrets
+import signal
 
 import jaxtyping
 import pytest
@@ -24,6 +25,10 @@ CHAPTERS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
 jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "beartype.beartype")
 
 
+# a shell starts what it puts into the background with interrupts ignored, and so would be
+# the programs that tests interrupt
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # processes that the grader starts inherit the course
 os.environ.setdefault(TOLD, ADDRESS)
 # one seed for all workers, which are started with this environment

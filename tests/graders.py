@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.grading import sandbox
+from judge.grading.sandbox import tiers
 from tests.needs import lacks
 
 NO_SANDBOX_NAMED = (
@@ -37,9 +37,9 @@ class GraderWatch:
         program = Path(self.folder.name, "bwrap")
         program.write_text(f"#!/bin/sh\n: > '{self.marker}'\nexit 1\n")
         program.chmod(0o755)
-        self.path, self.select_tier = os.environ["PATH"], sandbox.select_tier
+        self.path, self.select_tier = os.environ["PATH"], tiers.select_tier
         # `__wrapped__` is the original without its cache, as ever
-        sandbox.select_tier = update_wrapper(
+        tiers.select_tier = update_wrapper(
             partial(self.fake_select_tier), self.select_tier.__wrapped__
         )
         self.tests_sandbox = self.names_sandbox = True
@@ -48,13 +48,13 @@ class GraderWatch:
         """Delete the temporary folder."""
         self.folder.cleanup()
 
-    def fake_select_tier(self) -> tuple[sandbox.Tier | None, str]:
-        """Replaces `sandbox.select_tier`: `NONE` where no sandbox works and the test allows it."""
+    def fake_select_tier(self) -> tuple[tiers.Tier | None, str]:
+        """Replaces `tiers.select_tier`: `NONE` where no sandbox works and the test allows it."""
         if not self.names_sandbox:
             self.marker.touch()
             return None, NO_SANDBOX_NAMED
         tier, reason = self.select_tier()
-        return (tier, reason) if tier or self.tests_sandbox else (sandbox.Tier.NONE, "")
+        return (tier, reason) if tier or self.tests_sandbox else (tiers.Tier.NONE, "")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -74,7 +74,7 @@ class GraderWatch:
             return ""
         if sys.platform != "linux":
             return lacks("Linux")
-        if not sandbox.BWRAP:
+        if not tiers.BWRAP:
             return lacks("bubblewrap")
         return f"no sandbox is safe here: {'; '.join(reason.splitlines())}"
 
@@ -91,4 +91,4 @@ class GraderWatch:
 @pytest.fixture(scope="session")
 def grading() -> list[str]:
     """The options with which a command grades: in a sandbox if this machine has one."""
-    return ["--no-sandbox"] if sandbox.select_tier()[0] == sandbox.Tier.NONE else []
+    return ["--no-sandbox"] if tiers.select_tier()[0] == tiers.Tier.NONE else []

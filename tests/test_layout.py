@@ -42,6 +42,7 @@ COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib"
 # checks of signatures and of the precision, which a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = ("figures", "drawing")
+JUDGING = ("judge", "grading", "judging", "answers")
 FORBIDDEN_PATTERNS = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
     r"\.\./shared": "a folder beside the checkout",
@@ -138,8 +139,8 @@ def import_objection(path: tuple[str, ...], name: str, chapters: list[str]) -> s
         case ("course", slug, *_) if slug in chapters:
             allowed = chapters[: chapters.index(slug) + 1]
             reason = "a chapter has what it and earlier ones teach: move it to the later one"
-        case ("judge", "grading", module) if module != "notebook" and is_within(name, "torch"):
-            return "only the notebook's judge computes: move this to judge/grading/notebook.py"
+        case ("judge", "grading", *_) if path != JUDGING and is_within(name, "torch"):
+            return f"only the notebook's judge computes: move this to {'/'.join(JUDGING)}.py"
         case _:
             allowed = chapters if path in (ALL_CHAPTER_MODULES, ("__init__",)) else []
             reason = "what helps every chapter knows no mechanism: take it as an argument"

@@ -177,7 +177,7 @@ def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
     assert "the windows are summed: divide by their width" in page.read_text()
     second_output = machine.run("-m", "signals", *command, "--partial", "--seed", "3", code=1)
     assert "6 notebooks, 6 of them graded before" in second_output, second_output
-    assert "judge.grading.judge_process" in machine.roles()
+    assert "judge.grading.judging.process" in machine.roles()
 
 
 @pytest.mark.sandbox

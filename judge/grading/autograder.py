@@ -14,8 +14,8 @@ from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from judge.course import course
-from judge.grading import sandbox
-from judge.grading.pristine import chapters, exercise_files
+from judge.grading.notebook.pristine import chapters, exercise_files
+from judge.grading.sandbox.paths import packages
 
 # what a container is, whatever this machine is
 LINUX = {
@@ -83,7 +83,7 @@ def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False
             entry.external_attr = 0o100755 << 16
             archive.writestr(entry, script)
         archive.writestr("requirements.txt", "\n".join(pinned) + "\n")
-        for package in sandbox.packages():
+        for package in packages():
             for file in sorted(package.rglob("*")):
                 place = file.relative_to(package.parent)
                 if file.is_file() and "__pycache__" not in place.parts:
@@ -113,7 +113,7 @@ def own_distributions() -> set[str]:
         files = {str(file) for file in distribution.files or ()}
         origin = json.loads(distribution.read_text("direct_url.json") or "{}").get("url", "")
         checkout = Path(url2pathname(urlsplit(origin).path)) if origin.startswith("file:") else None
-        for package in sandbox.packages():
+        for package in packages():
             inside = checkout is not None and package.resolve().is_relative_to(checkout.resolve())
             if inside or f"{package.name}/__init__.py" in files:
                 found.add(canonicalize_name(distribution.name))

@@ -20,33 +20,23 @@ from rich.console import Console
 from typer import Argument, Option
 
 from judge.course import TOLD, course
-from judge.grading import autograder, sandbox
-from judge.grading.budget import EXERCISE
-from judge.grading.classroom import Classroom
-from judge.grading.formats import gradescope
+from judge.grading import autograder
 from judge.grading.grade import grade
-from judge.grading.overrides import read_overrides
-from judge.grading.pristine import chapters, exercise_files
-from judge.grading.report import Report, replace
-from judge.grading.resume import ReportCache, seed_of
+from judge.grading.gradebook.classroom import Classroom
+from judge.grading.gradebook.overrides import read_overrides
+from judge.grading.gradebook.resume import ReportCache, seed_of
+from judge.grading.kernel.budget import EXERCISE
+from judge.grading.notebook.pristine import chapters, exercise_files
+from judge.grading.report.formats import gradescope
+from judge.grading.report.results import Report
+from judge.grading.report.tables import TableError
+from judge.grading.report.text import replace
 from judge.grading.run import CannotGradeError, Reports, grade_all
-from judge.grading.show import (
-    progress,
-    say,
-    show,
-    show_left_out,
-    summarize,
-    summarize_class,
-)
-from judge.grading.students import Roster, class_folders, student_of
-from judge.grading.submissions import (
-    LeftOut,
-    Submission,
-    handed_in,
-    in_turns,
-    within_bounds,
-)
-from judge.grading.tables import TableError
+from judge.grading.sandbox import tiers
+from judge.grading.submissions.files import LeftOut, Submission, handed_in, in_turns, within_bounds
+from judge.grading.submissions.layouts import class_folders, student_of
+from judge.grading.submissions.roster import Roster
+from judge.grading.terminal import progress, say, show, show_left_out, summarize, summarize_class
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
 # as the shell says it
@@ -153,7 +143,7 @@ def on_this_machine(
     sandboxed: bool, jobs: int, tell: Callable[[str], None]
 ) -> Callable[..., Reports]:
     """What grades files here; ends the command where it is not safe, or cannot be."""
-    tier, why = sandbox.select_tier() if sandboxed else (sandbox.Tier.NONE, "")
+    tier, why = tiers.select_tier() if sandboxed else (tiers.Tier.NONE, "")
     if not tier:
         refuse(
             f"no sandbox is safe here:\n{why}\n"

@@ -17,16 +17,19 @@ import dask.config
 from distributed import CancelledError, Client, Future, KilledWorker, get_worker
 
 from judge.course import TOLD, course
-from judge.grading import sandbox
 from judge.grading.grade import grade
-from judge.grading.judge_pool import StoppedError, end_all
-from judge.grading.pristine import digest, exercise_files
-from judge.grading.report import Report, plain
-from judge.grading.resume import sources_digest
+from judge.grading.gradebook.resume import sources_digest
+from judge.grading.judging.pool import StoppedError, end_all
+from judge.grading.notebook.pristine import digest, exercise_files
+from judge.grading.notebook.submitted_cells import NotGradableError
+from judge.grading.report.results import Report
+from judge.grading.report.text import plain
 from judge.grading.run import CannotGradeError, Reports, once_more
-from judge.grading.sandbox import Tier
-from judge.grading.submissions import WEIGHTS, NotGradableError, Submission
-from judge.grading.temporary import TemporaryFolder
+from judge.grading.sandbox import tiers
+from judge.grading.sandbox.paths import packages
+from judge.grading.sandbox.temporary import TemporaryFolder
+from judge.grading.sandbox.tiers import Tier
+from judge.grading.submissions.files import WEIGHTS, Submission
 
 # what every file is called on a worker
 NAME = "graft.ipynb"
@@ -211,14 +214,14 @@ def versions(told: str) -> dict[str, str]:
     return {
         course().package: course().version,
         "the exercises' hash": digest(notebooks)[:12],
-        "the hash of the course's and the judge's modules": sources_digest(sandbox.packages())[:12],
+        "the hash of the course's and the judge's modules": sources_digest(packages())[:12],
     }
 
 
 def proof(told: str) -> dict:
     """What a worker says of itself before it gets a file."""
     here = versions(told)
-    tier, why = sandbox.select_tier()
+    tier, why = tiers.select_tier()
     return here | {"sandbox": tier, "why": why}
 
 

@@ -6,15 +6,17 @@ from threading import Event
 
 import nbformat
 
-from judge.grading import sandbox
-from judge.grading.budget import EXERCISE, IMPORTS, STARTUP
-from judge.grading.code_cells import HandedIn
-from judge.grading.graft import Graft, graft
-from judge.grading.judge_pool import StoppedError, one_judge, reason_in
-from judge.grading.pristine import chapters, digest, exercise_files
-from judge.grading.report import AT_WORK, BREAKS, Report, Result, plain
-from judge.grading.submissions import NotGradableError, Submission
-from judge.grading.temporary import TemporaryFolder
+from judge.grading.judging.pool import StoppedError, one_judge, reason_in
+from judge.grading.kernel.budget import EXERCISE, IMPORTS, STARTUP
+from judge.grading.notebook.code_cells import HandedIn
+from judge.grading.notebook.graft import Graft, graft
+from judge.grading.notebook.pristine import chapters, digest, exercise_files
+from judge.grading.notebook.submitted_cells import NotGradableError
+from judge.grading.report.results import AT_WORK, BREAKS, Report, Result
+from judge.grading.report.text import plain
+from judge.grading.sandbox import tiers
+from judge.grading.sandbox.temporary import TemporaryFolder
+from judge.grading.submissions.files import Submission
 from judge.quotation import exception, quoted
 from judge.status import Status
 
@@ -38,7 +40,7 @@ def grade(
     report = Report(file.name, seed=seed, partial=partial)
     try:
         if sandboxed:
-            tier, why = sandbox.select_tier()
+            tier, why = tiers.select_tier()
             if tier is None:
                 raise NotGradableError(f"no sandbox is safe here: {why}")
             report.sandbox = tier
@@ -80,7 +82,7 @@ def prepare(report: Report, grafted: Graft) -> None:
             trained = "weights" in facts and grafted.weights
             if untouched := not trained and why_untouched(answers[name], chapter.stubs[name]):
                 result.status, result.hint = Status.NOT_ATTEMPTED, untouched
-        may_run = report.sandbox != sandbox.Tier.NONE and name in grafted.made_elsewhere
+        may_run = report.sandbox != tiers.Tier.NONE and name in grafted.made_elsewhere
         if result.status != Status.NOT_GRADED and may_run:
             grafted.untouched[name] = result.status, result.hint
             result.status, result.hint = Status.NOT_GRADED, ""

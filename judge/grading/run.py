@@ -4,8 +4,8 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from threading import Event
 
-from judge.grading.report import Report
-from judge.grading.submissions import Submission
+from judge.grading.report.results import Report
+from judge.grading.submissions.files import Submission
 
 Grade = Callable[[Submission, Event], Report]
 Reports = Generator[Report, None, None]

@@ -10,7 +10,7 @@ from copy import deepcopy
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from judge.grading.pristine import chapters
+from judge.grading.notebook.pristine import chapters
 from tests.grading.submissions import SLUG, SOLVED, make_notebook
 
 NAME = "bilinear_weights"

@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from attncourse.course import PACKAGE  # noqa: E402
-from judge.grading import proof, sandbox  # noqa: E402
-from judge.grading.kernel import CellError, LostKernelError, fresh_kernel  # noqa: E402
-from judge.grading.server import KernelServer  # noqa: E402
-from judge.grading.temporary import PREFIX, TemporaryFolder  # noqa: E402
+from judge.grading.kernel.client import CellError, LostKernelError, fresh_kernel  # noqa: E402
+from judge.grading.kernel.server import KernelServer  # noqa: E402
+from judge.grading.sandbox import proof, tiers  # noqa: E402
+from judge.grading.sandbox.temporary import PREFIX, TemporaryFolder  # noqa: E402
 from tests.grading.machines import SECRET  # noqa: E402
 from tests.grading.submissions import SLUG  # noqa: E402
 
@@ -170,7 +170,7 @@ def targets(folder: Path, stack: ExitStack) -> dict:
     graded_folder.chmod(0o755)
     (graded_folder / "report.json").write_text("{}")
     any_folder = f"{graded_folder.parent}/{PREFIX}*"
-    escape_targets = sandbox.escape_targets(stack)
+    escape_targets = tiers.escape_targets(stack)
     paths = {
         "oracles": str(ROOT / "tests/judge/oracles/*.py"),
         "solutions": str(PACKAGE / "course/*/exercises/*.md"),
@@ -202,7 +202,7 @@ def run_failure(kernel, code: str, seconds: float = 20) -> str:
 
 
 def main() -> None:
-    tier = sandbox.select_tier()[0]
+    tier = tiers.select_tier()[0]
     server, neighbour = (KernelServer(SLUG, 2 << 30, tier) for _ in range(2))
     failures = {}
     with (

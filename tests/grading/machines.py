@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from judge.grading.sandbox import BWRAP, Tier
+from judge.grading.sandbox.tiers import BWRAP, Tier
 from tests import ROOT
 from tests.needs import lacks
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import nbformat
 
 from attncourse.course import exercises
-from judge.grading.pristine import answer_cells, exercise_files
-from judge.grading.report import Report
+from judge.grading.notebook.pristine import answer_cells, exercise_files
+from judge.grading.report.results import Report
 from tools.notebooks import solved_notebook
 
 SLUG = "dot_product"

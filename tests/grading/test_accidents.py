@@ -12,13 +12,14 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from attncourse.course import exercise
-from judge.grading.budget import EXERCISE
 from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
-from judge.grading.repair import parsed
-from judge.grading.report import Report, Result, plain
-from judge.grading.show import show
-from judge.grading.submissions import LeftOut
+from judge.grading.kernel.budget import EXERCISE
+from judge.grading.notebook.repair import parsed
+from judge.grading.report.results import Report, Result
+from judge.grading.report.text import plain
+from judge.grading.submissions.files import LeftOut
+from judge.grading.terminal import show
 from judge.verdict import Verdict, judge, local
 from tests.collecting import Garbage, frequent_collections
 from tests.grading.submissions import (

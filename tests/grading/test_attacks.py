@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from judge.grading import sandbox
 from judge.grading.grade import grade
+from judge.grading.sandbox import tiers
 from tests.grading import machines
 from tests.grading.attacks import (
     ATTACKS,
@@ -39,7 +39,7 @@ def attack_results(tmp_path_factory, grading):
         reports = pool.map(lambda path: grade(path, seed=7, timeout=SECONDS), jobs)
     for attack_by_exercise, report in zip(jobs.values(), reports, strict=True):
         assert not report.problem, report.problem
-        assert report.sandbox == sandbox.select_tier()[0]
+        assert report.sandbox == tiers.select_tier()[0]
         for result in report.exercises:
             if result.name in attack_by_exercise:
                 results[attack_by_exercise[result.name][0]] = result

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from attncourse.course import exercises
 from judge.grading import autograder
 from judge.grading.cli import app
-from judge.grading.formats import gradescope
 from judge.grading.grade import grade
-from judge.grading.graft import graft
-from judge.grading.pristine import answer_cells, exercise_files
-from judge.grading.report import Report, Result
+from judge.grading.notebook.graft import graft
+from judge.grading.notebook.pristine import answer_cells, exercise_files
+from judge.grading.report.formats import gradescope
+from judge.grading.report.results import Report, Result
 from tests.grading import machines
 from tests.grading.submissions import NAMES, SOLVED, make_notebook, write_notebook
 from tests.needs import lacks

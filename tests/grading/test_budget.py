@@ -10,10 +10,12 @@ import psutil
 import pytest
 
 from attncourse.course import exercise
-from judge.grading import budget, sandbox
-from judge.grading.budget import BUSY, WAITS, WORKS, Budget, Used, used
-from judge.grading.kernel import LostKernelError, fresh_kernel, imported
-from judge.grading.server import KernelServer
+from judge.grading.kernel import budget
+from judge.grading.kernel.budget import BUSY, WAITS, WORKS, Budget
+from judge.grading.kernel.client import LostKernelError, fresh_kernel, imported
+from judge.grading.kernel.server import KernelServer
+from judge.grading.sandbox import tiers
+from judge.grading.sandbox.usage import Used, used
 from judge.verdict import judge
 from tests.grading.submissions import SLUG, SOLVED
 from tests.needs import lacks
@@ -54,7 +56,7 @@ needs_linux = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 
 @pytest.fixture(scope="module")
 def server(grading):
-    kernel_server = KernelServer(SLUG, 4 << 30, sandbox.select_tier()[0])
+    kernel_server = KernelServer(SLUG, 4 << 30, tiers.select_tier()[0])
     yield kernel_server
     kernel_server.stop()
 
@@ -155,7 +157,7 @@ def test_what_an_answer_imports_is_loaded_before_it_is_timed(kernel):
 @pytest.mark.parametrize("pid_expression", ["os.getppid()", "-1"])
 def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, pid_expression):
     # outside it would end whatever is the user's
-    assert server.sandbox.tier in (sandbox.Tier.BUBBLEWRAP, sandbox.Tier.OWN_USER)
+    assert server.sandbox.tier in (tiers.Tier.BUBBLEWRAP, tiers.Tier.OWN_USER)
     with fresh_kernel(server, IMPORT_CELLS) as kernel:
         code = f"import os, time\nos.kill({pid_expression}, 9)\ntime.sleep(10**6)"
         assert lost_kernel_error(kernel, code, 5).status == "crashed"

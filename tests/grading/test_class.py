@@ -16,10 +16,10 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from judge.grading.cli import app
-from judge.grading.feedback import page_name, page_of
-from judge.grading.show import progress
-from judge.grading.students import Student
-from judge.grading.tables import write_table
+from judge.grading.gradebook.feedback import page_name, page_of
+from judge.grading.report.tables import write_table
+from judge.grading.submissions.students import Student
+from judge.grading.terminal import progress
 from tests.grading.classes import (
     JANE,
     RICK,

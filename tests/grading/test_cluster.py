@@ -21,12 +21,13 @@ from typer.testing import CliRunner, Result
 
 from attncourse.course import ADDRESS
 from judge.course import TOLD
-from judge.grading import cluster, run, sandbox
+from judge.grading import cluster, run
 from judge.grading.cli import app
 from judge.grading.grade import grade
-from judge.grading.judge_pool import StoppedError
-from judge.grading.report import Report
-from judge.grading.submissions import Submission, handed_in
+from judge.grading.judging.pool import StoppedError
+from judge.grading.report.results import Report
+from judge.grading.sandbox import tiers
+from judge.grading.submissions.files import Submission, handed_in
 from tests import ROOT
 from tests.grading import classes
 from tests.grading.submissions import SOLVED, make_notebook, write_notebook
@@ -90,7 +91,7 @@ def has_busy_judge(pid: int) -> bool:
     """Whether a process has a judge at work."""
     with contextlib.suppress(psutil.Error):
         for child in psutil.Process(pid).children():
-            if "judge.grading.judge_process" in child.cmdline():
+            if "judge.grading.judging.process" in child.cmdline():
                 return bool(child.children())
     return False
 
@@ -200,8 +201,8 @@ def test_a_class_is_gone_on_with_on_a_cluster_and_without(scheduler, folder):
 
 
 def test_a_worker_without_a_sandbox_gets_no_file(scheduler, folder, monkeypatch):
-    proofs = chain([(None, "it needs root")], repeat((sandbox.Tier.OWN_USER, "")))
-    monkeypatch.setattr(sandbox, "select_tier", lambda: next(proofs))
+    proofs = chain([(None, "it needs root")], repeat((tiers.Tier.OWN_USER, "")))
+    monkeypatch.setattr(tiers, "select_tier", lambda: next(proofs))
     addresses, send = set(), cluster.Workers.send
 
     def record_send(self, address: str, file: Submission) -> Report | None:
@@ -212,7 +213,7 @@ def test_a_worker_without_a_sandbox_gets_no_file(scheduler, folder, monkeypatch)
     result = run_grade(folder, scheduler.address)
     assert "1 of 3 workers are refused: no sandbox is safe there: it needs root" in result.stderr
     assert result.exit_code == 1 and len(addresses) == 2
-    monkeypatch.setattr(sandbox, "select_tier", lambda: (None, "it needs root"))
+    monkeypatch.setattr(tiers, "select_tier", lambda: (None, "it needs root"))
     result = run_grade(folder, scheduler.address)
     assert result.exit_code == 2 and "0 of 3 files are graded" in result.stderr
     assert "3 of 3 workers are refused: no sandbox is safe there: it needs root" in result.stderr

@@ -5,10 +5,10 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat.v4 import new_code_cell
 
-from judge.grading.cell_notes import STOPPED
 from judge.grading.grade import grade
-from judge.grading.pristine import answer_cells, exercise_files
-from judge.grading.reach import tree
+from judge.grading.judging.cell_notes import STOPPED
+from judge.grading.notebook.names import tree
+from judge.grading.notebook.pristine import answer_cells, exercise_files
 from tests.grading.forms import BY_HELPER, IMPORT, NAME, cell_index, with_cells
 from tests.grading.submissions import SECONDS, SOLVED, statuses, write_notebook
 from tools.notebooks import solved_notebook

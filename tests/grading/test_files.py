@@ -10,10 +10,10 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from judge.grading import submissions
 from judge.grading.cli import app
 from judge.grading.grade import grade
-from judge.grading.graft import graft
+from judge.grading.notebook.graft import graft
+from judge.grading.submissions import files
 from tests import ROOT
 from tests.grading.submissions import NAMES, SOLVED, make_notebook, statuses, write_notebook
 
@@ -106,11 +106,9 @@ def test_weights_lie_beside_a_notebook_whatever_was_added_to_its_name(tmp_path):
     for name in ("a.ipynb", "b.ipynb.json", "c.IPYNB (1)", "d"):
         (tmp_path / name).write_bytes(bare_notebook())
         (tmp_path / f"{name[0]}.safetensors").write_text(name)
-    by_name = {submission.name: submission for submission in submissions.handed_in([tmp_path])}
+    by_name = {submission.name: submission for submission in files.handed_in([tmp_path])}
     graded_submissions = [
-        submission
-        for submission in by_name.values()
-        if isinstance(submission, submissions.Submission)
+        submission for submission in by_name.values() if isinstance(submission, files.Submission)
     ]
     assert [submission.handed_in()[1].decode() for submission in graded_submissions] == [
         submission.name for submission in graded_submissions
@@ -129,15 +127,15 @@ NO_NOTEBOOKS = {
 @pytest.mark.parametrize("name", NO_NOTEBOOKS)
 def test_what_holds_no_notebook_stays_what_it_is(name, tmp_path):
     (tmp_path / name).write_bytes(NO_NOTEBOOKS[name])
-    (submission,) = submissions.handed_in([tmp_path])
-    assert isinstance(submission, submissions.LeftOut) and not submission.fault
+    (submission,) = files.handed_in([tmp_path])
+    assert isinstance(submission, files.LeftOut) and not submission.fault
 
 
 @pytest.mark.parametrize("case", ODD_NOTEBOOKS)
 def test_a_notebook_of_any_encoding_is_known_by_what_it_holds(case, tmp_path):
     (tmp_path / "odd.txt").write_bytes(ODD_NOTEBOOKS[case][0]())
-    (submission,) = submissions.handed_in([tmp_path])
-    assert isinstance(submission, submissions.Submission)
+    (submission,) = files.handed_in([tmp_path])
+    assert isinstance(submission, files.Submission)
 
 
 def test_a_note_beside_solved_notebooks_is_no_fault(tmp_path, all_pass):
@@ -186,10 +184,10 @@ def write_hostile_zip(folder, *members: tuple[str, bytes]):
 
 def test_a_hostile_zip_costs_itself_only(tmp_path, all_pass, monkeypatch):
     def problem_of(path) -> str:
-        (submission,) = submissions.handed_in([path])
+        (submission,) = files.handed_in([path])
         return (
             submission.why
-            if isinstance(submission, submissions.LeftOut)
+            if isinstance(submission, files.LeftOut)
             else grade(submission, seed=1).problem
         )
 
@@ -204,11 +202,11 @@ def test_a_hostile_zip_costs_itself_only(tmp_path, all_pass, monkeypatch):
     bomb.write_bytes(bytes(data[:5000]))
     assert "broken zip" in problem_of(bomb)
     assert "without a notebook" in problem_of(write_hostile_zip(tmp_path, ("a.md", b"#")))
-    monkeypatch.setattr(submissions, "MAX_ZIP_FILES", 2)
+    monkeypatch.setattr(files, "MAX_ZIP_FILES", 2)
     assert "3 files" in problem_of(
         write_hostile_zip(tmp_path, *((f"{i}.ipynb", b"{}") for i in range(3)))
     )
-    monkeypatch.setattr(submissions, "MAX_ZIP_BYTES", 5)
+    monkeypatch.setattr(files, "MAX_ZIP_BYTES", 5)
     assert "unpacks to more" in problem_of(write_hostile_zip(tmp_path, ("a.ipynb", b"{     }")))
 
 

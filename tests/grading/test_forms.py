@@ -8,9 +8,9 @@ from nbformat.v4 import new_code_cell
 
 from attncourse.course import exercise
 from judge.grading.grade import grade
-from judge.grading.graft import graft
-from judge.grading.pristine import chapters
-from judge.grading.report import Report
+from judge.grading.notebook.graft import graft
+from judge.grading.notebook.pristine import chapters
+from judge.grading.report.results import Report
 from judge.verdict import judge, local
 from tests.grading import machines
 from tests.grading.forms import (

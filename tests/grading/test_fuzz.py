@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from judge.grading.cli import app
 from judge.grading.grade import grade
-from judge.grading.submissions import Submission
+from judge.grading.submissions.files import Submission
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, make_notebook
 
 SOLVED_DATA = json.loads(nbformat.writes(make_notebook(SOLVED)))

@@ -13,7 +13,7 @@ from tests.graders import NO_SANDBOX_NAMED
 TESTS = """
 import subprocess, sys
 import pytest
-from judge.grading import sandbox
+from judge.grading.sandbox import tiers
 {setup}
 
 def refused(folder, *options):
@@ -23,24 +23,24 @@ def refused(folder, *options):
     return "no sandbox is safe here" in done.stderr
 
 def test_silent_here():
-    sandbox.select_tier()
+    tiers.select_tier()
 
 def test_silent_below(tmp_path):
     assert not refused(tmp_path)
 
 def test_says_so_here(grading):
-    assert sandbox.select_tier()[0]
+    assert tiers.select_tier()[0]
 
 def test_says_so_below(grading, tmp_path):
     assert not refused(tmp_path, *grading)
 
 @pytest.mark.sandbox
 def test_is_about_it():
-    assert sandbox.select_tier()[0] in (sandbox.Tier.BUBBLEWRAP, sandbox.Tier.OWN_USER)
+    assert tiers.select_tier()[0] in (tiers.Tier.BUBBLEWRAP, tiers.Tier.OWN_USER)
 """
 
 
-@pytest.mark.parametrize("setup", ["", "sandbox.proof_failure = lambda tier: 'it is a test'"])
+@pytest.mark.parametrize("setup", ["", "tiers.proof_failure = lambda tier: 'it is a test'"])
 def test_who_starts_a_grader_and_does_not_say_in_which_sandbox_fails(setup, tmp_path, grading):
     (tmp_path / "test_it.py").write_text(TESTS.format(setup=setup))
     plugins = ["-p", "tests.needs", "-p", "tests.graders", "-p", "no:cacheprovider"]

@@ -5,10 +5,10 @@ import json
 import nbformat
 
 from attncourse.course import exercises
-from judge.grading.graft import graft
-from judge.grading.pristine import answer_cells
-from judge.grading.repair import definitions, with_helpers
-from judge.grading.submitted_cells import read
+from judge.grading.notebook.graft import graft
+from judge.grading.notebook.pristine import answer_cells
+from judge.grading.notebook.repair import definitions, with_helpers
+from judge.grading.notebook.submitted_cells import read
 from tests.grading.submissions import NAMES, SLUG, make_notebook
 
 EXERCISE_NAMES = set(exercises(SLUG))

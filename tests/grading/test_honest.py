@@ -5,8 +5,8 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from judge.grading.grade import grade
-from judge.grading.graft import graft
-from judge.grading.repair import LONGEST, definitions, names_read, repaired, with_helpers
+from judge.grading.notebook.graft import graft
+from judge.grading.notebook.repair import LONGEST, definitions, names_read, repaired, with_helpers
 from tests.grading.submissions import (
     NAMES,
     SECONDS,

@@ -10,14 +10,14 @@ import psutil
 import pytest
 import torch
 
-from judge.grading import sandbox
-from judge.grading.fork_server import CAN_FORK, MOST_OUTPUT, Output, OutputError
 from judge.grading.grade import AS_GIVEN, grade
-from judge.grading.judge_pool import Judge, StoppedError, end_all, idle, templates
-from judge.grading.kernel import GradingKernel, LostKernelError
-from judge.grading.notebook import GradedNotebook
-from judge.grading.pristine import exercise_files
-from judge.grading.server import ServerError
+from judge.grading.judging.answers import GradedNotebook
+from judge.grading.judging.pool import Judge, StoppedError, end_all, idle, templates
+from judge.grading.kernel.client import GradingKernel, LostKernelError
+from judge.grading.kernel.fork_server import CAN_FORK, MOST_OUTPUT, Output, OutputError
+from judge.grading.kernel.server import ServerError
+from judge.grading.notebook.pristine import exercise_files
+from judge.grading.sandbox import tiers
 from tests.grading.submissions import SOLVED, make_notebook, statuses, write_notebook
 
 pytestmark = pytest.mark.usefixtures("grading")
@@ -116,7 +116,7 @@ def test_one_judge_and_what_starts_its_kernels_serve_many_notebooks(judge, tmp_p
     looking_result = next(result for result in report.exercises if result.name == "decoder_mask")
     assert looking_result.status == "error" and "left_by_another" in looking_result.hint
     # where a sandbox is a user, each notebook has its own
-    assert all(servers) == (sandbox.select_tier()[0] != sandbox.Tier.OWN_USER)
+    assert all(servers) == (tiers.select_tier()[0] != tiers.Tier.OWN_USER)
     assert servers[0] == servers[1]
 
 
@@ -229,7 +229,7 @@ def test_what_prints_too_much_is_stopped_once_so_that_its_traceback_can_be_print
 def test_what_is_limited_may_not_lift_its_limit():
     code = (
         "import resource\n"
-        "from judge.grading.confine import set_limits\n"
+        "from judge.grading.sandbox.confine import set_limits\n"
         "set_limits({'RLIMIT_NOFILE': 64})\n"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     )

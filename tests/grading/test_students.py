@@ -5,15 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from judge.grading.classroom import Classroom
-from judge.grading.students import (
-    People,
-    Roster,
-    Student,
-    class_folders,
-    owners,
-    student_of,
-)
+from judge.grading.gradebook.classroom import Classroom
+from judge.grading.submissions.layouts import class_folders, student_of
+from judge.grading.submissions.roster import Roster, owners
+from judge.grading.submissions.students import People, Student
 
 FOLDERS = {
     # Canvas: all in one folder

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from judge.grading.temporary import PREFIX, TemporaryFolder, remove_abandoned
+from judge.grading.sandbox.temporary import PREFIX, TemporaryFolder, remove_abandoned
 from tests import ROOT
 from tests.grading.submissions import SOLVED, make_notebook, write_notebook
 from tests.needs import lacks
@@ -33,7 +33,7 @@ def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_
 ):
     code = (
         "import tempfile, time\n"
-        "from judge.grading.temporary import TemporaryFolder\n"
+        "from judge.grading.sandbox.temporary import TemporaryFolder\n"
         f"tempfile.tempdir = {str(temporary_folder)!r}\n"
         "print((temporary := TemporaryFolder()).path, flush=True)\n"
         "time.sleep(600)"

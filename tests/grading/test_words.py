@@ -12,12 +12,13 @@ from typer.testing import CliRunner
 from typer.testing import Result as CliResult
 
 from judge.grading.cli import app
-from judge.grading.feedback import MOST_CODE
-from judge.grading.formats import junit
 from judge.grading.grade import grade
-from judge.grading.gradebook import Grade
-from judge.grading.report import LONGEST, SCHEMA, Report, Result, readable
-from judge.grading.tables import LONGEST_CELL, guarded
+from judge.grading.gradebook.feedback import MOST_CODE
+from judge.grading.gradebook.grades import Grade
+from judge.grading.report.formats import junit
+from judge.grading.report.results import SCHEMA, Report, Result
+from judge.grading.report.tables import LONGEST_CELL, guarded
+from judge.grading.report.text import LONGEST, readable
 from judge.quotation import named, quoted
 from judge.say.evidence import unfit
 from tests.grading.classes import make_class, write_zip

@@ -1,5 +1,5 @@
 """Imported by a process that is to grade without a sandbox, where none is safe."""
 
-from judge.grading import sandbox
+from judge.grading.sandbox import tiers
 
-sandbox.select_tier = lambda: (sandbox.Tier.NONE, "")
+tiers.select_tier = lambda: (tiers.Tier.NONE, "")

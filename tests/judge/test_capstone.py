@@ -24,10 +24,10 @@ from attncourse.course.tasks.exercises import NumberTranslator as bank
 from attncourse.data.numbers import numbers
 from attncourse.train import seeded
 from judge.grading.grade import grade, prepare
-from judge.grading.graft import graft
-from judge.grading.pristine import answer_cells, exercise_files
-from judge.grading.report import Report
-from judge.grading.submissions import Submission, handed_in
+from judge.grading.notebook.graft import graft
+from judge.grading.notebook.pristine import answer_cells, exercise_files
+from judge.grading.report.results import Report
+from judge.grading.submissions.files import Submission, handed_in
 from judge.notebook import report
 from judge.verdict import judge, local
 from tests import ROOT, WEIGHTS

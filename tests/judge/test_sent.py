@@ -7,7 +7,7 @@ import pytest
 
 from judge.call.record import RECORDED
 from judge.compare.criteria import CRITERIA
-from judge.grading.server import DRIVER
+from judge.grading.kernel.server import DRIVER
 
 LIBRARIES = {"numpy", "torch"}
 

@@ -10,7 +10,7 @@ import torch
 from attncourse.course import exercise, session
 from judge.call.time_limit import SECONDS, timed
 from judge.exercise import MAX_STEPS, TEST_FACTOR
-from judge.grading.budget import EXERCISE
+from judge.grading.kernel.budget import EXERCISE
 from judge.verdict import judge, local
 
 # as in a notebook: where the course is called, its annotations are not checked

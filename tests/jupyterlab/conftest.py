@@ -14,7 +14,7 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Page
 
-from judge.grading.sandbox import BWRAP
+from judge.grading.sandbox.tiers import BWRAP
 from tests import ROOT
 from tests.browser import browser, watch  # noqa: F401
 from tests.needs import lacks

@@ -1,0 +1,1 @@
+"""A class: its reports, grades, tables and pages."""

@@ -1,0 +1,1 @@
+"""What grading one file found, and the forms in which it is written."""

@@ -1,0 +1,1 @@
+"""The sandbox: what confines an answer's processes, and the proof that it does."""
