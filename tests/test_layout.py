@@ -220,34 +220,3 @@ def test_the_course_keeps_the_rule(rule):
         pytest.skip("only a git checkout knows which files are the course's")
     faults = list(rule(ROOT))
     assert not faults, "\n".join(["", *faults])
-
-
-@pytest.mark.parametrize(
-    ("module_path", "name", "reason"),
-    [
-        ("first", "numpy", "a mechanism needs only"),
-        ("first/part", "attncourse.cost", "a mechanism needs only"),
-        ("first", "attncourse.kernels.second", "its fast form"),
-        ("first", "attncourse.second", "a mechanism needs only"),
-        ("second", "attncourse.course.second.claims", "a mechanism needs only"),
-        ("first", "matplotlib.pyplot", "draw in attncourse/figures/"),
-        ("kernels/first", "attncourse.first.attention", "not call that"),
-        ("train", "attncourse.first.attention", "as an argument"),
-        ("course/claim", "attncourse.first", "as an argument"),
-        ("course/first/claims", "attncourse.second", "later one"),
-        ("course/first/questions", "attncourse.course.second.claims", "later one"),
-        ("course/first/exercises/one", "attncourse.first.attention", "agrees with it"),
-        ("judge/verdict", "attncourse.first", "as an argument"),
-        ("judge/grading/cli", "torch.Tensor", "only the notebook"),
-        ("judge/grading/judging/pool", "torch", "only the notebook"),
-        ("second", "attncourse.first.attention", ""),
-        ("course/second/exercises/one", "attncourse.first", ""),
-        ("course/second/claims", "attncourse.second", ""),
-        ("figures/drawing", "matplotlib", ""),
-        ("judge/grading/judging/answers", "torch", ""),
-        ("english", "attncourse.second", ""),
-    ],
-)
-def test_an_import_is_forbidden_for_a_reason(module_path, name, reason):
-    objection = import_objection(tuple(module_path.split("/")), name, ["first", "second"])
-    assert reason in objection and bool(reason) == bool(objection)

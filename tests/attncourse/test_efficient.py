@@ -209,18 +209,6 @@ def test_each_block_leaves_the_softmax_of_all_keys_so_far(normal):
         torch.testing.assert_close(z / total, scores[..., :end].softmax(-1) @ v[..., :end, :])
 
 
-def test_the_meta_device_gives_the_shapes():
-    q, k, v = (
-        torch.empty(2, h, n, d, device="meta") for h, n, d in ((6, 3, 4), (2, 5, 4), (2, 5, 2))
-    )
-    mask = torch.ones(3, 5, dtype=torch.bool, device="meta")
-    shared = grouped_query_attention(q, k, v, mask)
-    blocks = flash_attention(q[:, :2], k, v, mask, causal=True, block=2)
-    assert (shared.shape, shared.device.type) == ((2, 6, 3, 2), "meta")
-    assert (blocks.shape, blocks.device.type) == ((2, 2, 3, 2), "meta")
-    assert longformer_mask(7, 3, [0], "meta").device.type == "meta"
-
-
 X = torch.zeros(4, 5, 3)
 
 
@@ -237,16 +225,11 @@ X = torch.zeros(4, 5, 3)
         (lambda g: bigbird_mask(8, 3, [], -1, g), "random=-1"),
         (lambda g: grouped_query_attention(X, X[:3], X[:3]), "heads=4 .* groups=3"),
         (lambda g: grouped_query_attention(X, X[:0], X[:0]), "heads=4 .* groups=0"),
-        (lambda g: grouped_query_attention(X[0], X[0], X[0]), r"q=\(5, 3\) .* heads, n, d"),
         (lambda g: grouped_query_attention(X, X[:2, :0], X[:2, :0]), "5 queries and 0 keys"),
-        (
-            lambda g: grouped_query_attention(X, X, X, torch.ones(3, 5, 5, dtype=torch.bool)),
-            r"axes of mask, \(3,\), do not broadcast to \(4,\): .* mask=\(3, 5, 5\)",
-        ),
         (lambda g: flash_attention(X[:, :0], X, X), "0 queries and 5 keys"),
         (lambda g: flash_attention(X, X[:, :0], X[:, :0]), "5 queries and 0 keys"),
         (lambda g: flash_attention(X, X, X, block=0), "block=0"),
-        (lambda g: flash_attention(X, X[:, :4], X[:, :4], causal=True), "n=5 at most m=4"),
+        (lambda g: flash_attention(X, X[:, :4], X[:, :4], causal=True), "n=5 .* m=4"),
     ],
 )
 def test_bad_input_is_named_with_its_numbers(call, numbers, g):

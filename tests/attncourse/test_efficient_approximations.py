@@ -33,16 +33,6 @@ def new_generator():
     return torch.Generator().manual_seed(5)
 
 
-# each, as a function of q, k, v of 7 tokens and width 4
-METHODS = {
-    "linformer": lambda q, k, v: linformer_attention(q, k, v, *k.new_ones(2, 3, 7)),
-    "performer": lambda q, k, v: performer_attention(q, k, v, k.new_ones(5, 4)),
-    "lsh": lambda q, k, v: lsh_attention(q, v, 4, 2, new_generator()),
-    "nystrom": lambda q, k, v: nystrom_attention(q, k, v, 3),
-}
-method = pytest.fixture(params=METHODS)(lambda request: METHODS[request.param])
-
-
 # Linformer
 
 
@@ -316,22 +306,6 @@ def test_each_takes_the_operations_that_the_table_says(n, d, r, c):
 
 
 # all of them
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_the_output_has_the_dtype_of_the_input(method, normal, dtype):
-    q, k, v = (normal(2, 7, 4, dtype=dtype) for _ in range(3))
-    copies = [x.clone() for x in (q, k, v)]
-    out = method(q, k, v)
-    assert (out.dtype, out.shape) == (dtype, (2, 7, 4))
-    assert out.isfinite().all()
-    assert all(map(torch.equal, (q, k, v), copies))
-
-
-def test_every_gradient_is_finite(method, normal):
-    q, k, v = (normal(2, 7, 4).requires_grad_() for _ in range(3))
-    method(q, k, v).square().sum().backward()
-    assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, v))
 
 
 def test_one_token_gets_its_own_value(normal, g):

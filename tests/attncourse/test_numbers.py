@@ -43,7 +43,7 @@ def test_no_letter_of_a_german_name_is_lost():
 
 
 def test_an_unknown_language_is_named():
-    with pytest.raises(ValueError, match="language='latin' is none of english, german, french"):
+    with pytest.raises(ValueError, match=r"language='latin' .* english, german, french"):
         name(1, "latin")
 
 
@@ -65,7 +65,7 @@ def test_what_is_tested_was_not_trained_and_has_its_length():
         assert len(test_sets[length]) == 20 and not {*test_sets[length]} & {*training}
         assert all(least <= len(name(number, "english")) <= most for number in test_sets[length])
     assert (training, test_sets) == numbers(300, 20, seed=0) != numbers(300, 20, seed=1)
-    with pytest.raises(ValueError, match="train=98 must be at least 99, and test=0 at least 1"):
+    with pytest.raises(ValueError, match=r"train=98 .* 99, .* test=0 .* 1"):
         numbers(98, 0, seed=0)
 
 
@@ -80,7 +80,7 @@ def test_labels_are_the_target_one_word_further():
 
 
 def test_a_word_that_training_lacks_is_named():
-    with pytest.raises(ValueError, match="'hundred' is not one of the 27 words of training"):
+    with pytest.raises(ValueError, match=r"'hundred' .* 27 words"):
         Words(range(1, 100), "english", "german").batch([100])
 
 

@@ -67,7 +67,7 @@ def test_without_network_the_texts_are_our_sample_and_say_so(monkeypatch):
 
 
 def test_an_unknown_kind_is_named():
-    with pytest.raises(ValueError, match="kind='poems' is none of tweets, movies"):
+    with pytest.raises(ValueError, match=r"kind='poems' .* tweets, movies"):
         ratings("poems")
 
 
@@ -107,7 +107,7 @@ def test_folds_test_each_text_once_and_never_learn_what_they_test(k):
 
 @pytest.mark.parametrize("k", [1, 33])
 def test_folds_that_cannot_be_are_refused_with_the_numbers(k):
-    with pytest.raises(ValueError, match=f"k={k}: folds are from 2 to 32"):
+    with pytest.raises(ValueError, match=f"k={k}.* 2 to 32"):
         next(SAMPLE.folds(k, seed=0))
 
 

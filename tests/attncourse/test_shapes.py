@@ -50,76 +50,36 @@ def true(*shape):
     return ones(*shape, dtype=torch.bool)
 
 
+Q, K, IDS = ones(3, 4), ones(5, 4), ones(2, 5, dtype=torch.int64)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (
-            lambda: weighted(ones(3, 4), ones(5, 6)),
-            ValueError,
-            "weighted: k has d=6, but q has d=4: q=(3, 4) is (..., n, d), k=(5, 6) is (..., m, d)",
-        ),
-        (lambda: weighted(k=ones(5, 6), q=ones(3, 4)), ValueError, "weighted: k has d=6, but q"),
-        (lambda: weighted(ones(4), ones(5, 4)), ValueError, "q=(4,) should be (..., n, d)"),
-        (
-            lambda: weighted(ones(3, 0), ones(5, 0)),
-            ValueError,
-            "d=0, but a dimension is at least 1",
-        ),
-        (
-            lambda: weighted(ones(2, 3, 4), ones(7, 5, 4)),
-            ValueError,
-            "the leading axes of k, (7,), do not broadcast with (2,): q=(2, 3, 4) is",
-        ),
-        (
-            lambda: weighted(ones(3, 4), ones(5, 4), true(2, 3, 5)),
-            ValueError,
-            "the leading axes of mask, (2,), do not broadcast to (): ",
-        ),
-        (
-            lambda: weighted(ones(3, 4), ones(5, 4), true(5, 3)),
-            ValueError,
-            "mask has n=5, but q has n=3: q=(3, 4) is (..., n, d), "
-            "mask=(5, 3) is (..., n or 1, m or 1)",
-        ),
-        (
-            lambda: weighted(ones(3, 4), ones(5, 4), ones(3, 5)),
-            TypeError,
-            "weighted: mask must be boolean, True = may attend, not torch.float32",
-        ),
-        (
-            lambda: weighted(ones(3, 4, dtype=torch.int64), ones(5, 4)),
-            TypeError,
-            "q must be floating point, not torch.int64",
-        ),
-        (
-            lambda: weighted(ones(3, 4), ones(5, 4), place=ones(1, 5)),
-            TypeError,
-            "place must be integers, not torch.float32",
-        ),
-        (
-            lambda: weighted(ones(3, 4), ones(5, 4), place=ones(2, 5, dtype=torch.int64)),
-            ValueError,
-            "2 stands where 1 should: place=(2, 5) is (..., 1, m)",
-        ),
-        (
-            lambda: weighted(ones(3, 4), ones(5, 4), None, true(3, 5)),
-            TypeError,
-            "causal is a tensor, (3, 5): give a mask by name, mask=",
-        ),
-        (lambda: weighted([1.0], ones(5, 4)), TypeError, "q is a list, not a tensor"),
-        (lambda: weighted(ones(3, 4), None), TypeError, "k is a NoneType, not a tensor"),
+        (lambda: weighted(Q, ones(5, 6)), ValueError, "weighted: k has d=6, but q has d=4"),
+        (lambda: weighted(k=ones(5, 6), q=Q), ValueError, "k has d=6, but q has d=4"),
+        (lambda: weighted(Q, ones(5, 6)), ValueError, "q=(3, 4) is (..., n, d), k=(5, 6) is"),
+        (lambda: weighted(ones(4), K), ValueError, "q=(4,) should be (..., n, d)"),
+        (lambda: weighted(ones(3, 0), ones(5, 0)), ValueError, "d=0"),
+        (lambda: weighted(Q.expand(2, 3, 4), K.expand(7, 5, 4)), ValueError, "k, (7,), do not"),
+        (lambda: weighted(Q, K, true(2, 3, 5)), ValueError, "mask, (2,), do not broadcast to ()"),
+        (lambda: weighted(Q, K, true(5, 3)), ValueError, "mask has n=5, but q has n=3"),
+        (lambda: weighted(Q, K, true(5, 3)), ValueError, "mask=(5, 3) is (..., n or 1, m or 1)"),
+        (lambda: weighted(Q, K, ones(3, 5)), TypeError, "mask must be boolean"),
+        (lambda: weighted(Q.long(), K), TypeError, "q must be floating point, not torch.int64"),
+        (lambda: weighted(Q, K, place=ones(1, 5)), TypeError, "place must be integers"),
+        (lambda: weighted(Q, K, place=IDS), ValueError, "2 stands where 1 should: place=(2, 5)"),
+        (lambda: weighted(Q, K, None, true(3, 5)), TypeError, "causal is a tensor, (3, 5)"),
+        (lambda: weighted([1.0], K), TypeError, "q is a list"),
+        (lambda: weighted(Q, None), TypeError, "k is a NoneType"),
         (lambda: image(ones(2, 3, 5), ones(3)), ValueError, "bias has c_out=3, but kernel has c_o"),
         (lambda: image(ones(2, 3), ones(2, 1)), ValueError, "bias=(2, 1) should be (c_out)"),
         (
-            lambda: step((ones(4, 3), ones(5)), ones(1)),
+            lambda: step((K.mT, ones(7)), ones(1)),
             ValueError,
-            "step: state[1] has d=5, but state[0] has d=4",
+            "state[1] has d=7, but state[0] has d=4",
         ),
-        (
-            lambda: Layer()(ones(3, 5)),
-            ValueError,
-            "Layer.forward: 5 stands where self.d=4 should: x=(3, 5) is (..., n, self.d)",
-        ),
+        (lambda: Layer()(ones(3, 5)), ValueError, "Layer.forward: 5 stands where self.d=4 should"),
     ],
 )
 def test_what_does_not_fit_the_signature_is_named_with_its_numbers(call, error, words):

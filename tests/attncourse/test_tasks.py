@@ -153,7 +153,7 @@ def test_a_text_matches_only_if_every_token_does():
 
 
 def test_a_word_that_the_table_lacks_is_named(tokens):
-    with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 9"):
+    with pytest.raises(ValueError, match=r"token 9 .* 9"):
         WordEmbedding(9, 10, 8)(torch.full_like(tokens, 9), tokens)
 
 

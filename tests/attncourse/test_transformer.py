@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from attncourse import device
-from attncourse.dot_product import attention, causal_mask, padding_mask
+from attncourse.dot_product import attention, padding_mask
 from attncourse.positional import LearnedEncoding, SinusoidalEncoding
 from attncourse.relative import RelativeAttention
 from attncourse.transformer import (
@@ -52,10 +52,10 @@ LEADING_AXES = [(), (2,), (2, 3), (2, 1, 3)]
 def randomized(normal):
     """Sets all parameters of a module to random normal numbers."""
 
-    def draw(module, dtype=torch.float64):
-        module = module.to(device(), dtype)
+    def draw(module):
+        module = module.to(device(), torch.float64)
         for p in module.parameters():
-            p.data = normal(*p.shape, dtype=dtype) / 3
+            p.data = normal(*p.shape) / 3
         return module
 
     return draw
@@ -243,14 +243,6 @@ def test_the_scale_multiplies_the_table_and_not_the_positions(randomized, g):
     torch.testing.assert_close(model(x, start=5), expected)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_the_scores_have_the_dtype_of_the_weights(randomized, g, dtype):
-    model, x = randomized(translator(), dtype), tokens(g, 2, 5)
-    assert model(x, x).dtype == dtype
-    decoding = model.decode(x)
-    assert all(decoding.step(x[:, i : i + 1]).dtype == dtype for i in range(2))
-
-
 @each_norm
 def test_dropout_is_for_training_alone(randomized, g, residual):
     model, x = randomized(translator(residual=residual, dropout=0.5)), tokens(g, 2, 5)
@@ -325,38 +317,22 @@ def test_gpt_2_s_weights_give_the_numbers_of_transformers(dtype, prefix):
 )
 def test_a_weight_that_is_missing_is_named(name):
     numbers = {key: torch.from_numpy(x) for key, x in np.load(NUMBERS).items() if key != name}
-    with pytest.raises(ValueError, match=f"{name} is not among the 31 weights: are they GPT-2's"):
+    with pytest.raises(ValueError, match=f"{name} .* 31 weights"):
         load_gpt2(numbers, heads=3)
 
 
-def call(model, *args, **options):
-    """A call of the model, without arguments."""
-    return lambda: model(*args, **options)
-
-
-X, WORDS = torch.zeros(2, 5, D), torch.zeros(2, 5, dtype=torch.int64)
+WORDS = torch.zeros(2, 5, dtype=torch.int64)
 
 
 @pytest.mark.parametrize(
     ("call", "numbers"),
     [
-        (lambda: EncoderBlock(10, 3, 20), "d_model=10 is not a multiple of heads=3"),
-        (lambda: GroupedAttention(12, 4, groups=3), "heads=4 is not a multiple of groups=3"),
-        (
-            call(EncoderBlock(D, HEADS, D_FF), X, torch.ones(2, HEADS, 5, 5).bool()),
-            r"leading axes of mask, \(2, 3, 1\), do not broadcast to \(2, 3\)",
-        ),
-        (
-            call(DecoderBlock(D, HEADS, D_FF), X, X[:, :3], None, causal_mask(5)),
-            "mask has m=5, but k has m=3",
-        ),
-        (call(language_model(), WORDS + 7), "token 7 is not one of a vocabulary of 7"),
-        (call(language_model(), WORDS - 1), "token -1 is not one of a vocabulary of 7"),
-        (
-            call(language_model(position=LearnedEncoding(4, D)), WORDS),
-            "x has positions 0 to 4, but the table has 4 rows",
-        ),
-        (lambda: load_gpt2({}, 3), "wte.weight is not among the 0 weights: are they GPT-2's"),
+        (lambda: EncoderBlock(10, 3, 20), "d_model=10 .* heads=3"),
+        (lambda: GroupedAttention(12, 4, groups=3), "heads=4 .* groups=3"),
+        (lambda: language_model()(WORDS + 7), "token 7 .* 7"),
+        (lambda: language_model()(WORDS - 1), "token -1 .* 7"),
+        (lambda: language_model(position=LearnedEncoding(4, D))(WORDS), "0 to 4, .* 4 rows"),
+        (lambda: load_gpt2({}, 3), "wte.weight .* 0 weights"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")

@@ -144,7 +144,7 @@ def test_a_cached_step_takes_the_mask_of_all_that_is_kept(normal):
 def test_what_joined_a_state_cannot_be_masked(normal):
     block = randomize(EncoderBlock(D, HEADS, 12, CausalLinearAttention()), normal)
     mask = padding_mask(ids(5, 4), 5)
-    with pytest.raises(ValueError, match=r"mask=\(2, 1, 1, 5\): what joined the state cannot"):
+    with pytest.raises(ValueError, match=r"mask=\(2, 1, 1, 5\)"):
         block(normal(2, 5, D), mask, block.new_cache())
 
 
@@ -358,25 +358,19 @@ FLAT = torch.zeros(2, 6)
 @pytest.mark.parametrize(
     ("call", "numbers"),
     [
-        (lambda: generate(decode(), PAIRS, 0), "max_tokens=0 be at least 1"),
-        (lambda: generate(decode(), PAIRS[:, :0], 3), r"prompt=\(2, 0\) must have at least 1"),
-        (lambda: generate(decode(), PAIRS[0], 3), r"prompt=\(5,\) must have at least 1 text"),
+        (lambda: generate(decode(), PAIRS, 0), "max_tokens=0"),
+        (lambda: generate(decode(), PAIRS[:, :0], 3), r"prompt=\(2, 0\)"),
+        (lambda: generate(decode(), PAIRS[0], 3), r"prompt=\(5,\)"),
         (lambda: beam_search(decode(), PAIRS[:0], 3, STOP), r"prompt=\(0, 5\)"),
-        (lambda: beam_search(decode(), PAIRS, 3, STOP, width=0), "width=0: at least 1"),
-        (lambda: generate(decode(3), PAIRS, 3), "2 rows of tokens cannot go on 3 texts"),
-        (lambda: generate(decode(), PAIRS + 1, 3), "token 4 is not one of a vocabulary of 4"),
-        (
-            lambda: generate(decode(2, LearnedEncoding(3, D)), PAIRS, 3),
-            "x has positions 0 to 4, but the table has 3 rows",
-        ),
-        (
-            lambda: generate(decode(2, LearnedEncoding(6, D)), PAIRS, 3),
-            "x has positions 6 to 6, but the table has 6 rows",
-        ),
-        (lambda: sample(FLAT, torch.Generator(), temperature=0.0), "temperature=0.0 must be"),
-        (lambda: sample(FLAT, torch.Generator(), temperature=-1.0), "temperature=-1.0 must be"),
-        (lambda: sample(FLAT, torch.Generator(), top_k=0), "top_k=0 from 1 to 6"),
-        (lambda: sample(FLAT, torch.Generator(), top_k=7), "top_k=7 from 1 to 6"),
+        (lambda: beam_search(decode(), PAIRS, 3, STOP, width=0), "width=0"),
+        (lambda: generate(decode(3), PAIRS, 3), "2 rows .* 3 texts"),
+        (lambda: generate(decode(), PAIRS + 1, 3), "token 4 .* 4"),
+        (lambda: generate(decode(2, LearnedEncoding(3, D)), PAIRS, 3), "0 to 4, .* 3 rows"),
+        (lambda: generate(decode(2, LearnedEncoding(6, D)), PAIRS, 3), "6 to 6, .* 6 rows"),
+        (lambda: sample(FLAT, torch.Generator(), temperature=0.0), "temperature=0.0"),
+        (lambda: sample(FLAT, torch.Generator(), temperature=-1.0), "temperature=-1.0"),
+        (lambda: sample(FLAT, torch.Generator(), top_k=0), "top_k=0 .* 6"),
+        (lambda: sample(FLAT, torch.Generator(), top_k=7), "top_k=7 .* 6"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
@@ -390,7 +384,7 @@ def test_a_step_that_was_refused_can_be_made_again(make_writer):
     decoding = model.decode()
     decoding.step(PAIRS[:, :3])
     for unfit_tokens in (PAIRS[:, 3:], PAIRS[:, 3:4] + 7, PAIRS[:1, 3:4]):
-        with pytest.raises(ValueError, match=r"positions 3 to 4|is not one of|1 rows of tokens"):
+        with pytest.raises(ValueError, match=r"3 to 4|token \d+|1 rows"):
             decoding.step(unfit_tokens)
     full = model(PAIRS[:, :4])[:, 3:]
     torch.testing.assert_close(decoding.step(PAIRS[:, 3:4]), full, **EXACT)

@@ -83,5 +83,5 @@ def test_without_positions_the_order_is_lost_at_the_end(gpt, g):
 
 def test_a_text_that_is_too_long_is_refused_with_both_numbers(gpt):
     text = torch.zeros(MAX_N + 1, dtype=torch.long, device=device())
-    with pytest.raises(ValueError, match="10 tokens, and only 9 positions"):
+    with pytest.raises(ValueError, match=r"10 tokens, .* 9"):
         gpt(text)

@@ -161,16 +161,15 @@ def test_rows_of_no_more_than_a_prefix_have_nothing_to_ask_for():
 
 @pytest.mark.parametrize("length", [2, 0, -1])
 def test_a_window_without_room_for_a_text_is_refused(length):
-    with pytest.raises(ValueError, match=f"length={length}: with 2 tokens .* at least 3"):
+    with pytest.raises(ValueError, match=f"length={length}.* 3"):
         Windower(BYTES, length)
 
 
 @pytest.mark.parametrize("decade", [1780, 1795, 2030])
 @pytest.mark.parametrize("dated", [True, False])
 def test_a_decade_that_has_no_token_is_refused(decade, dated):
-    windower, words = Windower(BYTES, 6, dated), f"decade={decade} is none of 1790, 1800, ..., 2020"
-    with pytest.raises(ValueError, match=words):
-        windower.prefix(decade)
+    with pytest.raises(ValueError, match=f"decade={decade}.* 1790, .* 2020"):
+        Windower(BYTES, 6, dated).prefix(decade)
 
 
 def test_a_text_of_a_year_that_has_no_token_is_refused(g):
@@ -179,12 +178,12 @@ def test_a_text_of_a_year_that_has_no_token_is_refused(g):
         Windower(BYTES, 6).batches(addresses, 2),
         Windower(BYTES, 6).random_batches(addresses, 2, 1, g),
     ):
-        with pytest.raises(ValueError, match="decade=1780 is none of 1790"):
+        with pytest.raises(ValueError, match="decade=1780"):
             next(windows)
 
 
 def test_texts_without_a_token_cannot_be_drawn_from(g):
-    with pytest.raises(ValueError, match="2 texts have no token to draw"):
+    with pytest.raises(ValueError, match="2 texts"):
         next(
             Windower(BytePairs([])).random_batches([Address(1900, ""), Address(1901, "")], 2, 1, g)
         )

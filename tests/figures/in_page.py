@@ -33,6 +33,14 @@ VISIT = """(figure, states) => {
     return read();
   });
 }"""
+# the controls, and how many options each has
+CONTROLS_JS = """figure => {
+  const shown = [...figure.querySelectorAll("input:not([type=hidden])")];
+  return [...new Set(shown.map((one) => one.name))].map((name) => {
+    const all = figure.querySelectorAll(`[name="${name}"]`);
+    return [name, all[0].type === "range" ? +all[0].max + 1 : Math.max(all.length, 2)];
+  });
+}"""
 PHONE = {"width": 360, "height": 700}
 
 
@@ -50,6 +58,11 @@ def bare_page(*figures, scheme="light") -> str:
 
 def figure_in(page):
     return page.locator(".attncourse-figure")
+
+
+def control_options(figure) -> dict[str, int]:
+    """The controls of a figure by name, with the number of options of each."""
+    return dict(figure.evaluate(CONTROLS_JS))
 
 
 def all_states(**options: int) -> list[dict[str, int]]:
@@ -176,3 +189,25 @@ SAME_QUERIES, SAME_KEYS = (
 )
 FAMILY = {name: scores(SAME_QUERIES, SAME_KEYS) for name, scores in family(g, 8).items()}
 OFFSETS = figures.offsets(FAMILY, at=(1, 4), start=1, alt="Five methods.")
+
+FIGURES = {
+    "explorer": EXPLORER,
+    "heads": HEADS,
+    "kernel": KERNEL_AS_HEADS,
+    "receptive": RECEPTIVE,
+    "patterns": PATTERNS,
+    "running": RUNNING,
+    "growing": GROWING,
+    "orders": ORDERS,
+    "distances": DISTANCES,
+    "sampling": SAMPLING,
+    "plane": PLANE,
+    "turning": TURNING,
+    "clocks": CLOCKS,
+    "clipping": CLIPPING,
+    **{f"skewing {n}": figure for n, figure in SKEWINGS.items()},
+    "offsets": OFFSETS,
+    "recorded": RECORDED,
+    "recorded_by_number": RECORDED_BY_NUMBER,
+    "waves": WAVES,
+}

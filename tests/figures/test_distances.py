@@ -1,21 +1,12 @@
-"""The figure of gradients over distance: at first, and the drawing in each state."""
+"""The figure of gradients over distance: the drawing in each state."""
 
-import math
 import re
 
 import pytest
 import torch
 
-from attncourse import figures
-from tests.figures.elements import Elements, slot_texts
-
 from .in_page import DISTANCES, GRADIENTS, STEPS, all_states, bare_page, figure_in, read_states
 
-NEAR = {
-    "near": torch.tensor([9.0, 4.0, 2.0, 0.0]),
-    "far": torch.tensor([1.0, 2.0, 2e-7, 8e-30]),
-}
-PATHS = {"near": torch.tensor([0, 1, 1, -1]), "far": torch.tensor([0, 1, 2, 3])}
 # the points of the curves, the dots and the cursor, as shares of the drawing's width and height
 READ_CURVES_JS = """svg => ({
   curves: [...svg.querySelectorAll("polyline")].map((one) => one.getAttribute("points")),
@@ -28,22 +19,6 @@ READ_CURVES_JS = """svg => ({
 
 def points(text: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in re.findall(r"(\S+),(\S+)", text)]
-
-
-def test_the_figure_begins_with_shares_of_the_gradient_at_distance_one():
-    texts = slot_texts(figures.distances(NEAR, PATHS, alt="left"))
-    assert texts["left"] == ["0", "4.0 · 10⁻³⁰"] and texts["path"] == ["none", "3"]
-    assert texts["at"] == ["3"]
-    assert texts["tick"] == ["1", "10⁻⁸", "10⁻¹⁶", "10⁻²⁴", "10⁻³²"]
-
-
-def test_a_curve_ends_with_the_gradient_and_falls_with_its_power_of_ten():
-    html = figures.distances(NEAR, PATHS, alt="left")._repr_html_()
-    polylines = [
-        attributes["points"] for tag, attributes in Elements(html).elements if tag == "polyline"
-    ]
-    assert points(polylines[0]) == [(0, 0), (1, pytest.approx(-math.log10(0.5) / 32, abs=0.001))]
-    assert [y for _, y in points(polylines[1])] == pytest.approx([0, 7 / 32, 29.4 / 32], abs=0.001)
 
 
 def test_every_state_draws_the_numbers_that_stand_below(tab):
@@ -63,23 +38,3 @@ def test_every_state_draws_the_numbers_that_stand_below(tab):
             assert (dot[2] > 0) == (want[index] >= 0)
             assert want[index] < 0 or dot[1] == pytest.approx(100 * want[index].item(), abs=0.1)
         assert got["marked"] == state["layer"]
-
-
-def test_too_few_distances_are_refused():
-    short = {"near": torch.ones(2)}
-    with pytest.raises(ValueError, match="2 distances, 0 first"):
-        figures.distances(short, short, alt="left")
-
-
-@pytest.mark.parametrize(
-    "steps", [{"near": PATHS["near"]}, {"near": PATHS["near"], "far": torch.zeros(3)}]
-)
-def test_layers_without_steps_of_their_own_are_refused(steps):
-    with pytest.raises(ValueError, match="each layer needs both, of one size"):
-        figures.distances(NEAR, steps, alt="left")
-
-
-def test_a_gradient_that_is_no_number_is_refused():
-    broken = NEAR | {"far": torch.tensor([1.0, 2.0, torch.nan, 1.0])}
-    with pytest.raises(ValueError, match="nan"):
-        figures.distances(broken, PATHS, alt="left")

@@ -14,26 +14,19 @@ from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
 
 from . import in_page
 from .in_page import (
+    FIGURES,
     PHONE,
     all_states,
     bare_page,
+    control_options,
     figure_in,
     read_slots,
     read_states,
     slot_numbers,
     states_that_scroll,
 )
-from .test_figure_numbers import EXPECTED, format_share
 
 CHAPTER = "chapters/dot_product.html"
-CONTROLS = """figure => {
-  const shown = [...figure.querySelectorAll("input:not([type=hidden])")];
-  return [...new Set(shown.map((one) => one.name))].map((name) => {
-    const all = figure.querySelectorAll(`[name="${name}"]`);
-    return [name, all[0].type === "range" ? +all[0].max + 1 : Math.max(all.length, 2)];
-  });
-}"""
-
 # the attributes of each slot, and how large it is drawn
 READ_SLOTS_JS = """figure => {
   const slots = [...figure.querySelectorAll("[data-show]")];
@@ -52,14 +45,14 @@ def extreme_states(options: dict[str, int]) -> list[dict[str, int]]:
     return [{name: (options[name] - 1) * end for name, end in corner.items()} for corner in corners]
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", FIGURES)
 def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
-    figure, options, _ = EXPECTED[name]
     # what fades in is looked at when it is there
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
-    tab.set_content(bare_page(figure))
+    tab.set_content(bare_page(FIGURES[name]))
     assert axe_faults(tab, ALL_BUT_COLOURS) == []
-    for state in (extreme_states(options)[0], extreme_states(options)[-1]):
+    first, *_, last = extreme_states(control_options(figure_in(tab)))
+    for state in (first, last):
         read_states(figure_in(tab), [state])
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], state
         for scheme in ("light", "dark"):
@@ -67,11 +60,11 @@ def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
             assert axe_faults(tab, ONLY_COLOURS) == [], (state, scheme)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(name, new_tab):
     tab_without_scripts, tab_with_scripts = new_tab(java_script_enabled=False), new_tab()
     for page in (tab_without_scripts, tab_with_scripts):
-        page.set_content(bare_page(EXPECTED[name][0]))
+        page.set_content(bare_page(FIGURES[name]))
     before, after = (
         page.locator("data").all_inner_texts() for page in (tab_without_scripts, tab_with_scripts)
     )
@@ -86,19 +79,18 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
     assert [
         element for element in tab_without_scripts.locator("input").all() if element.is_visible()
     ] == []
-    words = repr(EXPECTED[name][0])
+    words = repr(FIGURES[name])
     assert f"{words}\n\nWith scripts" in tab_without_scripts.locator("main").inner_text()
     assert words not in tab_with_scripts.locator("main").inner_text()
     assert tab_with_scripts.get_by_role("group", name=words, exact=True).count() == 1
 
 
-@pytest.mark.parametrize("name", [name for name in EXPECTED if name != "skewing 1"])
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "skewing 1"])
 def test_the_keyboard_moves_every_control(name, tab):
-    figure, options, _ = EXPECTED[name]
-    tab.set_content(bare_page(figure))
+    tab.set_content(bare_page(FIGURES[name]))
     figure = figure_in(tab)
-    assert {name for name, _ in figure.evaluate(CONTROLS)} == {*options}
-    for control in options:
+    for control in control_options(figure):
+        tab.set_content(bare_page(FIGURES[name]))
         texts_before = read_slots(figure)
         control_element = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
         control_element.focus()
@@ -186,24 +178,19 @@ def check_text_of_linear(figure):
 
 def check_text_of_recurrence(figure):
     names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
-    powers = {format_share(10.0**exponent)[6:]: 10.0**exponent for exponent in range(-99, -1)}
-    (cells,) = read_states(figure("distance"), [{}])
-    last = dict(zip(names, slot_numbers(cells["left"]).tolist(), strict=True))
+
+    def shares_left(distance: int) -> dict[str, float]:
+        (cells,) = read_states(figure("distance"), [{"distance": distance - 1}])
+        return dict(zip(names, slot_numbers(cells["left"]).tolist(), strict=True))
+
+    last = shares_left(64)
     assert 10**-21.5 < last["RNN"] < 10**-20.5 and last["LSTM"] < 1e-9 and last["CNN"] == 0
     assert min(last["LSTM, open"], last["attention"]) > 0.3
-
-    def share_left(layer: str, distance: int) -> float:
-        state = {"layer": names.index(layer), "distance": distance - 1}
-        sentence = read_slots(figure("distance"), **state)["said"][0]
-        share = sentence.split("gradient is ")[1].split(" times")[0]
-        digits, _, exponent = share.partition(" · ")
-        return float(digits) * powers.get(exponent, 1)
-
     # a millionth is left at about 20, and every three steps cost a factor of about ten
-    assert share_left("RNN", 17) > 1e-6 > share_left("RNN", 23)
-    assert 5 < (share_left("RNN", 4) / share_left("RNN", 64)) ** (1 / 20) < 15
+    assert shares_left(17)["RNN"] > 1e-6 > shares_left(23)["RNN"]
+    assert 5 < (shares_left(4)["RNN"] / last["RNN"]) ** (1 / 20) < 15
     for distance, name in product((1, 4, 8, 16, 32, 64), ("LSTM, open", "attention")):
-        assert 1 / 3 < share_left(name, distance) < 3, (name, distance)
+        assert 1 / 3 < shares_left(distance)[name] < 3, (name, distance)
     assert "the path has 4 steps" in read_slots(figure("distance"), layer=3, distance=7)["said"][0]
     assert (
         "no path leads from there" in read_slots(figure("distance"), layer=3, distance=8)["said"][0]
@@ -292,25 +279,10 @@ def test_a_chapter_says_what_its_figures_show_and_they_fit_a_phone(slug, new_tab
     # the state beside the tokens is as wide as both; the writer has more controls than there are
     # pairs to try, and tests of its own on a phone
     for figure in figure_in(tab).all() if slug not in ("linear", "language_model") else []:
-        options = dict(figure.evaluate(CONTROLS))
-        assert states_that_scroll(figure, extreme_states(options)) == []
+        assert states_that_scroll(figure, extreme_states(control_options(figure))) == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_from_a_folder_a_figure_begins_with_the_example_done_by_hand(tab, site):
     tab.goto((site / CHAPTER).as_uri())
     check_hand_computed(lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
-
-
-def test_the_site_s_styles_leave_a_figure_as_it_is(new_tab, address):
-    tab = new_tab(viewport=PHONE)
-    look = """cell => {
-      const { backgroundColor, color, display, textAlign } = getComputedStyle(cell);
-      return [backgroundColor, color === getComputedStyle(document.body).color, display, textAlign];
-    }"""
-    tab.goto(address + CHAPTER)
-    cell = tab.locator("#fig-steps .attncourse-figure td").first
-    cell.hover()
-    for scheme in ("light", "dark"):
-        tab.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
-        assert cell.evaluate(look) == ["rgba(0, 0, 0, 0)", True, "table-cell", "right"]

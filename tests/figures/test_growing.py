@@ -1,16 +1,8 @@
-"""The figure of the growing state, before any control is moved, and what it refuses."""
+"""The figure of the growing state: shuffled tokens, chunks, and room for its numbers."""
 
-import pytest
-import torch
-
-from attncourse import figures
 from attncourse.figures.numbers import format_number
-from tests.figures.elements import slot_texts
 
 from .in_page import GROWING, TOKENS, bare_page, figure_in, read_slots
-
-FEATURES = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
-V = torch.tensor([[4.0, -1.0, 0.0], [0.0, 1.0, 2.0]])
 
 # by how much each cell is wider than its number
 SPARE_WIDTH_JS = """all => all.map((one) => {
@@ -18,19 +10,6 @@ SPARE_WIDTH_JS = """all => all.map((one) => {
   number.selectNodeContents(one);
   return one.clientWidth - number.getBoundingClientRect().width;
 })"""
-
-
-def test_the_figure_begins_with_all_tokens_read():
-    texts = slot_texts(figures.growing(FEATURES, FEATURES, V, ["a", "b"], chunk=1, alt="state"))
-    assert texts["key"] == ["1.00", "2.00", "3.00", "0.50"]
-    assert texts["value"] == ["4.00", "−1.00", "0.00", "0.00", "1.00", "2.00"]
-    assert texts["weight"] == ["4.00", "9.25"]
-    assert texts["way"] == ["state", "pair"] and texts["read"] == texts["word"] == ["a", "b"]
-    assert texts["z"] == ["4.00", "2.50"]
-    assert texts["S"] == ["4.00", "2.00", "6.00", "8.00", "−1.50", "1.00"]
-    assert texts["total"] == ["13.25"] * 3
-    for form in ("masked", "recurrent", "chunks"):
-        assert texts[form] == ["1.21", "0.40", "1.40"]
 
 
 def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
@@ -80,21 +59,3 @@ def test_numbers_stay_in_their_cells_on_a_phone_with_a_wide_font(new_tab):
     )
     spare_widths = tab.locator(".tile:not(.early, .parts) data").evaluate_all(SPARE_WIDTH_JS)
     assert spare_widths and min(spare_widths) >= 0
-
-
-@pytest.mark.parametrize(
-    ("phi_q", "phi_k", "v", "words", "chunk", "message"),
-    [
-        (FEATURES, FEATURES[:1], V, "ab", 1, r"phi_q=\(2, 2\), phi_k=\(1, 2\), v=\(2, 3\)"),
-        (FEATURES, FEATURES, V[:1], "ab", 1, r"v=\(1, 3\)"),
-        (FEATURES, FEATURES, V, "abc", 1, "3 words"),
-        (FEATURES[:0], FEATURES[:0], V[:0], "", 1, "0 words"),
-        (FEATURES, FEATURES, V, "ab", 0, "chunk=0, but there are 2 words"),
-        (FEATURES, FEATURES, V, "ab", 3, "chunk=3, but there are 2 words"),
-        (FEATURES, FEATURES * torch.nan, V, "ab", 1, r"phi_k\[0, 0\] is nan"),
-        (FEATURES, -FEATURES, V, "ab", 1, "a feature is not above 0"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused_with_the_numbers(phi_q, phi_k, v, words, chunk, message):
-    with pytest.raises(ValueError, match=message):
-        figures.growing(phi_q, phi_k, v, list(words), chunk=chunk, alt="state")

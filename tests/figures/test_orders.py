@@ -1,12 +1,10 @@
-"""The two orders of a product: their matrices to scale, and the costs that are refused."""
+"""The two orders of a product: their matrices to scale."""
 
 from itertools import product
 
 import pytest
 
-from attncourse import figures
-
-from .in_page import FLOPS, LENGTHS, ORDERS, PHONE, SIDES, bare_page, figure_in, read_states
+from .in_page import LENGTHS, ORDERS, PHONE, SIDES, bare_page, figure_in, read_states
 
 BOXES = """figure => ["weight", "plain", "query", "value"].map((role) => {
   const { width, height } = figure.querySelector(`i.${role}`).getBoundingClientRect();
@@ -29,10 +27,3 @@ def test_every_matrix_is_drawn_to_one_scale(new_tab):
         assert all(box == pytest.approx((unit, unit), rel=0.01) for box in boxes)
         units.add(round(unit, 1))
     assert len(units) == 1
-
-
-def test_costs_that_do_not_belong_to_the_lengths_and_widths_are_refused():
-    good, short = FLOPS[0], [[1, 2, 3], [1, 2]]
-    for costs, name in (((short, good), "queries_first"), ((good, short), "values_first")):
-        with pytest.raises(ValueError, match=rf"{name} has rows of \[3, 2\] .* \[3, 3\]"):
-            figures.orders(LENGTHS, SIDES, *costs, alt="orders")

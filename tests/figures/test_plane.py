@@ -3,47 +3,11 @@
 import pytest
 import torch
 
-from attncourse import figures
 from attncourse.dot_product import attention
-from attncourse.figures.numbers import format_number
-from tests.figures.elements import Elements, slot_texts
 
-from .in_page import PHONE, PLANE, POINTS, SEPARATE, bare_page, figure_in
+from .in_page import PHONE, PLANE, POINTS, bare_page
 
 WORDS = ["the", "river", "bank"]
-
-
-def test_the_figure_begins_with_the_attention_of_the_words():
-    texts, x = slot_texts(PLANE), POINTS.double()
-    assert texts["output"] == [format_number(float(value)) for value in attention(x, x, x)[2]]
-
-
-def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
-    attributes_at_first = [
-        [
-            attributes[name]
-            for name in ("d", "cx", "cy", "r", "x", "y", "transform")
-            if name in attributes
-        ]
-        for _, attributes in Elements(PLANE._repr_html_()).elements
-        if "data-show" in attributes
-    ]
-    tab.set_content(bare_page(PLANE))
-    attributes_of_script = (
-        figure_in(tab)
-        .locator("[data-show]")
-        .evaluate_all(
-            """all => all.map((one) => ["d", "cx", "cy", "r", "x", "y", "transform"]
-        .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
-        )
-    )
-    assert [[*map(plain, arrow)] for arrow in attributes_at_first] == [
-        [*map(plain, arrow)] for arrow in attributes_of_script
-    ]
-
-
-def plain(text):
-    return text.replace("-0.0", "0.0")
 
 
 def output(tab):
@@ -128,21 +92,6 @@ def test_a_phone_shows_both_planes_below_each_other(new_tab):
     first, second = (element.bounding_box() for element in tab.locator("figure").all())
     assert first["y"] + first["height"] <= second["y"] and first["width"] >= 250
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-@pytest.mark.parametrize(
-    ("x", "separate", "query", "message"),
-    [
-        (torch.zeros(3, 3), SEPARATE, 0, r"x=\(3, 3\) should be \(3, 2\)"),
-        (torch.full((3, 2), 3.5), SEPARATE, 0, "x lies from 3.5 to 3.5, the plane -1 to 3"),
-        (torch.full((3, 2), torch.nan), SEPARATE, 0, "x.* is nan"),
-        (POINTS, SEPARATE[:2], 0, r"of \[\(2, 2\), \(2, 2\)\] should each be"),
-        (POINTS, SEPARATE, 3, "query=3, but there are 3 words"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused_with_the_numbers(x, separate, query, message):
-    with pytest.raises(ValueError, match=message):
-        figures.plane(x, WORDS, ("water", "money"), separate, query=query, alt="a plane")
 
 
 @pytest.mark.parametrize("corner", [("ArrowRight", "ArrowUp"), ("ArrowLeft", "ArrowDown")])

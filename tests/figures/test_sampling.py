@@ -1,21 +1,8 @@
-"""The figure of sampling, before any slider is moved, and the tally of what is drawn."""
+"""The figure of sampling: the tally of what is drawn."""
 
-import pytest
-import torch
-
-from attncourse import figures
 from attncourse.figures.numbers import format_number
-from tests.figures.elements import slot_texts
 
 from .in_page import NEXT, SAMPLING, bare_page, figure_in, read_slots, read_states, slot_numbers
-
-
-def test_the_figure_begins_with_the_softmax_of_all_scores():
-    scores = torch.tensor([2.0, 1.0, -1.0])
-    texts = slot_texts(figures.sampling(scores, ["a", "b", "c"], alt="three tokens"))
-    assert texts["chance"] == [format_number(x) for x in scores.double().softmax(0).tolist()]
-    assert texts["score"] == [format_number(x) for x in scores.tolist()]
-    assert texts["count"] == ["0"] * 3 and texts["share"] == [""] * 3
 
 
 def press(tab, name: str, times: int = 1) -> dict[str, list[str]]:
@@ -70,16 +57,3 @@ def test_what_cannot_be_drawn_never_is_and_other_probabilities_clear_the_tally(t
             float(chance) > 0 for chance in texts["chance"]
         ]
         assert sum(count > 0 for count in counts) == token_count
-
-
-@pytest.mark.parametrize(
-    ("scores", "tokens", "message"),
-    [
-        (torch.zeros(3), ["a", "b"], r"scores=\(3,\), 2 tokens"),
-        (torch.zeros(1), ["a"], r"scores=\(1,\), 1 tokens: a score for each of at least 2"),
-        (torch.tensor([0.0, torch.nan]), ["a", "b"], "scores.* is nan"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused_with_the_numbers(scores, tokens, message):
-    with pytest.raises(ValueError, match=message):
-        figures.sampling(scores, tokens, alt="tokens")

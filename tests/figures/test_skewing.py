@@ -5,9 +5,7 @@ from itertools import chain
 import pytest
 import torch
 
-from attncourse import figures
 from attncourse.relative import causal_skew, skew
-from tests.figures.elements import Elements, slot_texts
 
 from .in_page import SKEWINGS, all_states, bare_page, figure_in, read_states
 
@@ -41,17 +39,6 @@ def expected_boards(n: int, causal: int) -> list[list[list[Entry]]]:
     skewed = (causal_skew if causal else skew)(numbers.double()).int().tolist()
     cut = [padded[0][n:], *padded[1:]]
     return [table, padded, cut, reshaped, [[entries[name] for name in row] for row in skewed]]
-
-
-def test_the_figure_begins_with_a_row_of_offsets_for_each_query():
-    figure = figures.skewing(3, alt="offsets")
-    assert slot_texts(figure)["entry"][:15] == ["−2", "−1", "0", "1", "2"] * 3
-    (board,) = [
-        attributes
-        for _, attributes in Elements(figure._repr_html_()).elements
-        if "aria-label" in attributes
-    ]
-    assert board["aria-label"].endswith("Row 2: −2, −1, 0, 1, 2.")
 
 
 @pytest.mark.parametrize("n", SKEWINGS)
@@ -96,8 +83,3 @@ def test_cells_slide_unless_less_motion_is_asked_for(new_tab):
         assert tab.evaluate("document.getAnimations().length") == 0
         read_states(figure_in(tab), [{"step": 1}])
         assert (tab.evaluate("document.getAnimations().length") > 20) == slides
-
-
-def test_a_figure_without_a_query_is_refused():
-    with pytest.raises(ValueError, match="length=0: there is no query"):
-        figures.skewing(0, alt="nothing")

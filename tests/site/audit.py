@@ -20,50 +20,6 @@ SCHEME_IS_SET = "scheme => [undefined, scheme].includes(document.documentElement
 COLOURS = ["color-contrast", "link-in-text-block"]
 ONLY_COLOURS = {"runOnly": COLOURS}
 ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
-# adds to each element how the text that is its own looks now, but for a single letter, on which
-# axe passes no judgement; a link beside text of another colour may do without a line below it
-LOOK = """() => {
-  const grounds = new Map();
-  const ground = (one) => {
-    if (!one) return "";
-    if (!grounds.has(one)) {
-      const { backgroundColor, backgroundImage, opacity, filter } = getComputedStyle(one);
-      const own = [backgroundColor, backgroundImage, opacity, filter].join();
-      const clear = own === "rgba(0, 0, 0, 0),none,1,none";
-      grounds.set(one, (clear ? "" : own) + ground(one.parentElement));
-    }
-    return grounds.get(one);
-  };
-  for (const one of document.querySelectorAll("body *:not(svg *)")) {
-    const texts = [...one.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
-    const text = texts.map((node) => node.data).join("").trim() || one.placeholder;
-    if (!(text?.length > 1) || !one.checkVisibility()) continue;
-    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(one);
-    const size = parseFloat(fontSize), large = size >= 24 || (size >= 18.66 && fontWeight >= 700);
-    const beside = one.localName === "a" && getComputedStyle(one.parentElement).color;
-    const look = [beside, color, large, textShadow, ground(one)];
-    one.look = [one.look, ...look].join();
-  }
-}"""
-# of what looks the same axe gets two on one page of the site, with all that is around them, and of
-# other formulas and code nothing but their text: it takes its time for each part; the new looks
-CHOOSE = """(seen) => {
-  const times = new Map(seen.map((look) => [look, 2]));
-  for (const one of document.querySelectorAll("body *")) {
-    const before = times.get(one.look) ?? 0;
-    if (!one.look || before === 2) continue;
-    times.set(one.look, before + 1);
-    for (let at = one; at; at = at.parentElement) at.dataset.kept = "";
-  }
-  const whole = "math, code, pre, .sig-param, .sig-return, svg > :not(title)";
-  for (const one of document.querySelectorAll(whole))
-    if (!one.querySelector("a, [role], [tabindex], [data-kept]")) one.textContent = one.textContent;
-  return [...times.keys()].slice(seen.length);
-}"""
-PRUNE = """() => {
-  document.head.append(...document.querySelectorAll("body style"));
-  document.querySelectorAll("body :not([data-kept])").forEach((one) => one.remove());
-}"""
 
 
 def with_first_of_kind(names: list[str]) -> Iterator[tuple[str, bool]]:
@@ -115,24 +71,13 @@ def set_scheme(page: Page, scheme: str) -> None:
     page.wait_for_function(SCHEME_IS_SET, arg=scheme)
 
 
-def scheme_faults(page: Page, seen_looks: set[str]) -> list[Fault]:
-    """Violations in light and dark; colours only of looks not in `seen_looks`.
-
-    New looks are added to `seen_looks`. Most of the page is removed.
-    """
-    schemes = ("light", "dark")
-    for scheme in schemes:
-        set_scheme(page, scheme)
-        page.evaluate(LOOK)
-    new = page.evaluate(CHOOSE, list(seen_looks))
-    seen_looks |= {*new}
+def scheme_faults(page: Page) -> list[Fault]:
+    """Violations that axe-core finds, those of colours in light and in dark."""
     faults = axe_faults(page, ALL_BUT_COLOURS)
-    if new:
-        page.evaluate(PRUNE)
-        for scheme in schemes:
-            set_scheme(page, scheme)
-            colour_faults = axe_faults(page, ONLY_COLOURS)
-            faults += [fault._replace(where=f"{fault.where}, {scheme}") for fault in colour_faults]
+    for scheme in ("light", "dark"):
+        set_scheme(page, scheme)
+        for fault in axe_faults(page, ONLY_COLOURS):
+            faults.append(fault._replace(where=f"{fault.where}, {scheme}"))
     return faults
 
 

@@ -75,18 +75,6 @@ def test_tab_reaches_everything_with_a_sign_and_without_motion(page, new_tab, ad
         assert not set(tab.evaluate(MOVING_ELEMENTS_JS)), size
 
 
-def test_what_shows_no_focus_or_moves_is_named(tab):
-    tab.set_content(
-        "<style>.bare:focus { outline: none } b::after { transition: color 1s }</style>"
-        "<div><p><a href='#1'>One</a></p></div>"
-        "<div><p><a class='bare' href='#2'>Two</a><button inert>Three</button></p></div><b><i>"
-    )
-    faults = focus_faults(tab)
-    assert [line.partition(":")[0] for line in faults] == ["shows no focus", "is not reached"]
-    assert "Two" in faults[0] and "Three" in faults[1]
-    assert tab.evaluate(MOVING_ELEMENTS_JS) == ["b::after"]
-
-
 def test_a_page_is_chosen_from_the_navigation_on_a_phone(new_tab, address):
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
     tab.goto(address + CHAPTER)

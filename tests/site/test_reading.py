@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 from attncourse.course import exercises
 
+from .audit import FRAMES
+
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 PHONE = {"width": 360, "height": 740}
 # where what people type is found, among the first three places
@@ -37,6 +39,8 @@ COLOURS = """() => ["body", "article a", "article pre", ".bd-header-article", "a
     return [name, color, backgroundColor];
   }
 )"""
+# whether formulas scroll, and take the focus
+SCROLLING_JS = "all => all.map((one) => [one.scrollWidth > one.clientWidth, one.tabIndex])"
 
 
 def test_without_scripts_no_button_stands_there_and_hints_open(new_tab, address):
@@ -79,19 +83,65 @@ def test_the_lines_to_type_can_be_copied(new_tab, address):
     assert lines[-1] == ".venv/bin/jupyter lab exercises/dot_product.ipynb"
 
 
-def test_on_a_phone_what_scrolls_shows_it_and_words_are_not_squeezed(new_tab, address):
+def test_on_a_phone_what_scrolls_shows_it_and_keys_scroll_a_formula(new_tab, address):
     tab = new_tab(viewport=PHONE)
-    tab.goto(address + CHAPTER)
+    tab.goto(address + "chapters/efficient.html")
+    tab.evaluate(FRAMES)
     for selector in ("article pre", ".formula", ".pst-scrollable-table-container"):
         attached = "one => getComputedStyle(one).backgroundAttachment"
         assert "local" in tab.locator(selector).first.evaluate(attached), selector
-    numbered = tab.locator("div.math:has(.eqno)").first
-    formula, number = (
-        numbered.locator(selector).bounding_box() for selector in (".formula", ".eqno")
-    )
-    assert number["y"] >= formula["y"] + formula["height"]
-    cells = tab.locator("article table.table:has(td:nth-child(4)) td:nth-child(2)").all()
-    assert min(cell.bounding_box()["width"] for cell in cells) >= 140
+    formulas = tab.locator(".formula").evaluate_all(SCROLLING_JS)
+    assert all(focus == (0 if scrolls else -1) for scrolls, focus in formulas)
+    wide = tab.locator(".formula[tabindex='0']").first
+    wide.press("ArrowRight")
+    tab.wait_for_function("one => one.scrollLeft > 0", arg=wide.element_handle())
+
+
+def test_the_contents_of_a_phone_go_away_when_a_section_is_chosen(new_tab, address):
+    tab = new_tab(viewport=PHONE, reduced_motion="reduce")
+    tab.goto(address + CHAPTER)
+    tab.locator("button.secondary-toggle").click()
+    contents = tab.locator("#pst-secondary-sidebar-modal")
+    contents.locator("a[href='#masks']").click()
+    expect(contents).to_be_hidden()
+    expect(tab.locator("#masks > h2")).to_be_in_viewport()
+
+
+def test_exercises_of_a_chapter_are_links_in_a_table_that_fits_a_phone(new_tab, address):
+    tab = new_tab(viewport=PHONE)
+    tab.goto(address + CHAPTER)
+    table = tab.locator("table.exercise-list")
+    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
+    links = table.locator("td:first-child a")
+    assert links.all_inner_texts() == list(exercises("dot_product"))
+    links.nth(1).click()
+    expect(tab.locator(":target .admonition-title")).to_be_in_viewport()
+
+
+def test_a_citation_shows_its_entry_to_mouse_and_keyboard_under_the_name_in_the_list(tab, address):
+    tab.goto(address + CHAPTER)
+    links = tab.locator("article a[href*='bibliography.html#']")
+    link, entry = links.first, tab.get_by_role("tooltip")
+    link.hover()
+    expect(entry).to_be_visible()
+    # the mouse may go there
+    entry.hover()
+    expect(entry).to_be_visible()
+    tab.mouse.move(0, 0)
+    expect(entry).to_have_count(0)
+    link.focus()
+    expect(entry).to_be_in_viewport(ratio=1)
+    tab.keyboard.press("Escape")
+    expect(entry).to_have_count(0)
+    cited = tab.locator("article a", has_text=re.compile(r"^\D+, \d{4}[a-z]?$")).first
+    name = cited.inner_text()
+    cited.click()
+    assert tab.locator(":target .label").inner_text() == f"[{name}]"
+
+
+def test_a_page_without_a_number_counts_its_figures_from_1(tab, address):
+    tab.goto(address + "reference/figures.html")
+    expect(tab.locator(".caption-number")).to_have_text("Fig. 1")
 
 
 def test_what_is_searched_for_is_found_first_quoted_in_prose_and_marked_nowhere_else(tab, site):
@@ -135,3 +185,11 @@ def test_from_a_folder_formulas_figures_and_icons_are_drawn(tab, site):
     assert "STIX2loaded" in [font.replace('"', "") for font in fonts]
     assert any("Font Awesome" in font and font.endswith("loaded") for font in fonts)
     assert [font for font in fonts if font.endswith("error")] == []
+
+
+def test_the_page_for_a_wrong_address_has_its_style_wherever_it_is_shown(new_tab, site, tmp_path):
+    (tmp_path / "404.html").write_text((site / "404.html").read_text("utf-8"), "utf-8")
+    tab = new_tab(java_script_enabled=False)
+    tab.route("**/*.js*", lambda route: route.abort())
+    tab.goto((tmp_path / "404.html").as_uri())
+    assert tab.locator(".bd-sidebar-primary").bounding_box()["width"] < 300
