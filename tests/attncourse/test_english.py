@@ -32,12 +32,23 @@ def test_no_address_has_the_sentence():
     assert not any(english.SENTENCE in text.text for text in texts)
 
 
-def test_the_page_says_what_the_other_trainings_found():
+def test_in_every_full_model_than_waits_for_more_and_not_for_people():
     with (ROOT / "benchmarks" / "results" / "sentence.csv").open(encoding="utf-8") as file:
-        _, *others = (float(row["weight"]) for row in csv.DictReader(file))
+        rows = [
+            {name: float(x) for name, x in row.items() if name != "model"}
+            for row in csv.DictReader(file)
+        ]
+    assert [row["seed"] for row in rows] == [*range(len(rows))] and len(rows) == 3
+    for row in rows:
+        assert row[english.CUE] >= 1 and abs(row[english.CONTROL]) < 0.1
+    # what the page says of the other trainings
     page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
-    first, second = others
-    assert f'they put {first:.3f} and {second:.3f} of their weight on "more".' in page
+    numbers = (
+        'one in its last block and one in its third. At "today", they put '
+        f'{rows[1]["weight"]:.3f} and {rows[2]["weight"]:.3f} of their weight on "more".'
+    )
+    assert numbers in page
+    assert [row["block"] for row in rows] == [2, 3, 2]
 
 
 def test_the_stored_line_is_what_the_stored_model_says(model):

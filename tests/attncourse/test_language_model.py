@@ -657,14 +657,41 @@ def test_the_dots_on_the_page_are_the_results():
         name: [float(number) for number in numbers.split(", ")]
         for name, numbers in re.findall(r'"([\w ]+)": \[([\d., ]+)\]', figure)
     }
-    results = {}
+    results, full = {}, {}
     with (ROOT / "benchmarks" / "results" / "language_model.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["size"] == "small" or row["model"] in ("bigram", "trigram"):
                 results.setdefault(row["model"], []).append(round(float(row["bits"]), 4))
+            elif row["size"] == "full":
+                full.setdefault(row["model"], []).append(float(row["bits"]))
     assert expected == results and len(results) == 13
-    (trigram,), (bigram,) = results["trigram"], results["bigram"]
-    assert f"trigram is at {trigram:.2f} and bigram at {bigram:.2f}" in figure
+    # what the text says of them
+    mean = {name: sum(numbers) / len(numbers) for name, numbers in results.items()}
+    spreads = {
+        name: max(numbers) - min(numbers) for name, numbers in results.items() if len(numbers) == 3
+    }
+    assert len(spreads) == 11 and 0.0115 <= max(spreads.values()) < 0.0125
+    larger_spread = {
+        name for name, spread in spreads.items() if round(spread, 2) == 0.01 and spread > 0.007
+    }
+    assert larger_spread == {"ALiBi", "LSTM", "no positions"} and spreads["GPT"] < 0.001
+    relative_means = [mean[name] for name in ("GPT", "Shaw", "T5")]
+    assert round(max(relative_means) - min(relative_means), 2) == 0.01
+    assert round(mean["ALiBi"] - mean["GPT"], 2) == 0.04
+    assert round(mean["no positions"] - mean["GPT"], 1) == 0.1
+    for name in ("one head", "a window of 16", "two groups of keys", "without the decade"):
+        assert 0 < mean[name] - mean["GPT"] < 0.01
+    assert max(mean, key=mean.get) == "bigram"
+    assert f"trigram is at {mean['trigram']:.2f} and bigram at {mean['bigram']:.2f}" in figure
+    small = {name: mean[name] for name in mean if name not in ("bigram", "trigram")}
+    assert max(small, key=small.get) == "linear attention"
+    assert abs(mean["GPT"] - mean["trigram"]) < 0.01
+    large = {name: sum(numbers) / len(numbers) for name, numbers in full.items()}
+    assert round(large["no positions"] - large["GPT"], 2) == 0.04
+    assert round(large["one head"] - large["GPT"], 3) == 0.015
+    assert round(mean["one head"] - mean["GPT"], 3) == 0.004
+    assert round(large["LSTM"] - large["GPT"], 2) == 0.04
+    assert round(mean["LSTM"] - mean["GPT"], 2) == 0.03
 
 
 def test_the_curves_on_the_page_are_the_results():
@@ -680,6 +707,23 @@ def test_the_curves_on_the_page_are_the_results():
                 results.setdefault(model, []).append(f"{float(bits):.3f}")
     for model in ("GPT", "no positions", "LSTM"):
         assert f'"{model}": [{", ".join(results[model])}],' in figure
+    bits_halfway, bits_at_end = (float(results["GPT"][steps.index(step)]) for step in (5000, 10000))
+    assert round(bits_halfway - bits_at_end, 2) == 0.04
+
+
+def test_the_lstm_and_the_gpt_at_equal_time_are_as_the_page_says():
+    with (ROOT / "benchmarks" / "results" / "language_model_curves.csv").open() as file:
+        rows = [row[1:] for row in csv.reader(file) if (row[0], row[2]) == ("small", "0")]
+    curves = {
+        name: [
+            (float(seconds), float(bits)) for model, _, _, seconds, bits in rows if model == name
+        ]
+        for name in ("LSTM", "GPT")
+    }
+    end, bits = curves["LSTM"][-1]
+    nearest = min(curves["GPT"], key=lambda point: abs(point[0] - end))
+    assert (round(bits, 2), round(nearest[1], 2)) == (1.47, 1.51)
+    assert end < curves["GPT"][-1][0] / 2
 
 
 def test_the_heads_on_the_page_are_the_results():
@@ -696,5 +740,14 @@ def test_the_heads_on_the_page_are_the_results():
             cost = best_head["lost"].replace("-", "−")
             cells += [f"{float(best_head[score]):.3f}, block {best_head['block']}", cost]
         lines.append("| " + " | ".join(cells) + " |")
+        costliest = max(heads, key=lambda row: float(row["lost"]))
+        if name != "untrained":
+            assert costliest["block"] == "0"
+            assert max(float(costliest["decade"]), float(costliest["one back"])) < 0.2
+            assert (
+                float(costliest["itself"]) > 0.5
+                and costliest["role"] == "looks at the piece itself"
+            )
+            assert max(float(row["copying"]) for row in heads) < 0.02
     assert len(lines) == 4
     assert "\n".join(lines) in (ROOT / "chapters" / "language_model.md").read_text("utf-8")
