@@ -156,8 +156,10 @@ def flow(
         if node in targets or (not targets and isinstance(node, Leaf)):
             found[node] = g
         for other, passed in node.gradients(g):
-            both = gradients[other] + passed if other in gradients else passed
-            gradients[other] = other.dtype.stored(both)
+            if other in gradients:
+                with np.errstate(all="ignore"):
+                    passed = other.dtype.stored(gradients[other] + passed)
+            gradients[other] = passed
         if not keep:
             node.free()
     return found

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from torch_over_numpy.axes import require_broadcast
 from torch_over_numpy.dtypes import (
     DIMENSIONED,
     NUMBER,
@@ -117,10 +118,9 @@ def written(x: Tensor, new: Tensor) -> Tensor:
 
     def make() -> Tensor:
         require_writable(x)
-        if new.shape != x.shape and np.broadcast_shapes(new.shape, x.shape) != x.shape:
+        if (shape := require_broadcast([x.shape, new.shape])) != x.shape:
             raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape "
-                f"{list(np.broadcast_shapes(new.shape, x.shape))}"
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}"
             )
         x._array[...] = x.dtype.stored(new._array)
         x._version.count += 1
@@ -133,7 +133,8 @@ def written(x: Tensor, new: Tensor) -> Tensor:
 
 def require_writable(x: Tensor) -> None:
     """Raise RuntimeError for a tensor that autograd, or its own memory, lets nobody write into."""
-    if any(size > 1 and not step for size, step in zip(x.shape, x._array.strides, strict=True)):
+    steps = zip(x.shape, x._array.strides, strict=True)
+    if x._array.size and any(size > 1 and not step for size, step in steps):
         raise RuntimeError(COINCIDE)
     if not Switch.on:
         return
@@ -148,8 +149,7 @@ def require_writable(x: Tensor) -> None:
 def graft(x: Tensor, new: Tensor) -> None:
     """Give what was written into the graph of what was written; of a view, within its base's."""
     base, path = x if x._base is None else x._base, x._path
-    is_part = base is not x
-    node = Node("CopySlices" if is_part else "CopyBackwards", base.shape, base.dtype)
+    node = Node("CopyBackwards" if base is x else "CopySlices", base.shape, base.dtype)
 
     def of_the_rest(g: np.ndarray) -> np.ndarray:
         left = g.copy()
@@ -158,7 +158,7 @@ def graft(x: Tensor, new: Tensor) -> None:
 
     if new._edge():
         node.edges.append((new._edge(), lambda g: path(g).copy()))
-    if is_part and base._edge():
+    if base._edge():
         node.edges.append((base._edge(), of_the_rest))
     base._node = node if node.edges else None
     base._writes += 1

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import ceil, floor, log10
+from math import floor
 
 import numpy as np
 
-from torch_over_numpy.dtypes import BOOL, FLOATING, Default, bool_, int64
+from torch_over_numpy.dtypes import FLOATING, Default, bool_, int64
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
 
@@ -145,4 +145,3 @@ def text_of(self) -> str:
 
 Tensor.__repr__ = text_of
 Tensor.__str__ = text_of
-del ceil, log10, BOOL
