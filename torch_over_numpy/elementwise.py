@@ -316,6 +316,8 @@ def logical_not_(self):
 
 @with_in_place(*BOTH, name="abs")
 def absolute(input):
+    refuse_unless(input.dtype.kind != BOOL, "torch.abs of booleans")
+
     def abs(x):
         def direction(g):
             if x.dtype.kind == "c":
@@ -515,14 +517,15 @@ def pow(input, exponent):
 
 @binary(writes=False)
 def maximum(x, y):
-    share = np.where(x == y, 0.5, x > y)
-    return np.maximum(x, y), lambda g: g * share, lambda g: g * (1 - share)
+    # of two equal numbers each gets half
+    share, largest = np.where(x == y, 0.5, 1), np.maximum(x, y)
+    return largest, lambda g: g * share * ~(x < y), lambda g: g * share * ~(x > y)
 
 
 @binary(writes=False)
 def minimum(x, y):
-    share = np.where(x == y, 0.5, x < y)
-    return np.minimum(x, y), lambda g: g * share, lambda g: g * (1 - share)
+    share, least = np.where(x == y, 0.5, 1), np.minimum(x, y)
+    return least, lambda g: g * share * ~(x > y), lambda g: g * share * ~(x < y)
 
 
 @binary(floating=True)
@@ -763,26 +766,30 @@ def polar(abs, angle):
     return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
-@public(*BOTH)
+@public("torch")
 def real(input):
-    return viewed_as_real(input, "real") if input.dtype.is_complex else input
+    return parts_of(input, "real") if input.dtype.is_complex else input
 
 
-@public(*BOTH)
+@public("torch")
 def imag(input):
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return viewed_as_real(input, "imag")
+    return parts_of(input, "imag")
 
 
-def viewed_as_real(x: Tensor, part: str) -> Tensor:
-    """The real or the imaginary parts, which share the memory of the complex numbers."""
+def parts_of(x: Tensor, part: str) -> Tensor:
+    """The real or the imaginary parts."""
 
     def rule(a):
         factor = 1 if part == "real" else 1j
         return getattr(a, part).copy(), lambda g: g * factor
 
     return computed(rule, x, dtype=real_of(x.dtype))
+
+
+for word, function in {"real": real, "imag": imag}.items():
+    setattr(Tensor, word, property(function))
 
 
 @public(*BOTH)

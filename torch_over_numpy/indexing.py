@@ -193,8 +193,7 @@ def setitem(self, index, value):
     basic, named = split_index(self, index)
     require_places_on_its_device(self, index)
     part = viewed(self, lambda a: a[(*basic, ...)])
-    part = part if basic and part is not self else self
-    # a write into a part is one into the tensor, and has its rules
+    part = self if all(one == slice(None) for one in basic) else part
     new = tensor_of(value, self.dtype)
     if new.device != self.device and new.ndim:
         new = new.to(self.device)

@@ -281,10 +281,10 @@ def broadcast_shapes(*shapes):
 # parts
 
 
-def sliced(x: Tensor, along: int, part: Any, several: bool = False) -> Tensor:
+def sliced(x: Tensor, along: int, part: Any, made_with_others: str = "") -> Tensor:
     """The part of a tensor along an axis."""
     index = (*(slice(None),) * along, part, ...)
-    return viewed(x, lambda a: a[index], several=several)
+    return viewed(x, lambda a: a[index], made_with_others=made_with_others)
 
 
 @public(*BOTH)
@@ -320,7 +320,7 @@ def unbind(input, dim=0):
     along = axis(dim, input.ndim)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return tuple(sliced(input, along, i, several=True) for i in range(input.shape[along]))
+    return tuple(sliced(input, along, i, "Unbind") for i in range(input.shape[along]))
 
 
 @public(*BOTH)
@@ -348,7 +348,7 @@ def split(tensor, split_size_or_sections, dim=0):
 def parts_at(x: Tensor, along: int, ends: list[int]) -> tuple[Tensor, ...]:
     """The parts of a tensor that end there, each where the one before it ends."""
     pairs = zip([0, *ends], ends, strict=False)
-    return tuple(sliced(x, along, slice(start, end), several=True) for start, end in pairs)
+    return tuple(sliced(x, along, slice(start, end), "Split") for start, end in pairs)
 
 
 @public(*BOTH)

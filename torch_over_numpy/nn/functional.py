@@ -27,7 +27,8 @@ from torch_over_numpy.elementwise import (
     relu as relu_function,
 )
 from torch_over_numpy.indexing import items
-from torch_over_numpy.linalg import matmul
+from torch_over_numpy.joining import pad
+from torch_over_numpy.linalg import einsum, matmul
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
 from torch_over_numpy.random import source_of
@@ -237,9 +238,6 @@ def binary_cross_entropy_with_logits(input, target, *, reduction="mean"):
 
 @public(HERE, "torch")
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    from torch_over_numpy.joining import pad
-    from torch_over_numpy.linalg import einsum
-
     refuse_unless(groups == 1 and dilation == 1, "torch.nn.functional.conv1d(groups=, dilation=)")
     step, edge = (x[0] if isinstance(x, tuple) else x for x in (stride, padding))
     if edge == "same":
@@ -264,10 +262,11 @@ def pair_of(value: Any) -> tuple[int, int]:
 
 @public(HERE)
 def max_pool2d(input, kernel_size, stride=None, padding=0):
-    refuse_unless(padding == 0, "torch.nn.functional.max_pool2d(padding=)")
     high, wide = pair_of(kernel_size)
     down, right = pair_of(stride or kernel_size)
-    windows = input.unfold(-2, high, down).unfold(-2, wide, right)
+    above, beside = pair_of(padding)
+    filled = pad(input, (beside, beside, above, above), value=-math.inf)
+    windows = filled.unfold(-2, high, down).unfold(-2, wide, right)
     return windows.amax((-2, -1))
 
 
