@@ -403,10 +403,11 @@ def svd(A, full_matrices=True):
 @public(*BOTH, name="svd")
 def svd_of_old(input, some=True):
     u, s, vh = svd(input, full_matrices=not some)
-    return u, s, transposed(vh)
+    return OldSvd(u, s, transposed(vh))
 
 
 Svd = namedtuple("linalg_svd", ["U", "S", "Vh"])
+OldSvd = namedtuple("svd", ["U", "S", "V"])
 Eigh = namedtuple("linalg_eigh", ["eigenvalues", "eigenvectors"])
 Qr = namedtuple("linalg_qr", ["Q", "R"])
 
