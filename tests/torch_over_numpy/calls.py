@@ -580,6 +580,10 @@ of(
         optional(rtol=st.just(0.5), atol=st.just(0.1), equal_nan=KEEP),
     ),
 )
+of(
+    "assert_close",
+    st.tuples(fitting(FLOATING, FLOATING, numbers=st.sampled_from([1.0, 1.0000001])), st.just({})),
+)
 of("isin", called(tensors(["int64"]), tensors(["int64"])))
 of(
     "searchsorted",
