@@ -9,7 +9,7 @@ import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import require_broadcast
-from torch_over_numpy.dtypes import int64
+from torch_over_numpy.dtypes import complex_of, int64
 from torch_over_numpy.elementwise import BOTH, add, mul, sub
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
@@ -412,6 +412,7 @@ def svd_of_old(input, some=True):
 
 Svd = namedtuple("linalg_svd", ["U", "S", "Vh"])
 OldSvd = namedtuple("svd", ["U", "S", "V"])
+Eig = namedtuple("linalg_eig", ["eigenvalues", "eigenvectors"])
 Eigh = namedtuple("linalg_eigh", ["eigenvalues", "eigenvectors"])
 Qr = namedtuple("linalg_qr", ["Q", "R"])
 
@@ -430,6 +431,15 @@ def eigvalsh(A):
 def eigh(A):
     without_gradients("linalg.eigh", A)
     return Eigh(*(Tensor._of(one, A.dtype, A.device) for one in np.linalg.eigh(A._array)))
+
+
+@public(LINALG)
+def eig(A):
+    require_square(A, "eig")
+    without_gradients("linalg.eig", A)
+    wanted = complex_of(A.dtype)
+    found = np.linalg.eig(A._array)
+    return Eig(*(Tensor._of(wanted.stored(one), wanted, A.device) for one in found))
 
 
 @public(LINALG)

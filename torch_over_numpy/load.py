@@ -82,6 +82,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "torch.special": {},
     "torch.nn.functional": {},
     "torch.nn.init": {},
+    "torch.nn.utils": {},
+    "torch.nn.utils.rnn": {},
     "torch.random": {},
     "torch.testing": {},
     "torch.overrides": {"TorchFunctionMode": modes.TorchFunctionMode},

@@ -1,6 +1,5 @@
 """Random numbers: of the same seed, those that torch draws on a CPU."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
@@ -48,14 +47,17 @@ class Generator:
         return self.first_seed
 
     def get_state(self) -> Tensor:
-        key = self.source.state["state"]
-        state = [key["pos"], self.second_normal, *key["key"].tolist()]
-        text = json.dumps(state).encode()
-        return Tensor._of(np.frombuffer(text, np.uint8).copy(), uint8, CPU)
+        state = self.source.state["state"]
+        second = np.nan if self.second_normal is None else self.second_normal
+        parts = np.array([state["pos"], second]), state["key"]
+        raw = b"".join(part.tobytes() for part in parts)
+        return Tensor._of(np.frombuffer(raw, np.uint8).copy(), uint8, CPU)
 
     def set_state(self, new_state: Tensor) -> "Generator":
-        position, self.second_normal, *key = json.loads(new_state._array.tobytes())
-        state = {"key": np.array(key, np.uint64), "pos": position}
+        raw = new_state._array.tobytes()
+        (position, second), key = np.frombuffer(raw[:16]), np.frombuffer(raw[16:], KEY)
+        self.second_normal = None if np.isnan(second) else float(second)
+        state = {"key": key, "pos": int(position)}
         self.source.state = {"bit_generator": "MT19937", "state": state}
         return self
 
@@ -107,6 +109,7 @@ class Generator:
         return order
 
 
+KEY = np.random.MT19937().state["state"]["key"].dtype
 # so many normal numbers are made of uniform ones at a time
 GROUP = 16
 

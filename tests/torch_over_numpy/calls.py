@@ -356,6 +356,16 @@ of(
         AXIS,
     ),
 )
+of("mode", called(tensors(["int64"], low=1, numbers=st.integers(0, 2)), st.just(-1)))
+of(
+    "pad_sequence",
+    called(
+        st.lists(
+            tensors(["float64"], shapes=st.tuples(st.integers(1, 3), st.just(2))), min_size=1
+        ).filter(lambda some: len(some) < 4),
+        KEEP,
+    ),
+)
 of("kthvalue", called(tensors((*FLOATING, "int64"), low=1), st.just(1), AXIS))
 of("logsumexp", called(FLOATS, AXIS) | called(tensors(FLOATING, odd=True), st.just(-1), KEEP))
 of(

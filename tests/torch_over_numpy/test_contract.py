@@ -29,7 +29,7 @@ APART = {
     # of a function, or a module
     "backward", "functional_call", "grad", "jacfwd", "jacobian", "jacrev", "jvp", "vmap",
     # of which several results are right
-    "eigh", "qr", "svd",
+    "eig", "eigh", "qr", "svd",
     # hooks
     "register_post_accumulate_grad_hook",
     # complex numbers

@@ -346,7 +346,15 @@ def decompositions(t):
     u, s, vh = t.linalg.svd(base, full_matrices=False)
     q, r = t.linalg.qr(base.mT)
     values, vectors = t.linalg.eigh(base @ base.mT)
-    return u * s @ vh, q @ r, vectors * values @ vectors.mT
+    found = t.linalg.eig(base[:, :3]).eigenvalues
+    old = t.svd(base)
+    return (
+        found.abs().sort().values,
+        old.U * old.S @ old.V.mT,
+        u * s @ vh,
+        q @ r,
+        vectors * values @ vectors.mT,
+    )
 
 
 PROGRAMS = [
