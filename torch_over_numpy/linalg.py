@@ -14,23 +14,17 @@ from torch_over_numpy.elementwise import BOTH, add, mul, sub
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
 from torch_over_numpy.reductions import amax, sum, vector_norm
-from torch_over_numpy.search import TITLES
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import in_shape, transposed, unsqueeze
 
 LINALG = "torch.linalg"
 # of so few numbers, to plan a product takes longer than the product
 SMALL = 1000
-# as errors of products name dtypes
-SPOKEN = {
-    "float64": "double", "float32": "float", "int64": "long long", "int32": "int", "bool": "bool",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "uint8": "unsigned char",
-}  # fmt: skip
 
 
 def require_same_dtype(x: Tensor, y: Tensor) -> None:
     if x.dtype is not y.dtype:
-        one, other = (SPOKEN.get(each.dtype.name, each.dtype.name) for each in (x, y))
+        one, other = (each.dtype.c_name for each in (x, y))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {one} != {other}")
 
 
@@ -131,7 +125,7 @@ def dot(input, tensor):
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype is not tensor.dtype:
-        one, other = (TITLES[x.dtype.name] for x in (input, tensor))
+        one, other = (x.dtype.title for x in (input, tensor))
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {one} and {other}"
         )

@@ -256,9 +256,7 @@ for word, wanted in {**OTHER_NAMES, "bool": bool_, "bfloat16": DTYPES["bfloat16"
 @public("torch.Tensor", name="type")
 def type_method(self, dtype=None):
     if dtype is None:
-        from torch_over_numpy.search import TITLES
-
-        return f"torch.{TITLES[self.dtype.name]}Tensor"
+        return f"torch.{self.dtype.title}Tensor"
     return cast(self, dtype)
 
 

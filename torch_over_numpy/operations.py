@@ -164,10 +164,10 @@ def graft(x: Tensor, new: Tensor) -> None:
         path(left)[...] = 0
         return left
 
-    if new._edge():
-        node.edges.append((new._edge(), lambda g: path(g).copy()))
-    if base._edge():
-        node.edges.append((base._edge(), of_the_rest))
+    if edge := new._edge():
+        node.edges.append((edge, lambda g: path(g).copy()))
+    if edge := base._edge():
+        node.edges.append((edge, of_the_rest))
     base._node = node if node.edges else None
     base._writes += 1
 

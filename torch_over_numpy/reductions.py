@@ -44,10 +44,9 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 def require_floating(x: Tensor, name: str) -> None:
     if x.dtype.kind < FLOATING:
-        kind = {"int64": "Long", "bool": "Bool", "int32": "Int", "uint8": "Byte"}[x.dtype.name]
         raise RuntimeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point "
-            f"or complex dtype. Got: {kind}"
+            f"or complex dtype. Got: {x.dtype.title}"
         )
 
 
@@ -311,8 +310,7 @@ def softmax_rule(x: np.ndarray, along: int) -> np.ndarray:
 
 def require_implemented(x: Tensor, name: str) -> None:
     if x.dtype.kind < FLOATING:
-        kind = {"int64": "Long", "bool": "Bool", "int32": "Int"}.get(x.dtype.name, "Byte")
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{x.dtype.title}'")
 
 
 def normalised(rule: Callable, input: Tensor, dim: int, dtype: Any) -> Tensor:
