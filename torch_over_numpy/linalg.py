@@ -357,6 +357,37 @@ def matrix_power(A, n):
 public(*BOTH, name="matrix_power")(matrix_power)
 
 
+def exponential(a: np.ndarray) -> np.ndarray:
+    """The sum of a square matrix's powers, each divided by its factorial."""
+    # of a matrix so small, a few powers are enough; its square has the double for exponent
+    halvings = max(0, int(np.ceil(np.log2(max(np.abs(a).sum(-1).max(initial=0), 1e-9)))) + 2)
+    small, eye = a / 2**halvings, np.eye(a.shape[-1], dtype=a.dtype)
+    out = term = np.broadcast_to(eye, a.shape)
+    for i in range(1, 19):
+        term = term @ small / i
+        out = out + term
+    for _ in range(halvings):
+        out = out @ out
+    return out
+
+
+@public(LINALG, "torch", "torch.Tensor")
+def matrix_exp(A):
+    require_square(A, "matrix_exp")
+
+    def rule(a):
+        def gradient(g):
+            # the exponential of this block matrix has the gradient for its upper right block
+            turned, n = a.swapaxes(-1, -2), a.shape[-1]
+            blocks = np.block([[turned, g], [np.zeros_like(a), turned]])
+            return exponential(blocks)[..., :n, n:]
+
+        return exponential(a), gradient
+
+    rule.__name__ = "linalg_matrix_exp"
+    return computed(rule, A)
+
+
 @public(LINALG)
 def det(A):
     require_square(A, "det")
