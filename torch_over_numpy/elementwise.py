@@ -676,25 +676,6 @@ def chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
     return computed(choice, condition, x, y, dtype=x.dtype)
 
 
-@public("torch")
-def where(condition, input=None, other=None):
-    if input is None:
-        from torch_over_numpy.search import nonzero
-
-        return nonzero(condition, as_tuple=True)
-    if condition.dtype is not bool_:
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{condition.dtype.title}"
-        )
-    return chosen(condition, input, other)
-
-
-@public("torch.Tensor", name="where")
-def where_method(self, condition, other):
-    return where(condition, self, other)
-
-
 @with_in_place(*BOTH)
 def masked_fill(input, mask, value):
     if mask.dtype is not bool_:

@@ -9,10 +9,11 @@ import numpy as np
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis
 from torch_over_numpy.dtypes import BOOL, FLOATING, bool_, int64, real_of, uint8
-from torch_over_numpy.elementwise import BOTH, absolute, div, ne, sub
+from torch_over_numpy.elementwise import BOTH, absolute, div, maximum, minimum, ne, sub
 from torch_over_numpy.operations import cast, computed, promoted
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
+from torch_over_numpy.views import narrow, squeeze
 
 Pair = {
     name: namedtuple(name, ["values", "indices"])
@@ -170,15 +171,13 @@ def places_tensor(places: np.ndarray, x: Tensor) -> Tensor:
     return computed(lambda _: (places,), x, dtype=int64)
 
 
-def extreme(name: str, find: Callable, all_of: Callable, paired_name: str) -> Callable:
+def extreme(name: str, find: Callable, all_of: Callable, of_two: Callable) -> Callable:
     """`max` or `min`: of two tensors, of all numbers, or along an axis, then with its places."""
 
     def function(input, dim=None, keepdim=False, *, other=None):
-        from torch_over_numpy import elementwise
-
         second = dim if isinstance(dim, Tensor) else other
         if second is not None:
-            return getattr(elementwise, paired_name)(input, second)
+            return of_two(input, second)
         if dim is None:
             return all_of(input)
         along = axis(dim, input.ndim)
@@ -199,15 +198,13 @@ def first_of(find: Callable, array: np.ndarray, along: int | None) -> np.ndarray
 
 
 def squeezed_pair(name: str, values: Tensor, places: Tensor, along: int, keepdim: bool) -> Any:
-    from torch_over_numpy.views import squeeze
-
     if keepdim:
         return Pair[name](values, places)
     return Pair[name](squeeze(values, along), squeeze(places, along))
 
 
-max = extreme("max", np.argmax, amax, "maximum")
-min = extreme("min", np.argmin, amin, "minimum")
+max = extreme("max", np.argmax, amax, maximum)
+min = extreme("min", np.argmin, amin, minimum)
 
 
 def place_of(name: str, find: Callable) -> None:
@@ -441,8 +438,6 @@ running_extreme("cummin", np.minimum)
 
 @public(*BOTH)
 def diff(input, n=1, dim=-1):
-    from torch_over_numpy.views import narrow
-
     for _ in range(n):
         size = input.shape[dim]
         left = size - bool(size)

@@ -6,7 +6,7 @@ import numpy as np
 
 from torch_over_numpy.axes import axis, require_broadcast
 from torch_over_numpy.dtypes import FLOATING, bool_, int32, int64
-from torch_over_numpy.elementwise import BOTH
+from torch_over_numpy.elementwise import BOTH, chosen
 from torch_over_numpy.operations import computed, tensor_of
 from torch_over_numpy.public import public
 from torch_over_numpy.reductions import Pair, places_tensor, require_places, squeezed_pair, taken
@@ -200,3 +200,20 @@ def place_of_mode(row: np.ndarray) -> int:
     """The last place of the number that stands most often in a row, of several the smallest."""
     values, counts = np.unique(row, return_counts=True)
     return int(np.flatnonzero(row == values[counts.argmax()])[-1])
+
+
+@public("torch")
+def where(condition, input=None, other=None):
+    if input is None:
+        return nonzero(condition, as_tuple=True)
+    if condition.dtype is not bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype.title}"
+        )
+    return chosen(condition, input, other)
+
+
+@public("torch.Tensor", name="where")
+def where_method(self, condition, other):
+    return where(condition, self, other)

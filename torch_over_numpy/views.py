@@ -8,7 +8,7 @@ import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis, require_broadcast, sizes_in
-from torch_over_numpy.dtypes import bfloat16, dtype, float16, unrounded
+from torch_over_numpy.dtypes import bfloat16, complex_of, dtype, float16, real_of, unrounded
 from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.operations import computed, require_writable, viewed
 from torch_over_numpy.public import public
@@ -444,8 +444,6 @@ def view_as_complex(input):
 
         return a[..., 0] + 1j * a[..., 1], pairs
 
-    from torch_over_numpy.dtypes import complex_of
-
     return computed(rule, input, dtype=complex_of(input.dtype))
 
 
@@ -453,8 +451,6 @@ def view_as_complex(input):
 def view_as_real(input):
     def rule(a):
         return np.stack([a.real, a.imag], -1), lambda g: g[..., 0] + 1j * g[..., 1]
-
-    from torch_over_numpy.dtypes import real_of
 
     return computed(rule, input, dtype=real_of(input.dtype))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_over_numpy.dtypes import get_default_dtype
+from torch_over_numpy.dtypes import float32, float64, get_default_dtype
 from torch_over_numpy.elementwise import sigmoid, tanh
 from torch_over_numpy.graph import switched
 from torch_over_numpy.making import new, to
@@ -212,13 +212,9 @@ class Module:
         return self
 
     def double(self) -> "Module":
-        from torch_over_numpy.dtypes import float64
-
         return self.to(float64)
 
     def float(self) -> "Module":
-        from torch_over_numpy.dtypes import float32
-
         return self.to(float32)
 
     def cpu(self) -> "Module":
