@@ -25,7 +25,6 @@ from torch_over_numpy.views import NUMBERS
 
 def new(array: Any, dtype: dtype, place: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor that no other shares, made of numbers of NumPy's."""
-
     where = known_device(place)
     made = dispatched(NEW, lambda: Tensor._of(dtype.stored(array), dtype, where))
     return made.requires_grad_() if requires_grad else made

@@ -16,6 +16,10 @@ DIFFERENT: dict[str, dict[str, str]] = {
             "a page writes into a tensor only when it has read all, so that it does no more than "
             "the mistake beside it, which reads what it has written",
     },
+    "stretch_table": {
+        "[None], size=n -> [None, :, None], size=(1, n); linear -> bicubic; [0] -> [0, :, 0]":
+            "interpolate has no mode bicubic",
+    },
     "test_rnn": {
         "[rnn(*inputs), expected(*before)] -> [rnn(*inputs), by_torch(*before)]; "
         "in (rnn, expected) -> in (rnn, by_torch)":
