@@ -239,7 +239,7 @@ def pad(input, pad, mode="constant", value=None):
     ends = [*zip(pad[::2], pad[1::2], strict=True)][::-1]
     widths = [(0, 0)] * (input.ndim - len(ends)) + ends
     for size, (before, after) in zip(input.shape, widths, strict=True):
-        if size + before + after < 0:
+        if size + min(before, 0) + min(after, 0) < 0 or size + before + after < 0:
             raise RuntimeError(
                 f"The input size {size}, plus negative padding {before} and {after}, resulted in a "
                 "negative output size, which is invalid."

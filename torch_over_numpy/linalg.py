@@ -113,7 +113,7 @@ def bmm(input, mat2):
 
 @public(*BOTH)
 def mv(input, vec):
-    if not (input.ndim and vec.ndim):
+    if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {vec.ndim}")
@@ -334,12 +334,9 @@ public(*BOTH, name="inverse")(inv)
 def solve(A, B, *, left=True):
     refuse_unless(left, "torch.linalg.solve(left=)")
     require_square(A, "solve")
-    vector = B.ndim == 1
-    return (
-        matmul(inv(A), unsqueeze(B, 1) if vector else B).squeeze(-1)
-        if vector
-        else matmul(inv(A), B)
-    )
+    if B.ndim == 1 or B.shape == A.shape[:-1]:
+        return matmul(inv(A), unsqueeze(B, -1)).squeeze(-1)
+    return matmul(inv(A), B)
 
 
 @public(LINALG)

@@ -33,6 +33,8 @@ def spread(g: np.ndarray, x_shape: tuple, along: tuple[int, ...], keepdim: bool)
 def sum(input, dim=None, keepdim=False, *, dtype=None):
     wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
     along = axes(dim, input.ndim)
+    if wanted.kind < FLOATING and input.requires_grad:
+        raise RuntimeError(f"Autograd not support dtype: {wanted.title}")
 
     def rule(x):
         shape = x.shape
@@ -465,6 +467,11 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         )
     along = axes(dim, x.ndim)
     if ord in (float("inf"), float("-inf")):
+        if not all(x.shape[i] for i in along):
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+                "operation does not have an identity"
+            )
         return (amax if ord > 0 else amin)(absolute(x), along, keepdim)
 
     def rule(a):

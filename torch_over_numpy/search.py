@@ -55,6 +55,9 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @public(*BOTH)
 def kthvalue(input, k, dim=-1, keepdim=False):
     along = axis(dim, input.ndim)
+    require_places(input, (along,), "kthvalue")
+    if not 0 < k <= (input.shape[along] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {along}")
     places = np.take(order(input._array, along), [k - 1], axis=along)
     values = taken(input, places, along)
     return squeezed_pair("kthvalue", values, places_tensor(places, input), along, keepdim)
