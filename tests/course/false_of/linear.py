@@ -1,45 +1,15 @@
-"""For each claim of the chapter linear, a wrong function that it must notice."""
+"""For each claim of the chapter linear, mutants that it must notice."""
 
 import torch
 
-from attncourse import english
-from attncourse.dot_product import attention
-from attncourse.linear import (
-    feature_map,
-    gated_write,
-    linear_attention,
-    linear_attention_parallel,
-    linear_attention_state,
-    linear_attention_step,
-)
+from attncourse.linear import linear_attention_step
 
-SHARED = "attncourse.course.linear.claims.shared"
-
-
-def outputs_before_update(q, k, v, feature_map=feature_map):
-    """Each token sees those before it, but not itself."""
-    out = linear_attention(q, k, v, causal=True, feature_map=feature_map)
-    return torch.cat([torch.zeros_like(out[..., :1, :]), out[..., :-1, :]], dim=-2)
-
-
-def attention_without_total(q, k, v, causal=False, mask=None, feature_map=feature_map):
-    return feature_map(q) @ (feature_map(k).mT @ v)
-
-
-def parallel_attention(q, k, v, causal=False, mask=None, feature_map=feature_map):
-    return linear_attention_parallel(q, k, v, causal, mask, feature_map)
-
-
-def forgetting_step(state, q, k, v, feature_map=feature_map):
-    """The state fades by a tenth at each step."""
-    return linear_attention_step(tuple(0.9 * x for x in state), q, k, v, feature_map)
-
-
-def state_in_16_bits(k, v, mask=None, feature_map=feature_map):
-    total = torch.zeros_like(k[0])
-    for vector in feature_map(k[:300]):
-        total = total + vector
-    return linear_attention_state(k, v, mask, feature_map)[0], total
+BY_STATE = "safe_divide(phi_q @ S, phi_q @ z[..., None])"
+IN_PAIRS = (
+    "linear.linear_attention", BY_STATE,
+    "linear_attention_parallel(q, k, v, causal, mask, feature_map)",
+)  # fmt: skip
+CHUNKS = "slice(start, start + CHUNK) for start in range(0, q.shape[1], CHUNK)"
 
 
 def growing_step(state, q, k, v):
@@ -49,46 +19,35 @@ def growing_step(state, q, k, v):
     return (torch.cat([S, v[..., None, :]], dim=-2), z), out
 
 
-def faded_write(S, k, v, gate):
-    """The gate fades the new token as well."""
-    return gated_write(S + k[..., :, None] * v[..., None, :], 0 * k, v, gate)
-
-
-def write_without_error(S, k, v, beta):
-    """Adds the value itself, not its difference from the recalled value."""
-    return gated_write(S, k, v, beta[..., None])
-
-
-MODEL_OR_LSTM = english.model_or_lstm
-
-
-def swapped_models(name, device=None):
-    return MODEL_OR_LSTM({"linear": "lstm", "lstm": "linear"}[name], device)
-
-
 FALSE_OF = {
-    "a_sum_forgets_less_than_gates": ("attncourse.english.model_or_lstm", swapped_models),
-    "all_forms_are_one": ("linear_attention_recurrent", outputs_before_update),
-    "order_of_the_product_decides": ("linear_attention", parallel_attention),
-    "weights_may_not_be_negative": ("linear_attention", attention_without_total),
-    "chunks_hold_no_large_tensor": ("linear_attention", parallel_attention),
-    "chunks_keep_the_least": ("linear_attention", parallel_attention),
-    "a_token_costs_the_same_everywhere": ("linear_attention_step", growing_step),
-    "break_even_is_early": ("linear_attention", parallel_attention),
-    "the_past_is_a_sum": ("linear_attention_step", forgetting_step),
-    "long_sums_need_more_than_16_bits": ("linear_attention_state", state_in_16_bits),
+    "a_sum_forgets_less_than_gates": (
+        "english.model_or_lstm",
+        'lstm(device) if name == "lstm" else model(name, device)',
+        'model("linear", device) if name == "lstm" else lstm(device)',
+    ),
+    "all_forms_are_one": ("linear.linear_attention_step", "S + phi_k", "S - phi_k"),
+    "order_of_the_product_decides": IN_PAIRS,
+    "weights_may_not_be_negative": (
+        "kernels.linear.ChunkwiseLinearAttention.forward", ".add_((q_c * z).sum(-1, True))", "",
+    ),
+    "chunks_hold_no_large_tensor": ("kernels.linear.chunk_slices", CHUNKS, "slice(0, q.shape[1])"),
+    "chunks_keep_the_least": (
+        "kernels.linear.chunk_slices", CHUNKS,
+        "slice(start, start + 1) for start in range(q.shape[1])",
+    ),
+    "a_token_costs_the_same_everywhere": (
+        "course.linear.claims.linear_attention_step", growing_step,
+    ),
+    "break_even_is_early": IN_PAIRS,
+    "the_past_is_a_sum": ("linear.linear_attention_step", "S = S +", "S = 0.9 * S +"),
+    "long_sums_need_more_than_16_bits": (
+        "linear.linear_attention_state", "phi_k.sum(-2)", "sum(phi_k.bfloat16().unbind(-2))",
+    ),
     "a_state_recalls_only_so_much": (
-        f"{SHARED}.linear_attention",
-        lambda q, k, v, feature_map=None: attention(q, k, v),
+        "linear.linear_attention", BY_STATE, "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v",
     ),
-    "positive_features_interfere": ("feature_map", lambda x: x),
-    "gates_are_a_mask": ("gated_write", faded_write),
-    "the_delta_rule_corrects": [
-        ("delta_write", write_without_error),
-        (f"{SHARED}.delta_write", write_without_error),
-    ],
-    "features_choose_the_similarity": (
-        "taylor_features",
-        lambda x: torch.cat([torch.ones_like(x[..., :1]), 2 * x], dim=-1),
-    ),
-}
+    "positive_features_interfere": ("linear.feature_map", "return elu(x) + 1", "return x"),
+    "gates_are_a_mask": ("linear.gated_write", "gate[..., :, None] * S", "S"),
+    "the_delta_rule_corrects": ("linear.delta_write", " - (k[..., None, :] @ S).squeeze(-2)", ""),
+    "features_choose_the_similarity": ("linear.taylor_features", " / 2**0.5", ""),
+}  # fmt: skip

@@ -1,90 +1,45 @@
-"""For each claim of the chapter positional, a wrong function that it must notice."""
+"""For each claim of the chapter positional, mutants that it must notice."""
 
-import torch
+SINES_ALONE = ("positional.sinusoids", "angle.cos()", "angle.sin()")
+SUM_SO_FAR = ("dot_product.attention", "@ v", "@ v.cumsum(-2)")
 
-from attncourse import english
-from attncourse.dot_product import attention, attention_weights, causal_mask
-from attncourse.positional import (
-    LearnedEncoding,
-    sinusoids,
-    tree_depth,
-    tree_distance,
-)
-
-
-def causal_attention(q, k, v, mask):
-    return attention(q, k, v, causal_mask(len(q), q.device))
-
-
-def full_mask(n, device):
-    return causal_mask(n, device) | True
-
-
-def sines_before_cosines(n, d, device=None, **options):
-    rows = sinusoids(n, d, device, **options)
-    return torch.cat([rows[:, ::2], rows[:, 1::2]], dim=-1)
-
-
-def sines_alone(n, d, device=None, **options):
-    return sinusoids(n, d, device, **options)[:, ::2].repeat_interleave(2, dim=-1)
-
-
-class Tied(LearnedEncoding):
-    def forward(self, x, start=0):
-        return super().forward(x, start) + self.table.sum(dim=0)
-
-
-class Exact(torch.nn.Module):
-    def __init__(self, d, hidden):
-        super().__init__()
-        self.scale = torch.nn.Parameter(torch.ones(d))
-
-    def forward(self, x, start=0):
-        return x + self.scale * sinusoids(x.shape[0], x.shape[1], x.device, start=start)
-
-
-def index_as_depth(parents):
-    return torch.arange(len(parents), device=parents.device)
-
-
-def products_of_even_frequencies(base, offsets, d):
-    return torch.outer(offsets, torch.linspace(1 / base, 1, d // 2).to(offsets)).cos().mean(-1)
-
-
-MODEL = english.model
-
-
-def always_one_block(name, device=None):
-    return MODEL("one_block", device)
-
-
-# each claim, with a wrong function that it must notice
 FALSE_OF = {
     "a_trained_model_without_positions_sees_no_order": [
-        ("attncourse.english.model", always_one_block),
-        ("ORDERS", ("We have more people at work",) * 3),
+        SUM_SO_FAR, ("relative.rope", "angle = positions", "angle = 0 * positions"),
     ],
-    "order_is_invisible": ("attention", causal_attention),
-    "positions_make_order_visible": ("SinusoidalEncoding", lambda d: torch.nn.Identity()),
-    "a_shift_is_a_rotation": ("sinusoids", sines_before_cosines),
-    "products_depend_on_the_offset": ("sinusoids", sines_alone),
-    "a_head_finds_the_word_before": [
-        ("sinusoids", sines_alone),
-        ("attention_weights", lambda q, k: attention_weights(q / 30, k)),
-    ],
-    "projections_hide_the_offset": ("sinusoids", sines_alone),
-    "the_base_sets_the_range": [
-        ("sinusoids", sines_alone),
-        ("products", products_of_even_frequencies),
-    ],
-    "a_row_has_mean_square_one_half": ("sinusoids", sines_alone),
-    "a_table_learns_only_what_it_sees": ("LearnedEncoding", Tied),
-    "an_mlp_drifts_beyond_training": ("MLPEncoding", Exact),
-    "the_causal_mask_leaks_position": ("causal_mask", full_mask),
-    "a_chain_is_the_sequence": ("tree_distance", lambda parents: -tree_distance(parents)),
-    "tree_distance_is_a_distance": (
-        "tree_distance",
-        lambda parents: tree_depth(parents) - tree_depth(parents)[:, None],
+    "order_is_invisible": SUM_SO_FAR,
+    "positions_make_order_visible": (
+        "positional.SinusoidalEncoding.forward", "x + sinusoids", "x + 0 * sinusoids",
     ),
-    "a_tree_does_not_know_the_order": ("tree_depth", index_as_depth),
-}
+    "a_shift_is_a_rotation": (
+        "positional.sinusoids",
+        "stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)",
+        "cat([angle.sin(), angle.cos()], dim=-1)",
+    ),
+    "products_depend_on_the_offset": SINES_ALONE,
+    "a_head_finds_the_word_before": [
+        SINES_ALONE, ("dot_product.attention_weights", "** 0.5", "** 2"),
+    ],
+    "projections_hide_the_offset": SINES_ALONE,
+    "the_base_sets_the_range": [
+        SINES_ALONE, ("course.positional.claims.products", "base ** (", "base * ("),
+    ],
+    "a_row_has_mean_square_one_half": SINES_ALONE,
+    "a_table_learns_only_what_it_sees": (
+        "positional.LearnedEncoding.forward", "+ self.table", "+ self.table.sum(0) + self.table",
+    ),
+    "an_mlp_drifts_beyond_training": (
+        "positional.MLPEncoding.forward",
+        "x + self", "x + sinusoids(x.shape[-2], self.d, x.device, start=start) + 0 * self",
+    ),
+    "the_causal_mask_leaks_position": ("dot_product.causal_mask", ".tril()", ""),
+    "a_chain_is_the_sequence": (
+        "positional.tree_distance", "place - place[:, None]", "place[:, None] - place",
+    ),
+    "tree_distance_is_a_distance": (
+        "positional.tree_distance", "count[..., :, None] + count", "count[..., :, None] - count",
+    ),
+    "a_tree_does_not_know_the_order": (
+        "positional.tree_depth", "ancestors(parents)", "ancestors(parents).tril()",
+    ),
+}  # fmt: skip

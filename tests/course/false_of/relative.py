@@ -1,97 +1,48 @@
-"""For each claim of the chapter relative, a wrong function that it must notice."""
+"""For each claim of the chapter relative, mutants that it must notice."""
 
-import torch
-
-from attncourse.dot_product import attention
-from attncourse.relative import (
-    alibi_bias,
-    relative_attention,
-    relative_attention_dense,
-    relative_attention_gather,
-    rope,
-)
-
-
-def reversed_offsets(q, k, v, a_k, a_v, mask=None):
-    """The offset is i - j."""
-    a_k, a_v = (None if a is None else a.flip(0) for a in (a_k, a_v))
-    return relative_attention(q, k, v, a_k, a_v, mask)
-
-
-def attention_without_value_table(q, k, v, a_k, a_v, mask=None):
-    return relative_attention(q, k, v, a_k, None, mask)
-
-
-def absolute_attention(q, k, v, a_k, a_v, mask=None):
-    positions = torch.arange(k.shape[-2]).to(k)[:, None]
-    return attention(q, k + positions.sin(), v, mask)
-
-
-def late_clipped_index(n, max_distance, device=None):
-    position = torch.arange(n, device=device)
-    return (position - position[:, None] + max_distance).clamp(0, 2 * max_distance - 1)
-
-
-def add_in_band_only(x, band, by_row):
-    """Keys beyond the band of a block get nothing."""
-    x[..., band.first_key : band.end_key] += by_row.gather(-1, band.rows)
-    return x
-
-
-def index_by_key(n, *settings, device=None):
-    """The row is that of the key's position, wherever the query is."""
-    target_device = device or settings[-1]
-    return torch.arange(n, device=target_device).clamp(max=4).expand(n, n)
-
-
-def share_of_one_query(scores):
-    """The share that the offset explains for a single query: all of it."""
-    return scores[..., :1, :].square().mean((-2, -1)) / scores[..., :1, :].square().mean((-2, -1))
-
+BLOCKS = "kernels.relative.query_blocks"
+GATHER = "relative.relative_attention_gather"
+VECTOR_PER_PAIR = (GATHER, "by_row.gather(-1, index)", "(a_k[index] @ q[..., None]).squeeze(-1)")
+NO_OFFSET = ("position - position[:, None]", "position * position[:, None]")
+SQUARED = ("relative.rope", "positions[..., None]", "positions[..., None] ** 2")
+ONE_BASE = ("relative.rope", "base ** (", "1e4 ** (")
+ONE_SCALE = ("relative.rope", " / scale", "")
 
 FALSE_OF = {
-    "heads_differ_in_what_the_offset_explains": ("explained_share", share_of_one_query),
-    "all_forms_are_one": [
-        ("relative_attention_gather", reversed_offsets),
-        ("attncourse.kernels.relative.add_by_row", add_in_band_only),
-    ],
-    "the_end_rows_serve_most_pairs": ("relative_index", late_clipped_index),
-    "order_beyond_max_distance_is_lost": ("relative_attention", absolute_attention),
-    "a_keys_table_can_point_to_the_token_before": ("relative_attention", reversed_offsets),
-    "only_differences_of_rows_count": ("relative_attention", attention_without_value_table),
-    "only_two_forms_hold_a_vector_per_pair": (
-        "relative_attention_gather",
-        relative_attention_dense,
+    "heads_differ_in_what_the_offset_explains": (
+        "course.relative.claims.explained_share", "mean(-2).square()", "square().mean(-2)",
     ),
-    "blocks_hold_no_scores": ("relative_attention", relative_attention_gather),
-    "the_tables_cost_few_operations": ("relative_attention_gather", relative_attention_dense),
-    "the_skew_looks_up_without_an_index": ("causal_skew", lambda x: x.roll(1, -1)),
+    "all_forms_are_one": [
+        (GATHER, "by_row.gather", "by_row.flip(-1).gather"),
+        ("kernels.relative.add_by_row", "x[..., end_key:] += by_row[..., -1:]", "pass"),
+    ],
+    "the_end_rows_serve_most_pairs": (
+        "relative.relative_index", "clamp(-max_distance, ", "clamp(-max_distance, -1 + ",
+    ),
+    "order_beyond_max_distance_is_lost": (BLOCKS, "key - query[:, None]", "key + query[:, None]"),
+    "a_keys_table_can_point_to_the_token_before": (
+        BLOCKS, "key - query[:, None]", "query[:, None] - key",
+    ),
+    "only_differences_of_rows_count": ("relative.relative_attention", "z + shares @ a_v", "z"),
+    "only_two_forms_hold_a_vector_per_pair": VECTOR_PER_PAIR,
+    "blocks_hold_no_scores": (BLOCKS, "min(BLOCK, n)", "n"),
+    "the_tables_cost_few_operations": VECTOR_PER_PAIR,
+    "the_skew_looks_up_without_an_index": ("relative.causal_skew", "tril", "triu"),
     "the_family_sees_offsets_alone": [
-        ("relative_index", index_by_key),
-        ("t5_buckets", index_by_key),
-        ("skew", lambda x: x[..., : x.shape[-2]]),
-        ("rope", lambda x, positions: rope(x, positions**2)),
-        (
-            "alibi_bias",
-            lambda heads, n, device, dtype: (
-                alibi_bias(heads, n, device, dtype=dtype) * torch.arange(n, device=device)
-            ),
-        ),
+        ("relative.relative_index", *NO_OFFSET),
+        ("relative.t5_buckets", *NO_OFFSET),
+        ("relative.alibi_bias", *NO_OFFSET),
+        ("relative.skew", "moved.unflatten(-1, (n, offsets))", "x"),
+        SQUARED,
     ],
     "rope_turns_and_keeps_lengths": [
-        ("rope", lambda x, positions: rope(x, positions**2)),
-        ("rope", lambda x, positions: rope(x, positions) * (1 + positions[:, None])),
+        SQUARED, ("relative.rope", "even * sin + odd * cos", "even * sin - odd * cos"),
     ],
     "rope_fades_for_keys_like_the_query": [
-        ("rope", lambda x, positions, base: x),
-        ("rope", lambda x, positions, base: rope(x, positions)),
+        ONE_BASE, ("relative.rope", "angle = positions", "angle = 0 * positions"),
     ],
-    "interpolation_misses_the_token_before": [
-        ("rope", lambda x, positions, base=1e4, scale=1: rope(x, positions, base)),
-        ("rope", lambda x, positions, base=1e4, scale=1: rope(x, positions, 1e4, scale)),
-    ],
+    "interpolation_misses_the_token_before": [ONE_SCALE, ONE_BASE],
     "a_score_beyond_training_comes_back": [
-        ("rope", lambda x, positions, base=1e4, scale=1: rope(x, positions, base)),
-        ("rope", lambda x, positions, **options: rope(x, positions.clamp(max=255), **options)),
+        ONE_SCALE, ("relative.rope", "positions[..., None]", "positions[..., None].clamp(max=255)"),
     ],
-}
+}  # fmt: skip

@@ -1,59 +1,33 @@
-"""For each claim of the chapter tasks, a wrong function that it must notice."""
+"""For each claim of the chapter tasks, mutants that it must notice."""
 
-import torch
+WITHOUT_TABLES = (
+    "relative.RelativeAttention.forward", "self.a_k, self.a_v", "0 * self.a_k, 0 * self.a_v",
+)  # fmt: skip
 
-from attncourse.course.tasks import claims as page
-from attncourse.dot_product import attention
-from attncourse.relative import relative_attention
-from attncourse.transformer import Causal
-
-
-def label_by_word(g: torch.Generator, texts: int) -> page.Made:
-    """Labels by the word itself, not by the one before it."""
-    words = page.whole_numbers(g, page.WORDS, texts, 10)
-    return page.Made(page.of_words(words), (words >= page.WORDS // 2).long())
-
-
-# each claim with a wrong part, or a wrong helper of the page, that it must notice
 FALSE_OF = {
-    "padding_is_left_out": (
-        "attncourse.tasks.models.mean_of_tokens",
-        lambda rows, real: rows.mean(-2),
-    ),
+    "padding_is_left_out": ("tasks.mean_of_tokens", "x.masked_fill(~real[..., None], 0)", "x"),
     "order_needs_positions": [
-        ("attention", Causal()),
-        ("relative", lambda: attention),
+        WITHOUT_TABLES, ("dot_product.attention", "@ v", "@ v.cumsum(-2)"),
     ],
     "labels_may_need_a_neighbour": [
-        ("relative", lambda: attention),
-        ("after_the_word_before", label_by_word),
+        WITHOUT_TABLES, ("course.tasks.claims.after_the_word_before", ".roll(1, dims=1)", ""),
     ],
     "a_bag_is_blind_to_order": [
-        ("relative", lambda: attention),
-        ("Alone", lambda: page.encoder(page.relative())),
+        WITHOUT_TABLES, ("course.tasks.claims.Alone.forward", "return x", "return x.cumsum(-2)"),
     ],
     "choosing_on_the_test_set_deceives": (
-        "best_words",
-        lambda texts, labels: torch.arange(20, device=texts.device),
+        "course.tasks.claims.best_words", "topk(count)", "topk(count, largest=False)",
     ),
     "exact_match_falls_with_the_length": (
-        "exact_matches",
-        lambda outputs, labels: (outputs == labels).double().mean(-1) > 0.9,
+        "tasks.exact_matches", ".all(-1)", ".double().mean(-1) > 0.9",
     ),
-    "stopping_is_learned": [
-        ("exact_matches", lambda outputs, labels: outputs[:, 0] == labels[:, 0]),
-        ("relative", lambda: attention),
-    ],
-    "equal_models_differ": (
-        "means",
-        lambda g, seeds, times: torch.randn(times, device=g.device, generator=g),
+    "stopping_is_learned": [WITHOUT_TABLES, ("tasks.exact_matches", ".all(-1)", "[:, 0]")],
+    "equal_models_differ": ("course.tasks.claims.means", ".mean(-1)", "[:, 0]"),
+    "a_share_is_uncertain": (
+        "course.tasks.claims.share", "is_right.double()", "is_right[:, :30].double()",
     ),
-    "a_share_is_uncertain": ("share", lambda right: right.double()[:, :30].mean(-1)),
     "unit_values_show_the_weights": [
-        (
-            "relative_attention",
-            lambda q, k, v, a_k, a_v: relative_attention(q, k, v, a_k.flip(0), a_v),
-        ),
-        ("attention", lambda q, k, v: attention(2 * q, k, v)),
+        ("kernels.relative.query_blocks", "key - query[:, None]", "query[:, None] - key"),
+        ("dot_product.attention", "weights(q,", "weights(2 * q,"),
     ],
-}
+}  # fmt: skip
