@@ -10,8 +10,8 @@ from pathlib import Path
 from attncourse.course import COURSE
 from tools.urls import ROOT
 
-# what stands for torch in the page
-TORCH = "torch_over_numpy"
+# what stands for torch in the page, all of it
+TORCH = ROOT / "torch_over_numpy"
 # libraries that are Python alone; numpy comes with Pyodide
 PURE = ("einops", "jaxtyping", "wadler_lindig")
 # the same files make the same zip
@@ -23,10 +23,11 @@ def course_zip(chapter: str, names: Iterable[str]) -> bytes:
     index = COURSE.index(chapter)
     banks = [COURSE.one_of(chapter, name) for name in names]
     cells = {bank.task.imports for bank in banks}
-    modules = {"judge.page", COURSE.content, f"{TORCH}.load", *(bank.module for bank in banks)}
+    modules = {"judge.page", COURSE.content, *(bank.module for bank in banks)}
     modules |= {name for cell in cells for name in imported(ast.parse(cell), [])}
-    texts = [index, *(index.with_name(f"{bank.name}.md") for bank in banks)]
-    return zipped({**files_of(modules), **{place(ROOT, text): text for text in texts}})
+    others = [index, *(index.with_name(f"{bank.name}.md") for bank in banks), *TORCH.rglob("*.*")]
+    others = [file for file in others if file.suffix != ".pyc"]
+    return zipped({**files_of(modules), **{place(ROOT, file): file for file in others}})
 
 
 def files_of(modules: Iterable[str]) -> dict[str, Path]:
@@ -60,7 +61,7 @@ def path_of(name: str) -> tuple[Path, Path] | None:
     root = ROOT
     if top in PURE and (spec := find_spec(top)):
         root = Path(spec.origin).parents[1]
-    elif top not in ("attncourse", "judge", TORCH):
+    elif top not in ("attncourse", "judge"):
         return None
     file = root.joinpath(*name.split("."))
     paths = (file / "__init__.py", file.with_suffix(".py"))

@@ -141,6 +141,7 @@ def addresses(chapters: tuple[str, ...]) -> dict:
         return {"role": "course", "url": url(name, content), "size": size, "sha256": sha256}
 
     return {
+        "version": pyodide.VERSION,
         "worker": url("worker.js", course["worker.js"]),
         "python": [about_pyodide(*one) for one in pyodide.FILES.items()],
         "chapters": {one: about_course(course[f"{one}.zip"], f"{one}.zip") for one in chapters},

@@ -139,7 +139,7 @@ globalThis.attncourseEditors = (() => {
     worker = new Worker(new URL(attncourseFiles.worker, base));
     worker.onmessage = ({ data }) => receive(data);
     worker.onerror = ({ message }) => fail(`${COULD_NOT_LOAD}: ${message}`);
-    worker.postMessage({ files: absolute });
+    worker.postMessage({ files: absolute, version: attncourseFiles.version });
     starter = box;
     enter({ words: "Loading Python", share: 0 });
   }

@@ -52,12 +52,12 @@ async function loadAll(files) {
   return Object.fromEntries(files.map(({ role }, place) => [role, contents[place]]));
 }
 
-async function start(files) {
+async function start(files, version) {
   const content = await loadAll(files);
   postMessage({ starting: true });
   const types = { wasm: "application/wasm", js: "text/javascript" };
   const respond = (role) => new Response(content[role], { headers: { "Content-Type": types[role.split(".").at(-1)] ?? "" } });
-  content["pyodide-lock.json"] = '{"info": {"python": "", "version": ""}, "packages": {}}';
+  content["pyodide-lock.json"] = JSON.stringify({ info: { version }, packages: {} });
   // what Pyodide asks for is there, and nothing else is asked for
   self.fetch = async (address) => respond(new URL(address, location.href).pathname.split("/").at(-1));
   for (const role of ["pyodide.asm.js", "pyodide.js"]) {
@@ -75,14 +75,15 @@ async function start(files) {
 let page;
 
 // an error that Python does not catch ends it: the page then starts another worker
-onmessage = async ({ data: { files, id, name, source } }) => {
+onmessage = async ({ data: { files, version, id, name, source } }) => {
   try {
     if (files) {
-      page = start(files);
+      page = start(files, version);
       await page;
       postMessage({ ready: true });
     } else postMessage({ id, result: JSON.parse((await page).check(name, source)) });
   } catch (error) {
-    postMessage({ error: String(error.message ?? error) });
+    // of Python's own the last line
+    postMessage({ error: String(error.message ?? error).trim().split("\n").at(-1) });
   }
 };
