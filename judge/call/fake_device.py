@@ -10,13 +10,20 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .torch_internals import TorchDispatchMode, in_place, leaves, mapped, on_wrappers, wrapping
+from .torch_internals import (
+    TorchDispatchMode,
+    in_place,
+    leaves,
+    mapped,
+    meta_computes,
+    on_wrappers,
+    wrapping,
+)
 
 DEVICE = "meta"
-aten = torch.ops.aten
-INDEXED = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
+INDEXED = "index", "index_put", "index_put_", "_index_put_impl_"
 # what torch lets tensors of two devices do
-MIXED = INDEXED | {aten.copy_, aten._to_copy}
+MIXED = *INDEXED, "copy_", "_to_copy"
 INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}
 NEW_TENSOR = torch.Tensor.new_tensor
 # torch makes their tensors without their numbers, where the device is meta
@@ -76,8 +83,16 @@ class FactoryMode(TorchFunctionMode):
 @contextlib.contextmanager
 def computing():
     """Within it, torch's meta device is one that computes."""
+    if meta_computes():
+        yield
+        return
     with FactoryMode(), ComputeMode():
         yield
+
+
+def moved_there(number):
+    """A tensor with these numbers on the device."""
+    return number.to(DEVICE) if meta_computes() else FakeDeviceTensor(number)
 
 
 def indices(one):
@@ -96,7 +111,7 @@ def is_there(x):
 
 def computed(operation, args, kwargs):
     """What an operation gives, computed on the CPU; RuntimeError where a GPU would raise one."""
-    name = operation.overloadpacket
+    name = operation.overloadpacket.__name__
     given = [x for x in leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     there = any(map(is_there, given))
     # a single number may be on the CPU; so may indices, but not those into a tensor on the CPU
@@ -109,8 +124,8 @@ def computed(operation, args, kwargs):
         there = torch.device(kwargs["device"]).type == DEVICE
         kwargs = kwargs | {"device": "cpu"}
     # forward derivatives are zeros without memory at first, which a tensor here must have
-    if name is aten._efficientzerotensor:
-        operation = aten.zeros.default
+    if name == "_efficientzerotensor":
+        operation = torch.ops.aten.zeros.default
     on_cpu: Any = mapped(to_cpu, (args, kwargs), torch.Tensor)
     result = operation(*on_cpu[0], **on_cpu[1])
     if in_place(operation):

@@ -3,6 +3,7 @@
 It is sent into the learner's process with the driver, so it imports torch alone.
 """
 
+import functools
 import sys
 
 import torch
@@ -11,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = [
     "TorchDispatchMode", "compiler_is_loaded", "in_place", "is_view", "leaves", "mapped",
-    "on_wrappers", "shown_plainly", "wrapping",
+    "meta_computes", "on_wrappers", "shown_plainly", "wrapping",
 ]  # fmt: skip
 
 
@@ -41,6 +42,15 @@ def on_wrappers(operation, args, kwargs):
     """Give tensors of a subclass the sizes that an operation such as squeeze_ leaves."""
     with torch._C._DisableTorchDispatch():
         operation(*args, **kwargs)
+
+
+@functools.cache
+def meta_computes():
+    """Whether the meta device holds numbers: torch's does not, that of the page's torch does."""
+    try:
+        return torch.ones(1, device="meta").tolist() == [1]
+    except RuntimeError:
+        return False
 
 
 def compiler_is_loaded():

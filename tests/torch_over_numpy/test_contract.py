@@ -1,0 +1,87 @@
+"""Each function that is here does what torch's does: values, gradients, dtypes, shapes, errors."""
+
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.torch_over_numpy.calls import CALLS
+from tests.torch_over_numpy.drawn import alike, outcome
+from torch_over_numpy import names
+from torch_over_numpy.load import OTHERS, as_modules
+from torch_over_numpy.public import PUBLIC
+
+PAGE = as_modules()["torch"]
+# what a call of them does is shown by tests of their own
+APART = {
+    # random numbers are others than torch's
+    "bernoulli", "bernoulli_", "dropout", "fork_rng", "get_rng_state", "initial_seed",
+    "manual_seed", "multinomial", "normal", "normal_", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "random_", "randperm", "seed", "set_rng_state",
+    "uniform_", "xavier_normal_", "xavier_uniform_",
+    # settings, and what is no tensor
+    "constant_", "cuda", "data_ptr", "empty", "empty_like", "from_numpy", "frombuffer",
+    "get_default_device", "is_grad_enabled", "new_empty", "numpy", "ones_", "set_default_device",
+    "set_printoptions", "storage_offset", "zeros_",
+    # of a function, or a module
+    "backward", "functional_call", "grad", "jacfwd", "jacobian", "jacrev",
+    # of which several results are right
+    "eigh", "qr", "svd",
+    # complex numbers
+    "imag", "real", "view_as_real",
+}  # fmt: skip
+
+
+def calls_of(path: str) -> st.SearchStrategy:
+    """The calls of a function, or of the one that writes its result into its argument."""
+    name = path.rpartition(".")[2]
+    for known in (path, name, name.removesuffix("_")):
+        if known in CALLS:
+            return CALLS[known]
+    raise LookupError(f"{path}: write into calls.py what it is called with")
+
+
+HOMES: dict[str, list[str]] = {}
+for home, some in PUBLIC.items():
+    for name in some.keys() - APART:
+        HOMES.setdefault(name, []).append(f"{home}.{name}")
+# torch raises one where it finds no signature, and the other where it has no kernel
+KINDS = {"RuntimeError", "TypeError"}, {"RuntimeError", "NotImplementedError"}
+EXAMPLES, ALL_EXAMPLES = 6, 60
+
+
+def compare(path: str, args: tuple, kwargs: dict) -> None:
+    """Assert that torch and the page's do the same."""
+    expected, got = (outcome(library, path, args, kwargs) for library in (torch, PAGE))
+    shown = f"{path}{args}{kwargs}\n  page {got}\n torch {expected}"
+    assert got[0] == expected[0], shown
+    if got[0] == "error":
+        assert got[1] == expected[1] or {got[1], expected[1]} in KINDS, shown
+    else:
+        assert alike(got[1:], expected[1:]), shown
+
+
+@pytest.mark.parametrize("name", sorted(HOMES))
+def test_a_function_does_what_torch_s_does(name, request):
+    @settings(
+        max_examples=ALL_EXAMPLES if request.config.getoption("all") else EXAMPLES,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+    )
+    @given(st.data())
+    def check(data):
+        path = data.draw(st.sampled_from(HOMES[name]))
+        compare(path, *data.draw(calls_of(path)))
+
+    check()
+
+
+def test_every_name_is_torch_s():
+    for name in names():
+        found = torch
+        for part in name.split(".")[1:]:
+            found = getattr(found, part)
+    assert OTHERS.keys() >= PUBLIC.keys() - {"torch.Tensor"}

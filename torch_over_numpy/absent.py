@@ -1,0 +1,23 @@
+"""What of torch is not here says so: an absent feature is better than a wrong answer."""
+
+# keywords that torch's functions have, and these here may not
+KEYWORDS = {
+    "align_corners", "correction", "descending", "dilation", "dtype", "exact", "generator",
+    "groups", "ignore_index", "inplace", "label_smoothing", "largest", "layout", "max_norm",
+    "memory_format", "non_blocking", "out", "out_int32", "pin_memory", "reduction", "requires_grad",
+    "return_counts", "return_inverse", "rounding_mode", "scale_grad_by_freq", "side", "sorted",
+    "sparse", "stable", "unbiased", "weight",
+}  # fmt: skip
+
+
+class NotInPageError(AttributeError):
+    """Raised for what torch has and this package has not; an AttributeError, as `hasattr` asks."""
+
+    def __init__(self, name: str):
+        super().__init__(f"`{name}` works in the notebook, not in the page")
+
+
+def refuse_unless(allowed: bool, name: str) -> None:
+    """Raise NotInPageError for the feature of that name unless it is one that is here."""
+    if not allowed:
+        raise NotInPageError(name)

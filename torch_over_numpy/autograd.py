@@ -1,0 +1,215 @@
+"""Gradients: of leaves, of any tensors, and switched off."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from torch_over_numpy.absent import refuse_unless
+from torch_over_numpy.graph import UNUSED, Node, Switch, flow
+from torch_over_numpy.making import new
+from torch_over_numpy.public import public
+from torch_over_numpy.tensor import Tensor
+
+NO_GRAPH = "element {} of tensors does not require grad and does not have a grad_fn"
+
+
+class set_grad_enabled:
+    """Keeps graphs, or keeps none: from now on, or in a block, or in a function."""
+
+    def __init__(self, mode: bool):
+        self.mode, self.before = mode, Switch.on
+        Switch.on = bool(mode)
+
+    def __enter__(self):
+        Switch.on = self.mode
+
+    def __exit__(self, *error):
+        Switch.on = self.before
+
+    def __call__(self, function: Callable) -> Callable:
+        Switch.on = self.before
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with type(self)(self.mode) if type(self) is set_grad_enabled else type(self)():
+                return function(*args, **kwargs)
+
+        return call
+
+
+class Switching(set_grad_enabled):
+    """A switch that is thrown where its block begins, not where it is made."""
+
+    mode_within = False
+
+    def __init__(self, orig_func: Callable | None = None):
+        self.mode = self.mode_within
+
+    def __new__(cls, orig_func: Callable | None = None):
+        made = super().__new__(cls)
+        if orig_func is None:
+            return made
+        made.mode = cls.mode_within
+        return made(orig_func)
+
+    def __enter__(self):
+        self.before, Switch.on = Switch.on, self.mode
+
+    def __call__(self, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return call
+
+
+class no_grad(Switching):
+    """Within it, no graph is kept."""
+
+
+class inference_mode(Switching):
+    """Within it, no graph is kept."""
+
+    def __init__(self, mode: Any = True):
+        super().__init__()
+
+
+class enable_grad(Switching):
+    """Within it, graphs are kept."""
+
+    mode_within = True
+
+
+@public("torch")
+def is_grad_enabled():
+    return Switch.on
+
+
+def seeds(outputs: Sequence[Tensor], along: Any) -> list[tuple[Node, np.ndarray]]:
+    """Where the backward pass begins, and with which gradients."""
+    some = along if isinstance(along, (list, tuple)) else [along] * len(outputs)
+    found = []
+    for i, (x, g) in enumerate(zip(outputs, some, strict=True)):
+        if (edge := x._edge()) is None:
+            raise RuntimeError(NO_GRAPH.format(i))
+        if g is None:
+            if x._array.size != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            found.append((edge, np.ones(x.shape, x.dtype.storage)))
+            continue
+        if g.shape != x.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has "
+                f"a shape of {x.shape}."
+            )
+        found.append((edge, x.dtype.stored(g._array)))
+    return found
+
+
+@public("torch.Tensor")
+def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    refuse_unless(not create_graph, "torch.Tensor.backward(create_graph=)")
+    refuse_unless(inputs is None, "torch.Tensor.backward(inputs=)")
+    for leaf, g in flow(seeds([self], gradient), bool(retain_graph)).items():
+        tensor = leaf.tensor
+        gradient_tensor = Tensor._of(g, tensor.dtype, tensor.device)
+        with no_grad():
+            tensor.grad = gradient_tensor if tensor.grad is None else tensor.grad + gradient_tensor
+
+
+@public("torch.autograd")
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    refuse_unless(not create_graph, "torch.autograd.grad(create_graph=)")
+    refuse_unless(not is_grads_batched, "torch.autograd.grad(is_grads_batched=)")
+    some, wanted = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (outputs, inputs))
+    begin = seeds(some, grad_outputs)
+    nodes = [x._edge() for x in wanted]
+    if None in nodes:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    found = flow(begin, bool(retain_graph), [node for node in nodes if node])
+    results = []
+    for x, node in zip(wanted, nodes, strict=True):
+        if node in found:
+            results.append(Tensor._of(found[node].copy(), x.dtype, x.device))
+        elif materialize_grads:
+            results.append(new(np.zeros(x.shape), x.dtype, x.device))
+        elif allow_unused:
+            results.append(None)
+        else:
+            raise RuntimeError(UNUSED)
+    return tuple(results)
+
+
+# derivatives of functions
+
+
+def rows_of_jacobian(out: Tensor, x: Tensor) -> Tensor:
+    """The gradient of each number of a result."""
+    shape = (*out.shape, *x.shape)
+    array = np.zeros((out._array.size, x._array.size), x._array.dtype)
+    if out.requires_grad:
+        for i in range(out._array.size):
+            along = np.zeros(out._array.size, out._array.dtype)
+            along[i] = 1
+            g = Tensor._of(along.reshape(out.shape), out.dtype, out.device)
+            (found,) = grad(out, x, g, retain_graph=True, materialize_grads=True)
+            array[i] = found._array.ravel()
+    return Tensor._of(array.reshape(shape), x.dtype, x.device)
+
+
+def marked(x: Tensor) -> Tensor:
+    """A leaf with the same numbers."""
+    return x.detach().clone().requires_grad_()
+
+
+@public("torch.autograd.functional")
+def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False):
+    refuse_unless(not create_graph, "torch.autograd.functional.jacobian(create_graph=)")
+    several = isinstance(inputs, tuple)
+    leaves = tuple(marked(x) for x in (inputs if several else (inputs,)))
+    with enable_grad():
+        out = func(*leaves)
+    refuse_unless(isinstance(out, Tensor), "torch.autograd.functional.jacobian of several results")
+    found = tuple(rows_of_jacobian(out, x) for x in leaves)
+    return found if several else found[0]
+
+
+@public("torch.func")
+def jacrev(func, argnums=0):
+    refuse_unless(isinstance(argnums, int), "torch.func.jacrev(argnums=) of several")
+
+    def derivative(*args):
+        leaf = marked(args[argnums])
+        with enable_grad():
+            out = func(*args[:argnums], leaf, *args[argnums + 1 :])
+        return rows_of_jacobian(out, leaf)
+
+    return derivative
+
+
+public("torch.func", name="jacfwd")(jacrev)
+
+
+@public("torch.func", name="grad")
+def grad_of_function(func, argnums=0):
+    refuse_unless(isinstance(argnums, int), "torch.func.grad(argnums=) of several")
+
+    def derivative(*args):
+        leaf = marked(args[argnums])
+        with enable_grad():
+            out = func(*args[:argnums], leaf, *args[argnums + 1 :])
+        return grad(out, leaf)[0]
+
+    return derivative

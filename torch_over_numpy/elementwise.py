@@ -1,0 +1,778 @@
+"""Functions of each number by itself, or of the numbers at one place of several tensors."""
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from torch_over_numpy.absent import refuse_unless
+from torch_over_numpy.dtypes import (
+    BOOL,
+    FLOATING,
+    INTEGER,
+    bool_,
+    complex_of,
+    dtype,
+    get_default_dtype,
+    real_of,
+)
+from torch_over_numpy.operations import (
+    computed,
+    in_place,
+    promoted,
+    result_type,
+    tensor_of,
+)
+from torch_over_numpy.public import public
+from torch_over_numpy.tensor import Tensor
+
+BOTH = "torch", "torch.Tensor"
+
+
+def require_tensor(x: Any, name: str) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
+        )
+
+
+def with_in_place(*homes: str, name: str = "") -> Callable[[Callable], Callable]:
+    """Make a function torch's, and beside it the method that writes its result into the tensor."""
+
+    def keep(function: Callable) -> Callable:
+        own = name or function.__name__
+        write = in_place(function)
+        if "torch.Tensor" in homes:
+            public("torch.Tensor", name=f"{own}_")(write)
+        return public(*homes, name=own)(function)
+
+    return keep
+
+
+def unary(
+    *homes: str, floating: bool = False, to: dtype | None = None
+) -> Callable[[Callable], Callable]:
+    """A function of one number out of its rule; whole numbers become floating ones if so asked."""
+
+    def make(rule: Callable) -> Callable:
+        name = rule.__name__
+
+        def function(input):
+            require_tensor(input, name)
+            x = promoted(input, floating=True)[0] if floating else input
+            return computed(rule, x, dtype=to)
+
+        return with_in_place(*(homes or BOTH), name=name)(function)
+
+    return make
+
+
+def binary(
+    *homes: str, floating: bool = False, to: dtype | None = None
+) -> Callable[[Callable], Callable]:
+    """A function of two numbers out of its rule, in the dtype that both have in common."""
+
+    def make(rule: Callable) -> Callable:
+        name = rule.__name__
+
+        def function(input, other):
+            return paired(rule, input, other, floating=floating, to=to)
+
+        return with_in_place(*(homes or BOTH), name=name)(function)
+
+    return make
+
+
+def paired(
+    rule: Callable, *operands: Any, floating: bool = False, to: dtype | None = None
+) -> Tensor:
+    """The tensor that a rule makes of operands that broadcast."""
+    tensors = promoted(*operands, floating=floating)
+    require_broadcast([x.shape for x in tensors])
+    return computed(rule, *tensors, dtype=to)
+
+
+def require_broadcast(shapes: list) -> tuple:
+    """The shape that these broadcast to; RuntimeError where they do not."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        pass
+    first, second = next(
+        (a, b)
+        for i, a in enumerate(shapes)
+        for b in shapes[i + 1 :]
+        if any(m != n and 1 not in (m, n) for m, n in zip(a[::-1], b[::-1], strict=False))
+    )
+    pairs = [*zip(first[::-1], second[::-1], strict=False)]
+    place = next(i for i, (m, n) in enumerate(pairs) if m != n and 1 not in (m, n))
+    dim = builtins.max(len(first), len(second)) - 1 - place
+    raise RuntimeError(
+        f"The size of tensor a ({pairs[place][0]}) must match the size of tensor b "
+        f"({pairs[place][1]}) at non-singleton dimension {dim}"
+    )
+
+
+# of one number
+
+
+@unary(floating=True)
+def exp(x):
+    y = np.exp(x)
+    return y, lambda g: g * y.conj()
+
+
+@unary(floating=True)
+def exp2(x):
+    y = np.exp2(x)
+    return y, lambda g: g * y * math.log(2)
+
+
+@unary(floating=True)
+def expm1(x):
+    y = np.expm1(x)
+    return y, lambda g: g * (y + 1)
+
+
+@unary(floating=True)
+def log(x):
+    return np.log(x), lambda g: g / x.conj()
+
+
+@unary(floating=True)
+def log2(x):
+    return np.log2(x), lambda g: g / (x * math.log(2))
+
+
+@unary(floating=True)
+def log10(x):
+    return np.log10(x), lambda g: g / (x * math.log(10))
+
+
+@unary(floating=True)
+def log1p(x):
+    return np.log1p(x), lambda g: g / (x + 1)
+
+
+@unary(floating=True)
+def sqrt(x):
+    y = np.sqrt(x)
+    return y, lambda g: g / (2 * y)
+
+
+@unary(floating=True)
+def rsqrt(x):
+    y = 1 / np.sqrt(x)
+    return y, lambda g: -g * y**3 / 2
+
+
+@unary(floating=True)
+def reciprocal(x):
+    y = 1 / x
+    return y, lambda g: -g * (y * y).conj()
+
+
+@unary(floating=True)
+def sin(x):
+    return np.sin(x), lambda g: g * np.cos(x)
+
+
+@unary(floating=True)
+def cos(x):
+    return np.cos(x), lambda g: -g * np.sin(x)
+
+
+@unary(floating=True)
+def tan(x):
+    y = np.tan(x)
+    return y, lambda g: g * (1 + y * y)
+
+
+@unary(floating=True)
+def asin(x):
+    return np.arcsin(x), lambda g: g / np.sqrt(1 - x * x)
+
+
+@unary(floating=True)
+def acos(x):
+    return np.arccos(x), lambda g: -g / np.sqrt(1 - x * x)
+
+
+@unary(floating=True)
+def atan(x):
+    return np.arctan(x), lambda g: g / (1 + x * x)
+
+
+@unary(floating=True)
+def sinh(x):
+    return np.sinh(x), lambda g: g * np.cosh(x)
+
+
+@unary(floating=True)
+def cosh(x):
+    return np.cosh(x), lambda g: g * np.sinh(x)
+
+
+@unary("torch", "torch.Tensor", "torch.nn.functional", floating=True)
+def tanh(x):
+    y = np.tanh(x)
+    return y, lambda g: g * (1 - y * y)
+
+
+@unary("torch", "torch.Tensor", "torch.nn.functional", "torch.special", floating=True)
+def sigmoid(x):
+    # exp of a negative number alone, which does not overflow
+    part = np.exp(-np.abs(x))
+    y = np.where(x >= 0, 1, part) / (1 + part)
+    y = y.astype(x.dtype)
+    return y, lambda g: g * (1 - y) * y
+
+
+def error_function(x: np.ndarray) -> np.ndarray:
+    return np.array([*map(math.erf, x.ravel().tolist())], x.dtype).reshape(x.shape)
+
+
+@unary("torch", "torch.Tensor", "torch.special", floating=True)
+def erf(x):
+    return error_function(x), lambda g: g * 2 / math.sqrt(math.pi) * np.exp(-x * x)
+
+
+@unary()
+def neg(x):
+    if x.dtype == np.bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return -x, lambda g: -g
+
+
+@unary()
+def square(x):
+    return x * x, lambda g: 2 * g * x.conj()
+
+
+@unary()
+def sign(x):
+    zeros = np.zeros(x.shape, x.dtype)
+    return np.sign(x), lambda g: zeros
+
+
+@unary()
+def trunc(x):
+    zeros = np.zeros(x.shape, x.dtype)
+    return np.trunc(x), lambda g: zeros
+
+
+@unary()
+def floor(x):
+    zeros = np.zeros(x.shape, x.dtype)
+    return np.floor(x), lambda g: zeros
+
+
+@unary()
+def ceil(x):
+    zeros = np.zeros(x.shape, x.dtype)
+    return np.ceil(x), lambda g: zeros
+
+
+@unary()
+def positive(x):
+    return x.copy(), lambda g: g
+
+
+@unary("torch", "torch.Tensor")
+def relu(x):
+    y = np.maximum(x, 0)
+    return y, lambda g: np.where(y > 0, g, 0)
+
+
+@unary()
+def bitwise_not(x):
+    if x.dtype.kind not in "biu":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return (~x,)
+
+
+def boolean(name: str, test: Callable) -> None:
+    """A question to each number, answered by True or False."""
+
+    def rule(x):
+        return (test(x),)
+
+    def function(input):
+        return computed(rule, input, dtype=bool_)
+
+    public("torch", "torch.Tensor", name=name)(function)
+
+
+for word, test in {
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "isposinf": lambda x: x == np.inf,
+    "isneginf": lambda x: x == -np.inf,
+    "signbit": np.signbit,
+}.items():
+    boolean(word, test)
+
+
+@with_in_place(*BOTH, name="logical_not")
+def logical_not(input):
+    return computed(lambda x: (np.logical_not(x),), input, dtype=bool_)
+
+
+@with_in_place(*BOTH, name="abs")
+def absolute(input):
+    def abs(x):
+        return np.abs(x), lambda g: g * np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x)))
+
+    return computed(abs, input, dtype=real_of(input.dtype))
+
+
+public(*BOTH, name="absolute")(absolute)
+
+
+@with_in_place(*BOTH, name="round")
+def rounded(input, *, decimals=0):
+    zeros = np.zeros(input.shape)
+    return computed(lambda x: (np.round(x, decimals), lambda g: zeros), input)
+
+
+@with_in_place(*BOTH)
+def clamp(input, min=None, max=None):
+    bounds = [one for one in (min, max) if one is not None]
+    if not bounds:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    x, *others = promoted(input, *bounds)
+    require_broadcast([x.shape, *(one.shape for one in others)])
+
+    def rule(x, *bounds):
+        low = bounds[0] if min is not None else None
+        high = bounds[-1] if max is not None else None
+        y = x if low is None else np.maximum(x, low)
+        y = y if high is None else np.minimum(y, high)
+        # of a number at a bound the gradient is the number's, as within
+        inside = (low is None or x >= low) & (high is None or x <= high)
+        gradients = [lambda g: np.where(inside, g, 0)]
+        if low is not None:
+            below = (x < low) & (high is None or low < high)
+            gradients.append(lambda g: np.where(below, g, 0))
+        if high is not None:
+            above = (x > high) | (low is not None and low >= high)
+            gradients.append(lambda g: np.where(above, g, 0))
+        return y, *gradients
+
+    rule.__name__ = "clamp"
+    return computed(rule, x, *others)
+
+
+public(*BOTH, name="clip")(clamp)
+
+
+@with_in_place(*BOTH)
+def clamp_min(input, min):
+    return clamp(input, min=min)
+
+
+@with_in_place(*BOTH)
+def clamp_max(input, max):
+    return clamp(input, max=max)
+
+
+@with_in_place(*BOTH)
+def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
+    def rule(x):
+        finite = np.isfinite(x)
+        y = np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+        return y, lambda g: np.where(finite, g, 0)
+
+    # what bfloat16 holds is in float32, whose largest number it does not have
+    refuse_unless(input.dtype.bits >= 32 or input.dtype.kind < FLOATING, "nan_to_num of 16 bits")
+    return computed(rule, input)
+
+
+# of two numbers
+
+
+@with_in_place(*BOTH)
+def add(input, other, *, alpha=1):
+    def rule(x, y):
+        return x + y, lambda g: g, lambda g: g
+
+    rule.__name__ = "add"
+    return paired(rule, input, other if alpha == 1 else mul(other, alpha))
+
+
+@with_in_place(*BOTH)
+def sub(input, other, *, alpha=1):
+    def rule(x, y):
+        return x - y, lambda g: g, lambda g: -g
+
+    rule.__name__ = "sub"
+    operands = [x for x in (input, other) if isinstance(x, Tensor)]
+    if any(x.dtype.kind == BOOL for x in operands) and result_type(input, other).kind == BOOL:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    if any(x.dtype.kind == BOOL for x in operands):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return paired(rule, input, other if alpha == 1 else mul(other, alpha))
+
+
+public(*BOTH, name="subtract")(sub)
+
+
+@binary()
+def mul(x, y):
+    return x * y, lambda g: g * y.conj(), lambda g: g * x.conj()
+
+
+public(*BOTH, name="multiply")(mul)
+
+
+def quotient(x, y):
+    return x / y, lambda g: g / y.conj(), lambda g: -g * (x / (y * y)).conj()
+
+
+def floored(x, y):
+    zeros = np.zeros(x.shape, x.dtype)
+    if y.dtype.kind in "iu" and not np.all(y):
+        raise RuntimeError("ZeroDivisionError")
+    return np.floor_divide(x, y), lambda g: zeros, lambda g: zeros
+
+
+def truncated(x, y):
+    zeros = np.zeros(x.shape)
+    if y.dtype.kind in "iu" and not np.all(y):
+        raise RuntimeError("ZeroDivisionError")
+    whole = x.dtype.kind in "iu"
+    out = np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y) if whole else np.trunc(x / y)
+    return out, lambda g: zeros, lambda g: zeros
+
+
+@with_in_place(*BOTH)
+def div(input, other, *, rounding_mode=None):
+    if rounding_mode is None:
+        return paired(quotient, input, other, floating=True)
+    return paired(floored if rounding_mode == "floor" else truncated, input, other)
+
+
+for word in ("divide", "true_divide"):
+    public(*BOTH, name=word)(div)
+
+
+@with_in_place(*BOTH)
+def floor_divide(input, other):
+    return paired(floored, input, other)
+
+
+@binary()
+def remainder(x, y):
+    quotient = np.floor_divide(x, y)
+    if y.dtype.kind in "iu" and not np.all(y):
+        raise RuntimeError("ZeroDivisionError")
+    return np.remainder(x, y), lambda g: g, lambda g: -g * quotient
+
+
+@binary()
+def fmod(x, y):
+    quotient = np.trunc(x / y)
+    return np.fmod(x, y), lambda g: g, lambda g: -g * quotient
+
+
+def power(x, y):
+    whole = x.dtype.kind in "iu"
+    if whole and np.any(y < 0):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    out = x**y
+
+    def of_base(g):
+        return g * np.where(y == 0, 0, y * x ** np.where(y == 0, 1, y - 1)).conj()
+
+    def of_exponent(g):
+        return g * np.where((x == 0) & (y >= 0), 0, out * np.log(x))
+
+    return out, of_base, of_exponent
+
+
+@with_in_place(*BOTH)
+def pow(input, exponent):
+    return paired(power, input, exponent)
+
+
+@binary()
+def maximum(x, y):
+    share = np.where(x == y, 0.5, x > y)
+    return np.maximum(x, y), lambda g: g * share, lambda g: g * (1 - share)
+
+
+@binary()
+def minimum(x, y):
+    share = np.where(x == y, 0.5, x < y)
+    return np.minimum(x, y), lambda g: g * share, lambda g: g * (1 - share)
+
+
+@binary(floating=True)
+def atan2(x, y):
+    size = x * x + y * y
+    return np.arctan2(x, y), lambda g: g * y / size, lambda g: -g * x / size
+
+
+@binary(floating=True)
+def hypot(x, y):
+    out = np.hypot(x, y)
+    return out, lambda g: g * x / out, lambda g: g * y / out
+
+
+@binary()
+def logaddexp(x, y):
+    out = np.logaddexp(x, y)
+    # of -inf twice, no share is a number
+    return out, lambda g: g * np.exp(x - out), lambda g: g * np.exp(y - out)
+
+
+@binary("torch", "torch.Tensor", "torch.special", floating=True)
+def xlogy(x, y):
+    zero = (x == 0) & ~np.isnan(y)
+    out = np.where(zero, 0, x * np.log(y))
+    return out, lambda g: g * np.where(zero & (y <= 0), 0, np.log(y)), lambda g: g * x / y
+
+
+@binary()
+def heaviside(x, y):
+    return np.where(x == 0, y, x > 0).astype(x.dtype), None, None
+
+
+@public("torch.special")
+def entr(input):
+    def rule(x):
+        out = np.where(x == 0, 0, np.where(x < 0, -np.inf, -x * np.log(x)))
+        return out, lambda g: g * (-np.log(x) - 1)
+
+    rule.__name__ = "entr"
+    return computed(rule, *promoted(input, floating=True))
+
+
+def whole_numbers(name: str, rule: Callable) -> Callable:
+    """A function of the bits of whole numbers, or of booleans."""
+
+    def function(input, other):
+        if result_type(input, other).kind > INTEGER:
+            kind = {"float32": "Float", "float64": "Double"}.get(
+                result_type(input, other).name, "Half"
+            )
+            raise RuntimeError(f"\"{name}_cpu\" not implemented for '{kind}'")
+        return paired(lambda x, y: (rule(x, y),), input, other)
+
+    return with_in_place(*BOTH, name=name)(function)
+
+
+bitwise_and = whole_numbers("bitwise_and", np.bitwise_and)
+bitwise_or = whole_numbers("bitwise_or", np.bitwise_or)
+bitwise_xor = whole_numbers("bitwise_xor", np.bitwise_xor)
+bitwise_left_shift = whole_numbers("bitwise_left_shift", np.left_shift)
+bitwise_right_shift = whole_numbers("bitwise_right_shift", np.right_shift)
+
+
+def comparison(compare: Callable, *names: str) -> Callable:
+    """A question to two numbers, answered by True or False."""
+
+    def function(input, other):
+        return paired(lambda x, y: (compare(x, y),), input, other, to=bool_)
+
+    for name in names:
+        with_in_place(*BOTH, name=name)(function)
+    return function
+
+
+eq = comparison(np.equal, "eq")
+ne = comparison(np.not_equal, "ne", "not_equal")
+lt = comparison(np.less, "lt", "less")
+le = comparison(np.less_equal, "le", "less_equal")
+gt = comparison(np.greater, "gt", "greater")
+ge = comparison(np.greater_equal, "ge", "greater_equal")
+logical_and = comparison(np.logical_and, "logical_and")
+logical_or = comparison(np.logical_or, "logical_or")
+logical_xor = comparison(np.logical_xor, "logical_xor")
+
+
+# of three
+
+
+@with_in_place(*BOTH)
+def lerp(input, end, weight):
+    def rule(x, y, w):
+        return (
+            np.where(np.abs(w) < 0.5, x + w * (y - x), y - (y - x) * (1 - w)),
+            lambda g: g * (1 - w),
+            lambda g: g * w,
+            lambda g: g * (y - x),
+        )
+
+    rule.__name__ = "lerp"
+    if isinstance(weight, Tensor) and weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected dtype {SPOKEN[input.dtype.name]} for `weight` but got dtype "
+            f"{SPOKEN[weight.dtype.name]}"
+        )
+    if end.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected dtype {SPOKEN[input.dtype.name]} for `end` but got dtype "
+            f"{SPOKEN[end.dtype.name]}"
+        )
+    return paired(rule, input, end, weight)
+
+
+# as torch's errors name dtypes
+SPOKEN = {
+    "float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "int64": "long long", "int32": "int", "bool": "bool", "uint8": "unsigned char",
+    "int16": "short", "int8": "signed char", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+@with_in_place(*BOTH)
+def addcmul(input, tensor1, tensor2, *, value=1):
+    return add(input, mul(mul(tensor1, tensor2), value))
+
+
+@with_in_place(*BOTH)
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    return add(input, mul(div(tensor1, tensor2), value))
+
+
+def choice(condition, x, y):
+    out = np.where(condition, x, y)
+    return out, None, lambda g: np.where(condition, g, 0), lambda g: np.where(condition, 0, g)
+
+
+def chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
+    x, y = promoted(input, other)
+    require_broadcast([condition.shape, x.shape, y.shape])
+    return computed(choice, condition, x, y, dtype=x.dtype)
+
+
+@public("torch")
+def where(condition, input=None, other=None):
+    if input is None:
+        from torch_over_numpy.search import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    if condition.dtype is not bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{TITLES.get(condition.dtype.name, condition.dtype.name)}"
+        )
+    return chosen(condition, input, other)
+
+
+TITLES = {"float64": "Double", "float32": "Float", "int64": "Long", "int32": "Int"}
+
+
+@public("torch.Tensor", name="where")
+def where_method(self, condition, other):
+    return where(condition, self, other)
+
+
+@with_in_place(*BOTH)
+def masked_fill(input, mask, value):
+    if mask.dtype is not bool_:
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{SPOKEN[mask.dtype.name]}"
+        )
+    if isinstance(value, Tensor) and value._array.ndim:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value._array.ndim} dimension(s)."
+        )
+    filling = tensor_of(value, input.dtype)
+    if overflows(value, filling):
+        raise RuntimeError(
+            f"value cannot be converted to type {SPOKEN[input.dtype.name]} without overflow"
+        )
+    require_broadcast([input.shape, mask.shape])
+    return computed(choice, mask, filling, input, dtype=input.dtype)
+
+
+def overflows(value: Any, filling: Tensor) -> bool:
+    """Whether a number does not fit into the dtype that it was taken into."""
+    number = value.item() if isinstance(value, Tensor) else value
+    if filling.dtype.kind >= FLOATING:
+        return bool(np.isfinite(number) and not np.isfinite(filling._array).all())
+    return filling.dtype.kind != BOOL and filling._array.item() != number
+
+
+@unary("torch", "torch.Tensor")
+def conj(x):
+    return x.conj(), lambda g: g.conj()
+
+
+@public(*BOTH)
+def resolve_conj(input):
+    return input
+
+
+@public(*BOTH)
+def complex(real, imag):
+    def rule(x, y):
+        return x + 1j * y, lambda g: g.real, lambda g: g.imag
+
+    return computed(rule, real, imag, dtype=complex_of(real.dtype))
+
+
+@public("torch")
+def polar(abs, angle):
+    return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
+
+
+@public(*BOTH)
+def real(input):
+    return viewed_as_real(input, "real") if input.dtype.is_complex else input
+
+
+@public(*BOTH)
+def imag(input):
+    if not input.dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return viewed_as_real(input, "imag")
+
+
+def viewed_as_real(x: Tensor, part: str) -> Tensor:
+    """The real or the imaginary parts, which share the memory of the complex numbers."""
+
+    def rule(a):
+        factor = 1 if part == "real" else 1j
+        return getattr(a, part).copy(), lambda g: g * factor
+
+    return computed(rule, x, dtype=real_of(x.dtype))
+
+
+@public(*BOTH)
+def is_floating_point(input):
+    return input.dtype.is_floating_point
+
+
+@public(*BOTH)
+def is_complex(input):
+    return input.dtype.is_complex
+
+
+@public("torch", name="result_type")
+def result_type_function(tensor1, tensor2):
+    return result_type(tensor1, tensor2)
+
+
+def default_floating(x: Tensor) -> dtype:
+    """The dtype of a floating result of these numbers."""
+    return x.dtype if x.dtype.kind >= FLOATING else get_default_dtype()

@@ -1,0 +1,23 @@
+"""The names that torch has, here or not: the error for another is Python's own."""
+
+from functools import cache
+from pathlib import Path
+
+from torch_over_numpy.absent import NotInPageError
+
+FILE = Path(__file__).with_name("names.txt")
+
+
+@cache
+def known_names() -> dict[str, frozenset[str]]:
+    """The names of each module of torch, and of its Tensor: a line each, the home first."""
+    lines = (line.split() for line in FILE.read_text("utf-8").splitlines())
+    return {home: frozenset(names) for home, *names in lines}
+
+
+def missing(home: str, name: str) -> AttributeError:
+    """The error for a name that is not here: torch's, or nobody's."""
+    if name in known_names().get(home, ()):
+        return NotInPageError(f"{home}.{name}")
+    what = "'Tensor' object" if home == "torch.Tensor" else f"module '{home}'"
+    return AttributeError(f"{what} has no attribute '{name}'")

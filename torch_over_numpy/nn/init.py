@@ -1,0 +1,53 @@
+"""First weights."""
+
+import math
+
+from torch_over_numpy import random
+from torch_over_numpy.autograd import no_grad
+from torch_over_numpy.indexing import fill_
+from torch_over_numpy.public import public
+
+HERE = "torch.nn.init"
+
+
+def filling(function):
+    """The function, which writes into a tensor although that wants a gradient."""
+
+    def fill(tensor, *args, **kwargs):
+        with no_grad():
+            return function(tensor, *args, **kwargs)
+
+    return fill
+
+
+normal_ = filling(random.normal_)
+uniform_ = filling(random.uniform_)
+constant_ = filling(fill_)
+
+
+def zeros_(tensor):
+    return constant_(tensor, 0.0)
+
+
+def ones_(tensor):
+    return constant_(tensor, 1.0)
+
+
+def fans(tensor):
+    return tensor.shape[1], tensor.shape[0]
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    bound = gain * math.sqrt(6 / sum(fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator=generator)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator=generator)
+
+
+for word, function in {
+    "normal_": normal_, "uniform_": uniform_, "constant_": constant_, "zeros_": zeros_,
+    "ones_": ones_, "xavier_uniform_": xavier_uniform_, "xavier_normal_": xavier_normal_,
+}.items():  # fmt: skip
+    public(HERE, name=word)(function)

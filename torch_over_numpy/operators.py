@@ -1,0 +1,164 @@
+"""What Python's operators and built-in functions do with tensors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from torch_over_numpy import elementwise as of
+from torch_over_numpy.linalg import matmul
+from torch_over_numpy.operations import in_place
+from torch_over_numpy.search import TITLES
+from torch_over_numpy.tensor import Tensor
+from torch_over_numpy.views import unbind
+
+
+def is_operand(other: Any) -> bool:
+    numbers = bool, int, float, complex, np.number, np.bool_
+    return isinstance(other, (Tensor, *numbers))
+
+
+def operator(name: str, function: Callable, reflected: bool = True, writes: bool = True) -> None:
+    """An operator of two operands: with the tensor on the left, on the right, and in place."""
+
+    def left(self, other):
+        return function(self, other) if is_operand(other) else NotImplemented
+
+    def right(self, other):
+        return function(tensor_number(other), self) if is_operand(other) else NotImplemented
+
+    write = in_place(function)
+
+    def written(self, other):
+        return write(self, other) if is_operand(other) else NotImplemented
+
+    setattr(Tensor, f"__{name}__", seen(left, name))
+    if reflected:
+        setattr(Tensor, f"__r{name}__", seen(right, f"r{name}"))
+    if writes:
+        setattr(Tensor, f"__i{name}__", seen(written, f"i{name}"))
+
+
+def tensor_number(other: Any) -> Any:
+    return other.item() if isinstance(other, np.generic) else other
+
+
+def seen(function: Callable, name: str) -> Callable:
+    """The operator as a function of torch's, which modes see."""
+    from torch_over_numpy.public import called_as
+
+    return called_as(function, "torch.Tensor", f"__{name}__")
+
+
+for word, function in {
+    "add": of.add, "sub": of.sub, "mul": of.mul, "truediv": of.div, "floordiv": of.floor_divide,
+    "mod": of.remainder, "pow": of.pow,
+}.items():  # fmt: skip
+    operator(word, function)
+
+
+BITS = {
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}  # fmt: skip
+for word, name in BITS.items():
+    operator(word, getattr(of, name))
+operator("matmul", matmul, writes=False)
+for word in ("eq", "ne", "lt", "le", "gt", "ge"):
+    operator(word, getattr(of, word), reflected=False, writes=False)
+
+
+def neg(self):
+    return of.neg(self)
+
+
+def pos(self):
+    return of.positive(self)
+
+
+def absolute(self):
+    return of.absolute(self)
+
+
+def invert(self):
+    return of.bitwise_not(self)
+
+
+for word, function in {"neg": neg, "pos": pos, "abs": absolute, "invert": invert}.items():
+    setattr(Tensor, f"__{word}__", seen(function, word))
+
+
+def single(self: Tensor) -> Any:
+    """The number of a tensor that has one."""
+    if self._array.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+        )
+    return self._array.item()
+
+
+def truth(self):
+    if self._array.size == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    if self._array.size > 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return bool(self._array.item())
+
+
+def index(self):
+    if self._array.size != 1 or self.dtype.kind > 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self._array.item())
+
+
+def iterate(self):
+    if not self.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self, 0))
+
+
+def contains(self, element):
+    return bool(of.eq(self, element)._array.any())
+
+
+def as_array(self, dtype=None, copy=None):
+    return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+
+def format_of(self, spec):
+    return (
+        format(self.item(), spec)
+        if not self.ndim and not self.is_meta
+        else object.__format__(self, spec)
+    )
+
+
+def deep_copy(self, memo):
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment."
+        )
+    copy = type(self)._of(self._array.copy(), self.dtype, self.device)
+    copy.requires_grad_(self._leaf is not None) if self._leaf is not None else None
+    memo[id(self)] = copy
+    return copy
+
+
+METHODS = {
+    "__bool__": truth,
+    "__int__": lambda self: int(single(self)),
+    "__float__": lambda self: float(single(self)),
+    "__complex__": lambda self: complex(single(self)),
+    "__index__": index,
+    "__iter__": iterate,
+    "__contains__": contains,
+    "__array__": as_array,
+    "__format__": format_of,
+    "__deepcopy__": deep_copy,
+    "__round__": lambda self, digits=0: of.rounded(self, decimals=digits),
+    "__reversed__": lambda self: self.flip(0) if self.ndim else self,
+}
+for name, method in METHODS.items():
+    setattr(Tensor, name, method)
+del TITLES

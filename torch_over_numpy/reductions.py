@@ -1,0 +1,480 @@
+"""Functions along axes: those that reduce them, and those that keep their sizes."""
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from torch_over_numpy.axes import axes, axis
+from torch_over_numpy.dtypes import BOOL, FLOATING, bool_, int64, real_of, uint8
+from torch_over_numpy.elementwise import BOTH, absolute, div, ne, sqrt, sub
+from torch_over_numpy.operations import cast, computed, promoted
+from torch_over_numpy.public import public
+from torch_over_numpy.tensor import Tensor
+
+Pair = {
+    name: namedtuple(name, ["values", "indices"])
+    for name in ("max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin")
+}
+for one in Pair.values():
+    one.__module__ = "torch.return_types"
+
+
+def spread(g: np.ndarray, x_shape: tuple, along: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """What flows into a result, at each place that the result was made of."""
+    kept = g if keepdim else np.expand_dims(g, along)
+    return np.broadcast_to(kept, x_shape)
+
+
+@public(*BOTH)
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
+    along = axes(dim, input.ndim)
+
+    def rule(x):
+        shape = x.shape
+        out = x.sum(axis=along, keepdims=keepdim, dtype=wanted.storage)
+        return out, lambda g: spread(g, shape, along, keepdim)
+
+    rule.__name__ = "sum"
+    return computed(rule, input, dtype=wanted)
+
+
+def require_floating(x: Tensor, name: str) -> None:
+    if x.dtype.kind < FLOATING:
+        kind = {"int64": "Long", "bool": "Bool", "int32": "Int", "uint8": "Byte"}[x.dtype.name]
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point "
+            f"or complex dtype. Got: {kind}"
+        )
+
+
+@public(*BOTH)
+def mean(input, dim=None, keepdim=False, *, dtype=None):
+    x = cast(input, dtype or input.dtype)
+    require_floating(x, "mean")
+    along = axes(dim, x.ndim)
+    count = float(np.prod([x.shape[i] for i in along]))
+    return div(sum(x, along if x.ndim else None, keepdim), count)
+
+
+@public(*BOTH)
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    return sum(without_nan(input), dim, keepdim, dtype=dtype)
+
+
+@public(*BOTH)
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    count = sum(computed(lambda x: (~np.isnan(x),), input, dtype=bool_), dim, keepdim)
+    return div(nansum(input, dim, keepdim, dtype=dtype), count)
+
+
+def without_nan(x: Tensor) -> Tensor:
+    def zeroed(a):
+        there = ~np.isnan(a)
+        return np.where(there, a, 0), lambda g: np.where(there, g, 0)
+
+    return computed(zeroed, x)
+
+
+@public(*BOTH)
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
+    along = axes(dim, input.ndim)
+
+    def rule(x):
+        out = x.prod(axis=along, keepdims=keepdim, dtype=wanted.storage)
+
+        def of_the_others(g):
+            zero = x == 0
+            whole = np.where(zero, 1, x).prod(axis=along, keepdims=True)
+            zeros = zero.sum(axis=along, keepdims=True)
+            others = np.where(zero, zeros == 1, zeros == 0) * whole / np.where(zero, 1, x)
+            return spread(g, x.shape, along, keepdim) * others
+
+        return out, of_the_others
+
+    rule.__name__ = "prod"
+    return computed(rule, input, dtype=wanted)
+
+
+def shared_by_extremes(name: str, find: Callable) -> Callable:
+    """The largest or smallest along axes, whose gradient all share that are as large, or small."""
+
+    def function(input, dim=None, keepdim=False):
+        along = axes(dim, input.ndim)
+        require_places(input, along, name)
+
+        def rule(x):
+            out = find(x, axis=along, keepdims=True)
+            shape = out.shape if keepdim else tuple(np.delete(out.shape, along))
+
+            def shared(g):
+                same = x == out
+                count = same.sum(axis=along, keepdims=True)
+                return np.where(same, spread(g, x.shape, along, keepdim) / count, 0)
+
+            return out.reshape(shape), shared
+
+        rule.__name__ = name
+        return computed(rule, input)
+
+    return public(*BOTH, name=name)(function)
+
+
+def require_places(x: Tensor, along: tuple[int, ...], name: str) -> None:
+    for i in along:
+        if not x.shape[i]:
+            raise IndexError(f"{name}(): Expected reduction dim {i} to have non-zero size.")
+
+
+amax = shared_by_extremes("amax", np.max)
+amin = shared_by_extremes("amin", np.min)
+
+
+def taken(x: Tensor, places: np.ndarray, along: int) -> Tensor:
+    """The numbers at these places along an axis."""
+
+    def gather(a):
+        shape = a.shape
+
+        def put(g):
+            out = np.zeros(shape, g.dtype)
+            np.add.at(out, at(places, along), g)
+            return out
+
+        return np.take_along_axis(a, places, along), put
+
+    return computed(gather, x)
+
+
+def at(places: np.ndarray, along: int) -> tuple[np.ndarray, ...]:
+    """The index of places along one axis, which are where they are along the others."""
+    index = [*np.ix_(*map(np.arange, places.shape))]
+    index[along] = places
+    return tuple(index)
+
+
+def places_tensor(places: np.ndarray, x: Tensor) -> Tensor:
+    return computed(lambda _: (places,), x, dtype=int64)
+
+
+def extreme(name: str, find: Callable, all_of: Callable, paired_name: str) -> Callable:
+    """`max` or `min`: of two tensors, of all numbers, or along an axis, then with its places."""
+
+    def function(input, dim=None, keepdim=False, *, other=None):
+        from torch_over_numpy import elementwise
+
+        second = dim if isinstance(dim, Tensor) else other
+        if second is not None:
+            return getattr(elementwise, paired_name)(input, second)
+        if dim is None:
+            if not input._array.size:
+                raise RuntimeError(
+                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                    "Specify the reduction dim with the 'dim' argument."
+                )
+            return all_of(input)
+        along = axis(dim, input.ndim)
+        if not input.ndim:
+            return Pair[name](input, places_tensor(np.zeros((), np.int64), input))
+        require_places(input, (along,), name)
+        places = first_of(find, input._array, along)
+        values = taken(input, places, along)
+        return squeezed_pair(name, values, places_tensor(places, input), along, keepdim)
+
+    return public(*BOTH, name=name)(function)
+
+
+def first_of(find: Callable, array: np.ndarray, along: int | None) -> np.ndarray:
+    """The places of the first extreme along an axis, which stays; NaN is one."""
+    with np.errstate(all="ignore"):
+        return np.expand_dims(find(array, axis=along), along)
+
+
+def squeezed_pair(name: str, values: Tensor, places: Tensor, along: int, keepdim: bool) -> Any:
+    from torch_over_numpy.views import squeeze
+
+    if keepdim:
+        return Pair[name](values, places)
+    return Pair[name](squeeze(values, along), squeeze(places, along))
+
+
+max = extreme("max", np.argmax, amax, "maximum")
+min = extreme("min", np.argmin, amin, "minimum")
+
+
+@public(*BOTH)
+def aminmax(input, *, dim=None, keepdim=False):
+    pair = namedtuple("aminmax", ["min", "max"])
+    return pair(amin(input, dim, keepdim), amax(input, dim, keepdim))
+
+
+def place_of(name: str, find: Callable) -> None:
+    """The place of the first extreme along an axis, or among all numbers."""
+
+    def function(input, dim=None, keepdim=False):
+        if dim is not None:
+            dim = axis(dim, input.ndim)
+        require_places(input, range(input.ndim) if dim is None else (dim,), name)
+
+        def rule(x):
+            if not x.ndim:
+                return (np.zeros((), np.int64),)
+            return (find(x, axis=dim, keepdims=keepdim),)
+
+        return computed(rule, input, dtype=int64)
+
+    public(*BOTH, name=name)(function)
+
+
+place_of("argmax", np.argmax)
+place_of("argmin", np.argmin)
+
+
+def truth(name: str, ask: Callable) -> None:
+    """Whether all of the numbers along some axes are true, or any."""
+
+    def function(input, dim=None, keepdim=False):
+        along = axes(dim, input.ndim)
+        wanted = uint8 if input.dtype is uint8 else bool_
+        return computed(lambda x: (ask(x, axis=along, keepdims=keepdim),), input, dtype=wanted)
+
+    public(*BOTH, name=name)(function)
+
+
+truth("all", np.all)
+truth("any", np.any)
+
+
+@public(*BOTH)
+def count_nonzero(input, dim=None):
+    along = axes(dim, input.ndim)
+    return computed(lambda x: (np.count_nonzero(x, axis=along),), input, dtype=int64)
+
+
+@public(*BOTH)
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if input.dtype.kind < FLOATING:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    along = axes(dim, input.ndim)
+    count = float(np.prod([input.shape[i] for i in along]))
+    less = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    apart = sub(input, mean(input, along if input.ndim else None, keepdim=True))
+    squares = computed(lambda x: (x * x, lambda g: 2 * g * x), apart)
+    total = sum(squares, along if input.ndim else None, keepdim)
+    return div(total, float(np.maximum(count - less, 0)))
+
+
+@public(*BOTH)
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    return sqrt(var(input, dim, unbiased, keepdim, correction=correction))
+
+
+@public(*BOTH, name="logsumexp")
+def logsumexp(input, dim, keepdim=False):
+    (input,) = promoted(input, floating=True)
+    along = axes(dim, input.ndim)
+
+    def rule(x):
+        top = x.max(axis=along, keepdims=True, initial=-np.inf)
+        top = np.where(np.isfinite(top), top, 0)
+        out = np.log(np.exp(x - top).sum(axis=along, keepdims=True)) + top
+        shape = out.shape if keepdim else tuple(np.delete(out.shape, along))
+
+        def shares(g):
+            parts = np.exp(x - np.where(np.isfinite(out), out, 0))
+            parts = np.where(np.isposinf(out), np.exp(x - out), parts)
+            return spread(g, x.shape, along, keepdim) * parts
+
+        return out.reshape(shape).astype(x.dtype), shares
+
+    rule.__name__ = "logsumexp"
+    return computed(rule, input)
+
+
+def softmax_rule(x: np.ndarray, along: int) -> np.ndarray:
+    parts = np.exp(x - x.max(axis=along, keepdims=True, initial=-np.inf))
+    return parts / parts.sum(axis=along, keepdims=True)
+
+
+def require_implemented(x: Tensor, name: str) -> None:
+    if x.dtype.kind < FLOATING:
+        kind = {"int64": "Long", "bool": "Bool", "int32": "Int"}.get(x.dtype.name, "Byte")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+
+
+@public("torch", "torch.Tensor", "torch.special")
+def softmax(input, dim, dtype=None):
+    x = cast(input, dtype or input.dtype)
+    require_implemented(x, "softmax_lastdim_kernel_impl")
+    along = axis(dim, x.ndim)
+
+    def rule(a):
+        if not a.ndim:
+            return np.where(np.isfinite(a), 1, np.nan).astype(a.dtype), lambda g: np.zeros_like(g)
+        out = np.ascontiguousarray(softmax_rule(a, along))
+        return out, lambda g: out * (g - (g * out).sum(axis=along, keepdims=True))
+
+    rule.__name__ = "softmax"
+    return computed(rule, x)
+
+
+@public("torch", "torch.Tensor", "torch.special")
+def log_softmax(input, dim, dtype=None):
+    x = cast(input, dtype or input.dtype)
+    require_implemented(x, "log_softmax_lastdim_kernel_impl")
+    along = axis(dim, x.ndim)
+
+    def rule(a):
+        if not a.ndim:
+            return np.where(np.isfinite(a), 0, np.nan).astype(a.dtype), lambda g: np.zeros_like(g)
+        shifted = a - a.max(axis=along, keepdims=True, initial=-np.inf)
+        out = shifted - np.log(np.exp(shifted).sum(axis=along, keepdims=True))
+        return out, lambda g: g - np.exp(out) * g.sum(axis=along, keepdims=True)
+
+    rule.__name__ = "log_softmax"
+    return computed(rule, x)
+
+
+# along an axis, from its beginning
+
+
+def from_the_end(x: np.ndarray, along: int) -> np.ndarray:
+    """The sum from each place to the end."""
+    return np.flip(np.flip(x, along).cumsum(along), along)
+
+
+@public(*BOTH)
+def cumsum(input, dim, *, dtype=None):
+    wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
+    along = axis(dim, input.ndim)
+
+    def rule(x):
+        if not x.ndim:
+            return x.copy(), lambda g: g
+        return x.cumsum(along, dtype=wanted.storage), lambda g: from_the_end(g, along)
+
+    rule.__name__ = "cumsum"
+    return computed(rule, input, dtype=wanted)
+
+
+@public(*BOTH)
+def cumprod(input, dim, *, dtype=None):
+    wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
+    along = axis(dim, input.ndim)
+
+    def rule(x):
+        if not x.ndim:
+            return x.copy(), lambda g: g
+        out = x.cumprod(along, dtype=wanted.storage)
+
+        def of_the_others(g):
+            total = np.zeros_like(out)
+            size = x.shape[along]
+            for i in range(size):
+                # the product up to each place, without the number at i
+                others = np.moveaxis(x, along, 0).copy()
+                others[i] = 1
+                others = others.cumprod(0)
+                np.moveaxis(total, along, 0)[i] = (np.moveaxis(g, along, 0)[i:] * others[i:]).sum(0)
+            return total
+
+        return out, of_the_others
+
+    rule.__name__ = "cumprod"
+    return computed(rule, input, dtype=wanted)
+
+
+@public(*BOTH)
+def logcumsumexp(input, dim):
+    along = axis(dim, input.ndim)
+
+    def rule(x):
+        if not x.ndim:
+            return x.copy(), lambda g: g
+        out = np.logaddexp.accumulate(x, axis=along)
+
+        def shares(g):
+            place, width = np.moveaxis(x, along, -1), np.moveaxis(out, along, -1)
+            parts = np.exp(place[..., :, None] - width[..., None, :])
+            later = np.triu(np.where(np.isnan(parts), 0, parts))
+            return np.moveaxis((later * np.moveaxis(g, along, -1)[..., None, :]).sum(-1), -1, along)
+
+        return out, shares
+
+    rule.__name__ = "logcumsumexp"
+    return computed(rule, input)
+
+
+def running_extreme(name: str, extreme_of: np.ufunc) -> None:
+    """The largest or smallest number so far, and its place."""
+
+    def function(input, dim):
+        along = axis(dim, input.ndim)
+        x = np.moveaxis(input._array, along, 0)
+        best = extreme_of.accumulate(x, axis=0)
+        # the last place at which a number is the best so far
+        here = np.arange(len(x)).reshape(-1, *[1] * (x.ndim - 1))
+        places = np.maximum.accumulate(np.where((x == best) | np.isnan(x), here, 0), axis=0)
+        places = np.moveaxis(places, 0, along)
+        return Pair[name](taken(input, places, along), places_tensor(places, input))
+
+    public(*BOTH, name=name)(function)
+
+
+running_extreme("cummax", np.maximum)
+running_extreme("cummin", np.minimum)
+
+
+@public(*BOTH)
+def diff(input, n=1, dim=-1):
+    from torch_over_numpy.views import narrow
+
+    for _ in range(n):
+        size = input.shape[dim]
+        later, earlier = narrow(input, dim, 1, size - 1), narrow(input, dim, 0, size - 1)
+        input = (ne if input.dtype.kind == BOOL else sub)(later, earlier)
+    return input
+
+
+# norms
+
+
+@public(*BOTH, name="norm")
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    order = 2.0 if p in ("fro", None) else p
+    return vector_norm(input, order, dim, keepdim, dtype=dtype)
+
+
+@public("torch.linalg")
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    x = cast(x, dtype or x.dtype)
+    if x.dtype.kind < FLOATING:
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long"
+        )
+    along = axes(dim, x.ndim)
+    if ord in (float("inf"), float("-inf")):
+        return (amax if ord > 0 else amin)(absolute(x), along, keepdim)
+
+    def rule(a):
+        size = np.abs(a)
+        if ord == 0:
+            return (a != 0).sum(axis=along, keepdims=keepdim), lambda g: np.zeros(a.shape)
+        out = (size**ord).sum(axis=along, keepdims=True) ** (1 / ord)
+        shape = out.shape if keepdim else tuple(np.delete(out.shape, along))
+
+        def direction(g):
+            with np.errstate(all="ignore"):
+                part = np.sign(a) * (size / out) ** (ord - 1)
+            part = np.where(out == 0, 0, part)
+            return spread(g, a.shape, along, keepdim) * part
+
+        return out.reshape(shape).astype(size.dtype), direction
+
+    rule.__name__ = "norm"
+    return computed(rule, x, dtype=real_of(x.dtype))

@@ -1,0 +1,221 @@
+"""Order and counts: sorting, the largest, different numbers, places that are true."""
+
+import builtins
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from torch_over_numpy.axes import axis
+from torch_over_numpy.dtypes import FLOATING, bool_, int32, int64
+from torch_over_numpy.elementwise import BOTH
+from torch_over_numpy.operations import cast, computed, promoted, tensor_of
+from torch_over_numpy.public import public
+from torch_over_numpy.reductions import Pair, places_tensor, squeezed_pair, taken
+from torch_over_numpy.tensor import CPU, Tensor
+from torch_over_numpy.views import flatten, unbind
+
+
+def order(array: np.ndarray, along: int, descending: bool = False) -> np.ndarray:
+    """The places of the numbers in their order, equal ones as they come; NaN is the largest."""
+    if not descending:
+        return np.argsort(array, axis=along, kind="stable")
+    backwards = np.argsort(np.flip(array, along), axis=along, kind="stable")
+    return array.shape[along] - 1 - np.flip(backwards, along)
+
+
+@public("torch", "torch.Tensor")
+def sort(input, dim=-1, descending=False, stable=False):
+    along = axis(dim, input.ndim)
+    if not input.ndim:
+        return Pair["sort"](input, places_tensor(np.zeros((), np.int64), input))
+    places = order(input._array, along, descending)
+    return Pair["sort"](taken(input, places, along), places_tensor(places, input))
+
+
+@public(*BOTH)
+def argsort(input, dim=-1, descending=False, stable=False):
+    return sort(input, dim, descending).indices
+
+
+@public(*BOTH)
+def msort(input):
+    return sort(input, 0).values
+
+
+@public(*BOTH)
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    along = axis(dim, input.ndim)
+    if not input.ndim:
+        return Pair["topk"](input, places_tensor(np.zeros((), np.int64), input))
+    if not 0 <= k <= input.shape[along]:
+        raise RuntimeError("selected index k out of range")
+    places = np.take(order(input._array, along, largest), range(k), axis=along)
+    return Pair["topk"](taken(input, places, along), places_tensor(places, input))
+
+
+@public(*BOTH)
+def kthvalue(input, k, dim=-1, keepdim=False):
+    along = axis(dim, input.ndim)
+    places = np.take(order(input._array, along), [k - 1], axis=along)
+    values = taken(input, places, along)
+    return squeezed_pair("kthvalue", values, places_tensor(places, input), along, keepdim)
+
+
+@public(*BOTH)
+def median(input, dim=None, keepdim=False):
+    if dim is None:
+        flat = flatten(input)
+        return kthvalue(flat, (flat.shape[0] + 1) // 2, 0).values
+    along = axis(dim, input.ndim)
+    found = kthvalue(input, (input.shape[along] + 1) // 2, along, keepdim)
+    return Pair["median"](*found)
+
+
+@public("torch")
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    found: Any = np.unique(
+        input._array, return_inverse=return_inverse, return_counts=return_counts, axis=dim
+    )
+    if not (return_inverse or return_counts):
+        return Tensor._of(found, input.dtype, input.device)
+    values, *more = found
+    if return_inverse and dim is None:
+        more[0] = more[0].reshape(input.shape)
+    more = [Tensor._of(np.asarray(one, np.int64), int64, input.device) for one in more]
+    return (Tensor._of(values, input.dtype, input.device), *more)
+
+
+public("torch.Tensor", name="unique")(unique)
+
+
+@public(*BOTH)
+def bincount(input, weights=None, minlength=0):
+    if input.ndim != 1 or input.dtype.kind >= FLOATING or (input._array < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return computed(lambda x: (np.bincount(x, minlength=minlength),), input, dtype=int64)
+
+    def rule(x, w):
+        return (np.bincount(x, w, minlength),)
+
+    return computed(rule, input, weights.detach(), dtype=weights.dtype)
+
+
+@public(*BOTH)
+def nonzero(input, *, as_tuple=False):
+    found = computed(lambda x: (np.argwhere(x),), input, dtype=int64)
+    return unbind(found, 1) if as_tuple else found
+
+
+@public(*BOTH)
+def argwhere(input):
+    return nonzero(input)
+
+
+@public("torch", "torch.Tensor")
+def equal(input, other):
+    if input.device is not other.device:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            "meta and cpu!"
+        )
+    return input.shape == other.shape and bool(np.array_equal(input._array, other._array))
+
+
+def close(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{TITLES[input.dtype.name]} did not match {TITLES[other.dtype.name]}")
+
+    def rule(x, y):
+        x, y = (one.astype(np.float64) if one.dtype == bool else one for one in (x, y))
+        near = np.abs(x - y) <= atol + np.abs(rtol * y)
+        same = (x == y) | (near & np.isfinite(x) & np.isfinite(y))
+        return (same | (np.isnan(x) & np.isnan(y) if equal_nan else False),)
+
+    from torch_over_numpy.elementwise import require_broadcast
+
+    require_broadcast([input.shape, other.shape])
+    return computed(rule, input, other, dtype=bool_)
+
+
+TITLES = {
+    "float64": "Double", "float32": "Float", "bool": "Bool", "int64": "Long", "int32": "Int",
+    "float16": "Half", "bfloat16": "BFloat16", "uint8": "Byte", "int16": "Short", "int8": "Char",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+
+@public(*BOTH)
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return close(input, other, rtol, atol, equal_nan)
+
+
+@public(*BOTH)
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return bool(close(input, other, rtol, atol, equal_nan)._array.all())
+
+
+@public("torch")
+def isin(elements, test_elements):
+    x, y = (tensor_of(one) for one in (elements, test_elements))
+    return computed(lambda a, b: (np.isin(a, b),), x, flatten(y), dtype=bool_)
+
+
+@public(*BOTH)
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None):
+    from_right = right or side == "right"
+    values = tensor_of(input)
+
+    def rule(a, x):
+        # how many of the sequence come before
+        compare = np.less_equal if from_right else np.less
+        return (compare(a[..., None, :], x[..., :, None]).sum(-1),)
+
+    wanted = int32 if out_int32 else int64
+    if values.ndim == 0 or (sorted_sequence.ndim == 1):
+
+        def rule_of_one(a, x):
+            return (np.searchsorted(a, x, "right" if from_right else "left"),)
+
+        return computed(rule_of_one, sorted_sequence, values, dtype=wanted)
+    return computed(rule, sorted_sequence, values, dtype=wanted)
+
+
+@public(*BOTH)
+def bucketize(input, boundaries, *, out_int32=False, right=False):
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@public(*BOTH)
+def histc(input, bins=100, min=0, max=0):
+    low, high = (min, max) if min != max else (input._array.min(), input._array.max())
+    return computed(lambda x: (np.histogram(x, bins, (low, high))[0],), input)
+
+
+@public(*BOTH)
+def mode(input, dim=-1, keepdim=False):
+    along = axis(dim, input.ndim)
+    rows = np.moveaxis(input._array, along, -1)
+    places = np.array([place_of_mode(row) for row in rows.reshape(-1, rows.shape[-1])], np.int64)
+    places = np.expand_dims(places.reshape(rows.shape[:-1]), along)
+    values = taken(input, places, along)
+    return squeezed_pair("mode", values, places_tensor(places, input), along, keepdim)
+
+
+def place_of_mode(row: np.ndarray) -> int:
+    """The last place of the number that stands most often in a row, of several the smallest."""
+    values, counts = np.unique(row, return_counts=True)
+    return int(np.flatnonzero(row == values[counts.argmax()])[-1])
+
+
+@public(*BOTH)
+def quantile(input, q, dim=None, keepdim=False):
+    level = q if isinstance(q, float) else q._array
+    x = input._array
+    return computed(
+        lambda a: (np.quantile(a, level, axis=dim, keepdims=keepdim).astype(x.dtype),), input
+    )
+
+
+del builtins, namedtuple, CPU, cast, promoted
