@@ -7,6 +7,7 @@ import json
 import zlib
 from functools import cache
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 
 from docutils import nodes
@@ -31,12 +32,10 @@ CLOSING = """<p class="learner"><button type="button" data-do="check">Check</but
 <button type="button" data-do="stop" hidden>Stop</button>
 <small>Tab indents what you change; Escape, then Tab leaves.</small></p>
 <p data-wait hidden></p>
-<div role="status"></div>
+<div role="status">{said}</div>
 </div>
 """
 HINT = '<button type="button" data-do="hint">Hint</button>\n'
-# the front page's is another answer to the same exercise
-FRONT = "index"
 
 
 class editor(nodes.General, nodes.Element):
@@ -44,18 +43,28 @@ class editor(nodes.General, nodes.Element):
 
 
 class TryAnswer(SphinxDirective):
-    """An answer to an exercise, with what its check says of it at a seed."""
+    """An answer to an exercise, and below it what its check says at a seed."""
 
     has_content = True
     required_arguments = 1
     option_spec = {"seed": int}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        # imported here: the checks need torch
+        # imported here: the checks need torch, and most builds read no answer
         from attncourse.course import COURSE
+        from judge.page import Page
 
-        exercise = COURSE.exercise(self.arguments[0])
-        return [edited(exercise, "\n".join(self.content), kept=f"{FRONT}/{exercise.name}")]
+        name, source = self.arguments[0], "\n".join(self.content)
+        exercise = COURSE.exercise(name)
+        result = json.loads(Page(COURSE).check(name, source, self.options.get("seed")))
+        kept = f"{self.env.docname}/{name}"
+        return [edited(exercise, source, kept=kept, said=in_paragraphs(result["said"]))]
+
+
+def in_paragraphs(said: str) -> str:
+    """What a check says, as HTML: first the sentence, then where it shows."""
+    sentence, *others = map(str.strip, said.splitlines())
+    return f"<p><strong>{escape(sentence)}</strong></p><p>{'<br>'.join(map(escape, others))}</p>"
 
 
 def runs_in_page(exercise) -> bool:
@@ -63,10 +72,14 @@ def runs_in_page(exercise) -> bool:
     return exercise.kind != "capstone"
 
 
-def edited(exercise, source: str, kept: str = "") -> editor:
-    """An editor with a first text; what is typed there is kept under a name of its own."""
+def edited(exercise, source: str, kept: str = "", said: str = "") -> editor:
+    """An editor with a first text, and what is said of it.
+
+    What is typed there is kept under the name of the exercise, or another.
+    """
     code = nodes.literal_block(source, source, language="python")
-    return editor("", code, name=exercise.name, kept=kept or exercise.name, chapter=exercise.chapter)
+    about = {"name": exercise.name, "chapter": exercise.chapter}
+    return editor("", code, **about, kept=kept or exercise.name, said=said)
 
 
 def visit_editor(translator, node):
@@ -76,7 +89,7 @@ def visit_editor(translator, node):
 
 def depart_editor(translator, node):
     has_hints = node["kept"] == node["name"]
-    translator.body.append(CLOSING.format(hint=HINT if has_hints else ""))
+    translator.body.append(CLOSING.format(hint=HINT if has_hints else "", said=node["said"]))
 
 
 def skip_wrapper(translator, node):

@@ -100,12 +100,18 @@ globalThis.attncourseEditors = (() => {
     return `<details><summary>What went in, what was expected, what came</summary><table>${cells.join("")}</table></details>`;
   }
 
+  function notebookLink() {
+    const colab = document.querySelector(".to-run a")?.href;
+    return colab ? `<a href="${colab}">Open the notebook in Colab</a>, and copy your answer there.` : "";
+  }
+
   function show(box, { status, said, line, printed, notes, failed }) {
     const [first, ...others] = said.split("\n");
     const parts = [`<p><strong>${inCode(first)}</strong></p>`];
     if (others.length) parts.push(`<p>${others.map((one) => inCode(one.trim())).join("<br>")}</p>`);
     for (const note of notes) parts.push(`<p>${escape(note)}</p>`);
     if (printed) parts.push(`<p>Its cell printed:</p><pre tabindex="0">${escape(printed)}</pre>`);
+    if (said.includes("not in the page")) parts.push(`<p>${notebookLink()}</p>`);
     if (failed.length) parts.push(table(failed));
     say(box, parts.join(""), status);
     markLine(box, line);
