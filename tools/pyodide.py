@@ -38,9 +38,7 @@ class Digest(NamedTuple):
 
 # those of pyodide-lock.json, and of what npm has under this version
 FILES = {
-    "pyodide.js": Digest(
-        14913, "b4cb23a53aba19c221659b9fb40a2f18281d685691dc06647fb0afd0681baf98"
-    ),
+    "pyodide.js": Digest(14913, "b4cb23a53aba19c221659b9fb40a2f18281d685691dc06647fb0afd0681baf98"),
     "pyodide.asm.js": Digest(
         1255688, "6b4c90de5b7172873f04f21884d0e9d2274e305fe32116558fe3e4fbe3618d51"
     ),
