@@ -65,7 +65,11 @@ def judge_own(exercise: Exercise, function: Callable, seed: int) -> Verdict:
 def verdict(run: Run) -> Verdict:
     """The verdict on an answer by its records."""
     exercise = run.trial.exercise
-    if run.has_passed:
+    has_passed = run.has_passed
+    # a test that raises it has refused nothing, nor is it a mistake
+    if run.absent:
+        return Verdict(Status.ERROR, run.absent["text"], failing=run.first_failure)
+    if has_passed:
         return Verdict(Status.PASSED)
     if run.is_unwritten:
         return Verdict(Status.NOT_ATTEMPTED, f"write `{exercise.name}` in its answer cell")

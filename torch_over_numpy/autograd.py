@@ -8,6 +8,7 @@ import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.graph import UNUSED, Node, Switch, flow
+from torch_over_numpy.joining import stack
 from torch_over_numpy.making import new
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
@@ -118,6 +119,13 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
         gradient_tensor = Tensor._of(g, tensor.dtype, tensor.device)
         with no_grad():
             tensor.grad = gradient_tensor if tensor.grad is None else tensor.grad + gradient_tensor
+        for hook in leaf.hooks:
+            hook(tensor)
+
+
+@public("torch.Tensor")
+def register_post_accumulate_grad_hook(self, hook):
+    self._leaf.hooks.append(hook)
 
 
 @public("torch.autograd")
@@ -132,7 +140,8 @@ def grad(
     materialize_grads=False,
 ):
     refuse_unless(not create_graph, "torch.autograd.grad(create_graph=)")
-    refuse_unless(not is_grads_batched, "torch.autograd.grad(is_grads_batched=)")
+    if is_grads_batched:
+        return gradients_of_batch(outputs, inputs, grad_outputs, allow_unused)
     some, wanted = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (outputs, inputs))
     begin = seeds(some, grad_outputs)
     nodes = [x._edge() for x in wanted]
@@ -140,7 +149,7 @@ def grad(
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     found = flow(begin, bool(retain_graph), [node for node in nodes if node])
     results = []
-    for x, node in zip(wanted, nodes, strict=True):
+    for place, (x, node) in enumerate(zip(wanted, nodes, strict=True)):
         if node in found:
             results.append(Tensor._of(found[node].copy(), x.dtype, x.device))
         elif materialize_grads:
@@ -148,8 +157,16 @@ def grad(
         elif allow_unused:
             results.append(None)
         else:
-            raise RuntimeError(UNUSED)
+            raise RuntimeError(UNUSED.format(place))
     return tuple(results)
+
+
+def gradients_of_batch(outputs: Tensor, inputs: Any, along: Tensor, allow_unused: Any) -> tuple:
+    """The gradients along each of a batch."""
+    every = [
+        grad(outputs, inputs, one, retain_graph=True, allow_unused=allow_unused) for one in along
+    ]
+    return tuple(stack(some) for some in zip(*every, strict=True))
 
 
 # derivatives of functions
@@ -184,6 +201,15 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False):
     refuse_unless(isinstance(out, Tensor), "torch.autograd.functional.jacobian of several results")
     found = tuple(rows_of_jacobian(out, x) for x in leaves)
     return found if several else found[0]
+
+
+@public("torch.autograd.functional")
+def jvp(func, inputs, v=None, create_graph=False, strict=False):
+    refuse_unless(isinstance(inputs, Tensor), "torch.autograd.functional.jvp of several inputs")
+    rows = jacobian(func, inputs)._array
+    count = inputs.ndim
+    along = np.tensordot(rows, v._array, count)
+    return func(inputs), Tensor._of(np.asarray(along), inputs.dtype, inputs.device)
 
 
 @public("torch.func")

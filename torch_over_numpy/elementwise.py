@@ -1,6 +1,5 @@
 """Functions of each number by itself, or of the numbers at one place of several tensors."""
 
-import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
+from torch_over_numpy.axes import require_broadcast
 from torch_over_numpy.dtypes import (
     BOOL,
     FLOATING,
@@ -16,6 +16,7 @@ from torch_over_numpy.dtypes import (
     complex_of,
     dtype,
     get_default_dtype,
+    iinfo,
     real_of,
 )
 from torch_over_numpy.operations import (
@@ -31,11 +32,9 @@ from torch_over_numpy.tensor import Tensor
 BOTH = "torch", "torch.Tensor"
 
 
-def require_tensor(x: Any, name: str) -> None:
+def require_tensor(x: Any, name: str, argument: str = "input' (position 1)") -> None:
     if not isinstance(x, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
-        )
+        raise TypeError(f"{name}(): argument '{argument} must be Tensor, not {type(x).__name__}")
 
 
 def with_in_place(*homes: str, name: str = "") -> Callable[[Callable], Callable]:
@@ -58,9 +57,11 @@ def unary(
 
     def make(rule: Callable) -> Callable:
         name = rule.__name__
+        takes_bool = floating or name in ("neg", "bitwise_not")
 
         def function(input):
             require_tensor(input, name)
+            refuse_unless(takes_bool or input.dtype.kind != BOOL, f"torch.{name} of booleans")
             x = promoted(input, floating=True)[0] if floating else input
             return computed(rule, x, dtype=to)
 
@@ -70,17 +71,18 @@ def unary(
 
 
 def binary(
-    *homes: str, floating: bool = False, to: dtype | None = None
+    *homes: str, floating: bool = False, writes: bool = True
 ) -> Callable[[Callable], Callable]:
     """A function of two numbers out of its rule, in the dtype that both have in common."""
 
     def make(rule: Callable) -> Callable:
-        name = rule.__name__
-
         def function(input, other):
-            return paired(rule, input, other, floating=floating, to=to)
+            if not writes:
+                require_tensor(other, rule.__name__, "other' (position 2)")
+            return paired(rule, input, other, floating=floating)
 
-        return with_in_place(*(homes or BOTH), name=name)(function)
+        keep = with_in_place if writes else public
+        return keep(*(homes or BOTH), name=rule.__name__)(function)
 
     return make
 
@@ -92,27 +94,6 @@ def paired(
     tensors = promoted(*operands, floating=floating)
     require_broadcast([x.shape for x in tensors])
     return computed(rule, *tensors, dtype=to)
-
-
-def require_broadcast(shapes: list) -> tuple:
-    """The shape that these broadcast to; RuntimeError where they do not."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        pass
-    first, second = next(
-        (a, b)
-        for i, a in enumerate(shapes)
-        for b in shapes[i + 1 :]
-        if any(m != n and 1 not in (m, n) for m, n in zip(a[::-1], b[::-1], strict=False))
-    )
-    pairs = [*zip(first[::-1], second[::-1], strict=False)]
-    place = next(i for i, (m, n) in enumerate(pairs) if m != n and 1 not in (m, n))
-    dim = builtins.max(len(first), len(second)) - 1 - place
-    raise RuntimeError(
-        f"The size of tensor a ({pairs[place][0]}) must match the size of tensor b "
-        f"({pairs[place][1]}) at non-singleton dimension {dim}"
-    )
 
 
 # of one number
@@ -221,7 +202,7 @@ def tanh(x):
     return y, lambda g: g * (1 - y * y)
 
 
-@unary("torch", "torch.Tensor", "torch.nn.functional", "torch.special", floating=True)
+@unary("torch", "torch.Tensor", "torch.nn.functional", floating=True)
 def sigmoid(x):
     # exp of a negative number alone, which does not overflow
     part = np.exp(-np.abs(x))
@@ -249,15 +230,15 @@ def neg(x):
     return -x, lambda g: -g
 
 
-@unary()
-def square(x):
-    return x * x, lambda g: 2 * g * x.conj()
+@with_in_place(*BOTH)
+def square(input):
+    return pow(input, 2)
 
 
 @unary()
 def sign(x):
     zeros = np.zeros(x.shape, x.dtype)
-    return np.sign(x), lambda g: zeros
+    return (x > 0).astype(x.dtype) - (x < 0), lambda g: zeros
 
 
 @unary()
@@ -278,23 +259,24 @@ def ceil(x):
     return np.ceil(x), lambda g: zeros
 
 
-@unary()
-def positive(x):
-    return x.copy(), lambda g: g
+@public(*BOTH)
+def positive(input):
+    if input.dtype.kind == BOOL:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
 
 
 @unary("torch", "torch.Tensor")
 def relu(x):
     y = np.maximum(x, 0)
-    return y, lambda g: np.where(y > 0, g, 0)
+    return y, lambda g: np.where(y <= 0, 0, g)
 
 
 @unary()
 def bitwise_not(x):
     if x.dtype.kind not in "biu":
-        raise TypeError(
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-        )
+        kind = "Double" if x.dtype == np.float64 else "Float"
+        raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{kind}'")
     return (~x,)
 
 
@@ -321,15 +303,28 @@ for word, test in {
     boolean(word, test)
 
 
-@with_in_place(*BOTH, name="logical_not")
+@public(*BOTH)
 def logical_not(input):
     return computed(lambda x: (np.logical_not(x),), input, dtype=bool_)
 
 
+@public("torch.Tensor")
+def logical_not_(self):
+    refuse_unless(self.dtype is bool_, "torch.Tensor.logical_not_ of numbers")
+    return in_place(logical_not)(self)
+
+
 @with_in_place(*BOTH, name="abs")
 def absolute(input):
+    refuse_unless(input.dtype.kind != BOOL, "torch.abs of booleans")
+
     def abs(x):
-        return np.abs(x), lambda g: g * np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x)))
+        def direction(g):
+            if x.dtype.kind == "c":
+                return g * np.where(x == 0, 0, x / np.abs(x))
+            return g * ((x > 0).astype(g.dtype) - (x < 0))
+
+        return np.abs(x), direction
 
     return computed(abs, input, dtype=real_of(input.dtype))
 
@@ -339,6 +334,7 @@ public(*BOTH, name="absolute")(absolute)
 
 @with_in_place(*BOTH, name="round")
 def rounded(input, *, decimals=0):
+    refuse_unless(input.dtype.kind != BOOL, "torch.round of booleans")
     zeros = np.zeros(input.shape)
     return computed(lambda x: (np.round(x, decimals), lambda g: zeros), input)
 
@@ -414,13 +410,12 @@ def sub(input, other, *, alpha=1):
         return x - y, lambda g: g, lambda g: -g
 
     rule.__name__ = "sub"
-    operands = [x for x in (input, other) if isinstance(x, Tensor)]
-    if any(x.dtype.kind == BOOL for x in operands) and result_type(input, other).kind == BOOL:
+    if result_type(input, other).kind == BOOL:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
         )
-    if any(x.dtype.kind == BOOL for x in operands):
+    if any(result_type(x).kind == BOOL for x in (input, other)):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
             "to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -440,32 +435,44 @@ public(*BOTH, name="multiply")(mul)
 
 
 def quotient(x, y):
-    return x / y, lambda g: g / y.conj(), lambda g: -g * (x / (y * y)).conj()
+    return x / y, lambda g: g / y.conj(), lambda g: -g * (x / y / y).conj()
 
 
 def floored(x, y):
-    zeros = np.zeros(x.shape, x.dtype)
-    if y.dtype.kind in "iu" and not np.all(y):
-        raise RuntimeError("ZeroDivisionError")
-    return np.floor_divide(x, y), lambda g: zeros, lambda g: zeros
+    require_no_zero(y)
+    return (np.floor_divide(x, y),)
 
 
 def truncated(x, y):
-    zeros = np.zeros(x.shape)
-    if y.dtype.kind in "iu" and not np.all(y):
-        raise RuntimeError("ZeroDivisionError")
+    require_no_zero(y)
     whole = x.dtype.kind in "iu"
     out = np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y) if whole else np.trunc(x / y)
-    return out, lambda g: zeros, lambda g: zeros
+    return (out,)
+
+
+def without_slope(rule):
+    """The rule, with a gradient of 0."""
+
+    def flat(x, y):
+        zeros = np.zeros(x.shape), np.zeros(y.shape)
+        return *rule(x, y), lambda g: zeros[0], lambda g: zeros[1]
+
+    return flat
+
+
+def require_no_zero(x):
+    if x.dtype.kind in "biu" and not np.all(x):
+        raise RuntimeError("ZeroDivisionError")
 
 
 @with_in_place(*BOTH)
 def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
         return paired(quotient, input, other, floating=True)
-    return paired(floored if rounding_mode == "floor" else truncated, input, other)
+    return paired(without_slope(ROUNDING[rounding_mode]), input, other)
 
 
+ROUNDING = {"floor": floored, "trunc": truncated}
 for word in ("divide", "true_divide"):
     public(*BOTH, name=word)(div)
 
@@ -477,9 +484,8 @@ def floor_divide(input, other):
 
 @binary()
 def remainder(x, y):
+    require_no_zero(y)
     quotient = np.floor_divide(x, y)
-    if y.dtype.kind in "iu" and not np.all(y):
-        raise RuntimeError("ZeroDivisionError")
     return np.remainder(x, y), lambda g: g, lambda g: -g * quotient
 
 
@@ -509,16 +515,17 @@ def pow(input, exponent):
     return paired(power, input, exponent)
 
 
-@binary()
+@binary(writes=False)
 def maximum(x, y):
-    share = np.where(x == y, 0.5, x > y)
-    return np.maximum(x, y), lambda g: g * share, lambda g: g * (1 - share)
+    # of two equal numbers each gets half
+    share, largest = np.where(x == y, 0.5, 1), np.maximum(x, y)
+    return largest, lambda g: g * share * ~(x < y), lambda g: g * share * ~(x > y)
 
 
-@binary()
+@binary(writes=False)
 def minimum(x, y):
-    share = np.where(x == y, 0.5, x < y)
-    return np.minimum(x, y), lambda g: g * share, lambda g: g * (1 - share)
+    share, least = np.where(x == y, 0.5, 1), np.minimum(x, y)
+    return least, lambda g: g * share * ~(x > y), lambda g: g * share * ~(x < y)
 
 
 @binary(floating=True)
@@ -533,7 +540,7 @@ def hypot(x, y):
     return out, lambda g: g * x / out, lambda g: g * y / out
 
 
-@binary()
+@binary(writes=False)
 def logaddexp(x, y):
     out = np.logaddexp(x, y)
     # of -inf twice, no share is a number
@@ -590,7 +597,7 @@ def comparison(compare: Callable, *names: str) -> Callable:
         return paired(lambda x, y: (compare(x, y),), input, other, to=bool_)
 
     for name in names:
-        with_in_place(*BOTH, name=name)(function)
+        public(*BOTH, name=name)(function)
     return function
 
 
@@ -600,9 +607,29 @@ lt = comparison(np.less, "lt", "less")
 le = comparison(np.less_equal, "le", "less_equal")
 gt = comparison(np.greater, "gt", "greater")
 ge = comparison(np.greater_equal, "ge", "greater_equal")
-logical_and = comparison(np.logical_and, "logical_and")
-logical_or = comparison(np.logical_or, "logical_or")
-logical_xor = comparison(np.logical_xor, "logical_xor")
+
+
+def logical(name: str, both: Callable) -> None:
+    """A question to two truths, which may be written into the first."""
+
+    def function(input, other):
+        require_tensor(other, name, "other' (position 2)")
+        return paired(lambda x, y: (both(x, y),), input, other, to=bool_)
+
+    def write(self, other):
+        refuse_unless(self.dtype is bool_, f"torch.Tensor.{name}_ of numbers")
+        return in_place(function)(self, other)
+
+    public(*BOTH, name=name)(function)
+    public("torch.Tensor", name=f"{name}_")(write)
+
+
+for word, both in {
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+}.items():
+    logical(word, both)
 
 
 # of three
@@ -710,12 +737,15 @@ def overflows(value: Any, filling: Tensor) -> bool:
     number = value.item() if isinstance(value, Tensor) else value
     if filling.dtype.kind >= FLOATING:
         return bool(np.isfinite(number) and not np.isfinite(filling._array).all())
-    return filling.dtype.kind != BOOL and filling._array.item() != number
+    if filling.dtype.kind == BOOL:
+        return False
+    limits = iinfo(filling.dtype)
+    return not limits.min <= number <= limits.max
 
 
-@unary("torch", "torch.Tensor")
-def conj(x):
-    return x.conj(), lambda g: g.conj()
+@public(*BOTH)
+def conj(input):
+    return computed(lambda x: (x.conj(), lambda g: g.conj()), input)
 
 
 @public(*BOTH)
@@ -723,7 +753,7 @@ def resolve_conj(input):
     return input
 
 
-@public(*BOTH)
+@public("torch")
 def complex(real, imag):
     def rule(x, y):
         return x + 1j * y, lambda g: g.real, lambda g: g.imag
@@ -736,26 +766,30 @@ def polar(abs, angle):
     return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
-@public(*BOTH)
+@public("torch")
 def real(input):
-    return viewed_as_real(input, "real") if input.dtype.is_complex else input
+    return parts_of(input, "real") if input.dtype.is_complex else input
 
 
-@public(*BOTH)
+@public("torch")
 def imag(input):
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return viewed_as_real(input, "imag")
+    return parts_of(input, "imag")
 
 
-def viewed_as_real(x: Tensor, part: str) -> Tensor:
-    """The real or the imaginary parts, which share the memory of the complex numbers."""
+def parts_of(x: Tensor, part: str) -> Tensor:
+    """The real or the imaginary parts."""
 
     def rule(a):
         factor = 1 if part == "real" else 1j
         return getattr(a, part).copy(), lambda g: g * factor
 
     return computed(rule, x, dtype=real_of(x.dtype))
+
+
+for word, function in {"real": real, "imag": imag}.items():
+    setattr(Tensor, word, property(function))
 
 
 @public(*BOTH)

@@ -21,7 +21,7 @@ FREED = (
     "graph a second time or if you need to access saved tensors after calling backward."
 )
 UNUSED = (
-    "One of the differentiated Tensors appears to not have been used in the graph. Set "
+    "The differentiated Tensor at index {} appears to not have been used in the graph. Set "
     "allow_unused=True if this is the desired behavior."
 )
 NAMES = {"float64": "Double", "float32": "Float", "bool": "Bool", "int64": "Long"}
@@ -84,7 +84,7 @@ class Leaf(Node):
 
     def __init__(self, tensor: Any):
         super().__init__("AccumulateGrad", tensor.shape, tensor.dtype)
-        self.tensor = tensor
+        self.tensor, self.hooks = tensor, []
 
 
 def modified(tensor: Any, version: int) -> str:
@@ -156,8 +156,10 @@ def flow(
         if node in targets or (not targets and isinstance(node, Leaf)):
             found[node] = g
         for other, passed in node.gradients(g):
-            both = gradients[other] + passed if other in gradients else passed
-            gradients[other] = other.dtype.stored(both)
+            if other in gradients:
+                with np.errstate(all="ignore"):
+                    passed = other.dtype.stored(gradients[other] + passed)
+            gradients[other] = passed
         if not keep:
             node.free()
     return found

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from torch_over_numpy.axes import require_broadcast
 from torch_over_numpy.dtypes import BOOL, FLOATING, INTEGER, bool_, uint8
-from torch_over_numpy.elementwise import BOTH, add, require_broadcast
+from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.operations import (
     cast,
     computed,
@@ -167,7 +168,7 @@ def items(x: Tensor, named: tuple, *index_tensors: Tensor) -> Tensor:
             np.add.at(out, named, g)
             return out
 
-        return np.array(a[named]), put
+        return np.array(a[named], order="C"), put
 
     return computed(index, x)
 
@@ -192,8 +193,7 @@ def setitem(self, index, value):
     basic, named = split_index(self, index)
     require_places_on_its_device(self, index)
     part = viewed(self, lambda a: a[(*basic, ...)])
-    part = part if basic and part is not self else self
-    # a write into a part is one into the tensor, and has its rules
+    part = self if all(one == slice(None) for one in basic) else part
     new = tensor_of(value, self.dtype)
     if new.device != self.device and new.ndim:
         new = new.to(self.device)
@@ -273,6 +273,8 @@ def with_items(x: Tensor, named: tuple, value: Tensor, accumulate: bool = False)
 
 @public(*BOTH)
 def index_put(input, indices, values, accumulate=False):
+    if values.dtype is not input.dtype:
+        raise RuntimeError("Index put requires the source and destination dtypes match")
     _, named = split_index(input, tuple(indices))
     return with_items(input, named, values, accumulate)
 
@@ -405,7 +407,7 @@ def picked(input: Tensor, index: Tensor, named: tuple) -> Tensor:
             np.add.at(out, named if chosen.ndim else (), g)
             return out
 
-        return np.array(a[named]), put
+        return np.array(a[named], order="C"), put
 
     rule.__name__ = "gather"
     return computed(rule, input, index)
@@ -555,4 +557,3 @@ def zero_(self):
 
 Tensor.__getitem__ = getitem
 Tensor.__setitem__ = setitem
-del add

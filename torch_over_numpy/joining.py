@@ -6,13 +6,13 @@ import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis, sizes_in
-from torch_over_numpy.dtypes import bool_, int64
+from torch_over_numpy.dtypes import int64
 from torch_over_numpy.elementwise import BOTH, with_in_place
 from torch_over_numpy.indexing import items
-from torch_over_numpy.operations import cast, computed, result_type, viewed
+from torch_over_numpy.operations import cast, computed, result_type
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
-from torch_over_numpy.views import clone_of, diagonal, flatten, in_shape, unsqueeze
+from torch_over_numpy.views import clone_of, flatten, in_shape, unsqueeze
 
 
 def require_tensors(tensors: Any, name: str) -> list[Tensor]:
@@ -132,7 +132,8 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
 
 @public(*BOTH)
 def flip(input, *dims):
-    along = axes(sizes_in(dims), input.ndim)
+    given = sizes_in(dims)
+    along = axes(given, input.ndim) if given else ()
     return computed(lambda x: (np.flip(x, along).copy(), lambda g: np.flip(g, along)), input)
 
 
@@ -148,6 +149,8 @@ def flipud(input):
 
 @public(*BOTH)
 def roll(input, shifts, dims=None):
+    if not input._array.size:
+        return clone_of(input)
     several = isinstance(shifts, (tuple, list))
     steps = tuple(shifts) if several else (shifts,)
     along = None if dims is None else axes(dims, input.ndim)
@@ -303,6 +306,3 @@ def indices_of(pair: Any, dtype: Any, device: Any) -> Tensor:
 
     wanted = dtype or int64
     return Tensor._of(wanted.stored(np.stack(pair)), wanted, known_device(device))
-
-
-del bool_, viewed, diagonal

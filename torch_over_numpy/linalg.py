@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.dtypes import FLOATING, int64
-from torch_over_numpy.elementwise import BOTH, add, mul, require_broadcast, sqrt, sub, with_in_place
+from torch_over_numpy.axes import require_broadcast
+from torch_over_numpy.dtypes import int64
+from torch_over_numpy.elementwise import BOTH, add, mul, sub
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
 from torch_over_numpy.reductions import amax, sum, vector_norm
@@ -116,6 +117,10 @@ def bmm(input, mat2):
 
 @public(*BOTH)
 def mv(input, vec):
+    if not (input.ndim and vec.ndim):
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {vec.ndim}")
     return matmul(input, vec)
 
 
@@ -461,6 +466,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False):
 
 @public(LINALG, name="norm")
 def linalg_norm(A, ord=None, dim=None, keepdim=False):
+    refuse_unless(dim is not None or ord is None or A.ndim < 3, "torch.linalg.norm of a batch")
     if ord is None or (isinstance(dim, int) or A.ndim == 1):
         return vector_norm(A, 2 if ord is None else ord, dim, keepdim)
     return matrix_norm(A, ord, dim or (-2, -1), keepdim)
@@ -481,6 +487,3 @@ def cdist(x1, x2, p=2.0):
 def cross(input, other, *, dim=-1):
     without_gradients("linalg.cross", input, other)
     return computed(lambda a, b: (np.cross(a, b, axis=dim),), input, other)
-
-
-del FLOATING, sqrt, with_in_place

@@ -3,7 +3,6 @@
 import importlib.util
 import math
 import sys
-from contextlib import nullcontext
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -69,7 +68,6 @@ OTHERS: dict[str, dict[str, Any]] = {
         "get_num_threads": get_num_threads, "set_num_threads": set_num_threads,
         "contiguous_format": "contiguous_format", "preserve_format": "preserve_format",
         "strided": "strided", "__version__": "2.13.0+numpy",
-        "LongTensor": tensor.Tensor, "FloatTensor": tensor.Tensor,
     },
     "torch.nn": LAYERS,
     "torch.nn.modules": {},
@@ -89,7 +87,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     "torch.cuda": {"is_available": lambda: False, "device_count": lambda: 0},
     "torch.backends": {"mps": SimpleNamespace(is_available=lambda: False)},
 }  # fmt: skip
-del OTHERS["torch"]["LongTensor"], OTHERS["torch"]["FloatTensor"], nullcontext
 
 for name, method in PUBLIC["torch.Tensor"].items():
     setattr(tensor.Tensor, name, method)

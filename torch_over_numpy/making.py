@@ -7,7 +7,6 @@ import numpy as np
 from torch_over_numpy.axes import sizes_in
 from torch_over_numpy.dtypes import (
     DTYPES,
-    FLOATING,
     OTHER_NAMES,
     bool_,
     dtype,
@@ -19,7 +18,7 @@ from torch_over_numpy.dtypes import (
 from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.operations import cast, computed, viewed
 from torch_over_numpy.public import public
-from torch_over_numpy.tensor import CPU, META, DefaultDevice, Tensor, device, dtype_of, known_device
+from torch_over_numpy.tensor import CPU, DefaultDevice, Tensor, device, dtype_of, known_device
 
 
 def new(array: Any, dtype: dtype, place: Any = None, requires_grad: bool = False) -> Tensor:
@@ -254,18 +253,6 @@ for word, wanted in {**OTHER_NAMES, "bool": bool_, "bfloat16": DTYPES["bfloat16"
         convert(word, wanted)
 
 
-@public("torch.Tensor")
-def type(self, dtype=None):
-    if dtype is None:
-        from torch_over_numpy.search import TITLES
-
-        return f"torch.{TITLES[self.dtype.name]}Tensor"
-    return cast(self, dtype)
-
-
-del type
-
-
 @public("torch.Tensor", name="type")
 def type_method(self, dtype=None):
     if dtype is None:
@@ -285,12 +272,6 @@ def detach(input):
     made = viewed(input, lambda a: a.view())
     made._base, made._node = None, None
     return made
-
-
-@public("torch.Tensor")
-def detach_(self):
-    self._base, self._node, self._leaf = None, None, None
-    return self
 
 
 # out of tensors
@@ -384,6 +365,3 @@ def set_default_device(device):
 @public("torch")
 def get_default_device():
     return DefaultDevice.device
-
-
-del META, FLOATING

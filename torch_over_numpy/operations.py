@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from torch_over_numpy.axes import require_broadcast
 from torch_over_numpy.dtypes import (
     DIMENSIONED,
     NUMBER,
@@ -21,8 +22,8 @@ from torch_over_numpy.tensor import CPU, META, Tensor, device
 
 LEAF_WRITTEN = "a leaf Variable that requires grad is being used in an in-place operation."
 ONE_OF_SEVERAL = (
-    "Output 0 of UnbindBackward0 is a view and is being modified inplace. This view is the output "
-    "of a function that returns multiple views. Such functions do not allow the output views to be "
+    "Output 0 of {} is a view and is being modified inplace. This view is the output of a "
+    "function that returns multiple views. Such functions do not allow the output views to be "
     "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 COINCIDE = (
@@ -71,16 +72,20 @@ def device_of(tensors: Any) -> device:
 
 
 def viewed(
-    x: Tensor, take: Callable[[np.ndarray], np.ndarray], overlaps: bool = False, several=False
+    x: Tensor,
+    take: Callable[[np.ndarray], np.ndarray],
+    overlaps: bool = False,
+    made_with_others: str = "",
 ) -> Tensor:
     """The view of a tensor whose array is taken from the tensor's, and shares its memory.
 
-    `overlaps` says that a number may stand at several places of it.
+    `overlaps` says that a number may stand at several places of it, and `made_with_others` names
+    what makes several views at once.
     """
 
     def make() -> Tensor:
         made = Tensor._of(take(x._array), x.dtype, x.device)
-        made._version, made._is_one_of_several = x._version, several
+        made._version, made._made_with_others = x._version, made_with_others
         if not (x.requires_grad and not Switch.on):
             base, path = x if x._base is None else x._base, x._path
             made._base, made._overlaps = base, overlaps or x._overlaps
@@ -117,10 +122,9 @@ def written(x: Tensor, new: Tensor) -> Tensor:
 
     def make() -> Tensor:
         require_writable(x)
-        if new.shape != x.shape and np.broadcast_shapes(new.shape, x.shape) != x.shape:
+        if (shape := require_broadcast([x.shape, new.shape])) != x.shape:
             raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape "
-                f"{list(np.broadcast_shapes(new.shape, x.shape))}"
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}"
             )
         x._array[...] = x.dtype.stored(new._array)
         x._version.count += 1
@@ -133,7 +137,8 @@ def written(x: Tensor, new: Tensor) -> Tensor:
 
 def require_writable(x: Tensor) -> None:
     """Raise RuntimeError for a tensor that autograd, or its own memory, lets nobody write into."""
-    if any(size > 1 and not step for size, step in zip(x.shape, x._array.strides, strict=True)):
+    steps = zip(x.shape, x._array.strides, strict=True)
+    if x._array.size and any(size > 1 and not step for size, step in steps):
         raise RuntimeError(COINCIDE)
     if not Switch.on:
         return
@@ -141,15 +146,14 @@ def require_writable(x: Tensor) -> None:
         raise RuntimeError(LEAF_WRITTEN)
     if x._base is not None and x._base._leaf is not None:
         raise RuntimeError(f"a view of {LEAF_WRITTEN}")
-    if x._is_one_of_several and x.requires_grad:
-        raise RuntimeError(ONE_OF_SEVERAL)
+    if x._made_with_others and x.requires_grad:
+        raise RuntimeError(ONE_OF_SEVERAL.format(x._made_with_others))
 
 
 def graft(x: Tensor, new: Tensor) -> None:
     """Give what was written into the graph of what was written; of a view, within its base's."""
     base, path = x if x._base is None else x._base, x._path
-    is_part = base is not x
-    node = Node("CopySlices" if is_part else "CopyBackwards", base.shape, base.dtype)
+    node = Node("CopyBackwards" if base is x else "CopySlices", base.shape, base.dtype)
 
     def of_the_rest(g: np.ndarray) -> np.ndarray:
         left = g.copy()
@@ -158,13 +162,10 @@ def graft(x: Tensor, new: Tensor) -> None:
 
     if new._edge():
         node.edges.append((new._edge(), lambda g: path(g).copy()))
-    if is_part and base._edge():
+    if base._edge():
         node.edges.append((base._edge(), of_the_rest))
     base._node = node if node.edges else None
     base._writes += 1
-    # what the written operation has saved of its result is the tensor's own from now on
-    if made := new._node:
-        made.saved = [(x, x._version.count) if y is new else (y, v) for y, v in made.saved]
 
 
 def snapshot(x: Tensor) -> Tensor:
@@ -184,7 +185,11 @@ def in_place(function: Callable) -> Callable:
             raise RuntimeError(
                 f"result type {new.dtype} can't be cast to the desired output type {x.dtype}"
             )
-        return written(x, new)
+        written(x, new)
+        if made := new._node:
+            # what it has saved of its result is the tensor's own from now on
+            made.saved = [(x, x._version.count) if y is new else (y, v) for y, v in made.saved]
+        return x
 
     return write
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy import elementwise as of
+from torch_over_numpy.dtypes import INTEGER
 from torch_over_numpy.linalg import matmul
 from torch_over_numpy.operations import in_place
-from torch_over_numpy.search import TITLES
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import unbind
 
@@ -81,6 +81,10 @@ def absolute(self):
 
 
 def invert(self):
+    if self.dtype.kind > INTEGER:
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
     return of.bitwise_not(self)
 
 
@@ -161,4 +165,3 @@ METHODS = {
 }
 for name, method in METHODS.items():
     setattr(Tensor, name, method)
-del TITLES

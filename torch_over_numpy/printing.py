@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import ceil, floor, log10
+from math import floor
 
 import numpy as np
 
-from torch_over_numpy.dtypes import BOOL, FLOATING, Default, bool_, int64
+from torch_over_numpy.dtypes import FLOATING, Default, bool_, int64
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
 
 BEGIN = "tensor("
+INFINITE = float("inf"), -float("inf")
 
 
 class Options:
@@ -46,26 +47,19 @@ def printoptions(**options) -> Iterator[None]:
 
 
 class Form:
-    """The form that all numbers of a tensor have: their width, and how many digits."""
+    """The form that all numbers of a tensor have: whether there are points, and the width."""
 
     def __init__(self, array: np.ndarray, is_floating: bool):
-        self.is_floating, self.whole, self.scientific, self.width = is_floating, True, False, 1
-        flat = array.ravel()
-        if not is_floating:
-            self.width = max((len(str(one)) for one in flat.tolist()), default=1)
-            return
-        numbers = np.abs(flat[np.isfinite(flat) & (flat != 0)].astype(np.float64))
-        if numbers.size:
-            large, small = numbers.max(), numbers.min()
-            self.whole = bool((numbers == np.ceil(numbers)).all())
-            self.scientific = self.is_scientific(float(large), float(small))
-        self.width = max((len(self.shown(one)) for one in flat.tolist()), default=1)
-
-    def is_scientific(self, large: float, small: float) -> bool:
-        if Options.sci_mode is not None:
-            return Options.sci_mode
-        too_small = not self.whole and small < 1e-4
-        return large / small > 1000 or large > 1e8 or too_small
+        self.is_floating, self.whole, self.scientific = is_floating, True, False
+        # of what is no number, or 0, the width does not count
+        telling = array[np.isfinite(array) & (array != 0)] if is_floating else array
+        if is_floating and telling.size:
+            sizes = np.abs(telling.astype(np.float64))
+            large, small = sizes.max(), sizes.min()
+            self.whole = bool((sizes == np.ceil(sizes)).all())
+            wide = large / small > 1000 or large > 1e8 or small < 1e-4
+            self.scientific = wide if Options.sci_mode is None else Options.sci_mode
+        self.width = max(map(len, map(self.shown, telling.ravel().tolist())), default=1)
 
     def shown(self, number: float) -> str:
         if not self.is_floating:
@@ -73,8 +67,7 @@ class Form:
         if self.scientific:
             return f"{number:.{Options.precision}e}"
         if self.whole:
-            text = f"{number:.0f}"
-            return text if number != number or abs(number) == float("inf") else f"{text}."
+            return f"{number:.0f}" if number != number or number in INFINITE else f"{number:.0f}."
         return f"{number:.{Options.precision}f}"
 
     def padded(self, number: float) -> str:
@@ -145,4 +138,3 @@ def text_of(self) -> str:
 
 Tensor.__repr__ = text_of
 Tensor.__str__ = text_of
-del ceil, log10, BOOL

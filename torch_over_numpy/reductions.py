@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis
 from torch_over_numpy.dtypes import BOOL, FLOATING, bool_, int64, real_of, uint8
-from torch_over_numpy.elementwise import BOTH, absolute, div, ne, sqrt, sub
+from torch_over_numpy.elementwise import BOTH, absolute, div, ne, sub
 from torch_over_numpy.operations import cast, computed, promoted
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
 
 Pair = {
     name: namedtuple(name, ["values", "indices"])
-    for name in ("max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin")
+    for name in ("max", "min", "sort", "topk", "median", "kthvalue", "cummax", "cummin")
 }
 for one in Pair.values():
     one.__module__ = "torch.return_types"
@@ -66,6 +67,8 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 
 @public(*BOTH)
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    if input.dtype.kind < FLOATING:
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype")
     count = sum(computed(lambda x: (~np.isnan(x),), input, dtype=bool_), dim, keepdim)
     return div(nansum(input, dim, keepdim, dtype=dtype), count)
 
@@ -104,7 +107,7 @@ def shared_by_extremes(name: str, find: Callable) -> Callable:
 
     def function(input, dim=None, keepdim=False):
         along = axes(dim, input.ndim)
-        require_places(input, along, name)
+        require_places(input, along if dim not in (None, ()) else None, name)
 
         def rule(x):
             out = find(x, axis=along, keepdims=True)
@@ -123,8 +126,16 @@ def shared_by_extremes(name: str, find: Callable) -> Callable:
     return public(*BOTH, name=name)(function)
 
 
-def require_places(x: Tensor, along: tuple[int, ...], name: str) -> None:
-    for i in along:
+def require_places(x: Tensor, along: Any, name: str) -> None:
+    """Raise an error where there is no number to be the largest."""
+    if along is None:
+        if not x._array.size:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                "the reduction dim with the 'dim' argument."
+            )
+        return
+    for i in along if x.ndim else ():
         if not x.shape[i]:
             raise IndexError(f"{name}(): Expected reduction dim {i} to have non-zero size.")
 
@@ -170,11 +181,6 @@ def extreme(name: str, find: Callable, all_of: Callable, paired_name: str) -> Ca
         if second is not None:
             return getattr(elementwise, paired_name)(input, second)
         if dim is None:
-            if not input._array.size:
-                raise RuntimeError(
-                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                    "Specify the reduction dim with the 'dim' argument."
-                )
             return all_of(input)
         along = axis(dim, input.ndim)
         if not input.ndim:
@@ -205,19 +211,19 @@ max = extreme("max", np.argmax, amax, "maximum")
 min = extreme("min", np.argmin, amin, "minimum")
 
 
-@public(*BOTH)
-def aminmax(input, *, dim=None, keepdim=False):
-    pair = namedtuple("aminmax", ["min", "max"])
-    return pair(amin(input, dim, keepdim), amax(input, dim, keepdim))
-
-
 def place_of(name: str, find: Callable) -> None:
     """The place of the first extreme along an axis, or among all numbers."""
 
     def function(input, dim=None, keepdim=False):
+        if input.dtype.kind == BOOL:
+            raise RuntimeError(f"{name}(): does not support bool input")
         if dim is not None:
             dim = axis(dim, input.ndim)
-        require_places(input, range(input.ndim) if dim is None else (dim,), name)
+        if dim is None and not input._array.size:
+            raise IndexError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+            )
+        require_places(input, () if dim is None else (dim,), name)
 
         def rule(x):
             if not x.ndim:
@@ -271,7 +277,11 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 
 @public(*BOTH)
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    return sqrt(var(input, dim, unbiased, keepdim, correction=correction))
+    def root(x):
+        y = np.sqrt(x)
+        return y, lambda g: np.where(y == 0, 0, g / (2 * y))
+
+    return computed(root, var(input, dim, unbiased, keepdim, correction=correction))
 
 
 @public(*BOTH, name="logsumexp")
@@ -286,9 +296,7 @@ def logsumexp(input, dim, keepdim=False):
         shape = out.shape if keepdim else tuple(np.delete(out.shape, along))
 
         def shares(g):
-            parts = np.exp(x - np.where(np.isfinite(out), out, 0))
-            parts = np.where(np.isposinf(out), np.exp(x - out), parts)
-            return spread(g, x.shape, along, keepdim) * parts
+            return spread(g, x.shape, along, keepdim) * np.exp(x - out)
 
         return out.reshape(shape).astype(x.dtype), shares
 
@@ -307,37 +315,38 @@ def require_implemented(x: Tensor, name: str) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
 
 
-@public("torch", "torch.Tensor", "torch.special")
-def softmax(input, dim, dtype=None):
+def normalised(rule: Callable, input: Tensor, dim: int, dtype: Any) -> Tensor:
+    """The result of a rule along an axis, of floating numbers alone."""
     x = cast(input, dtype or input.dtype)
-    require_implemented(x, "softmax_lastdim_kernel_impl")
     along = axis(dim, x.ndim)
+    require_implemented(x, f"{rule.__name__}_lastdim_kernel_impl")
+    if not x.ndim:
+        return normalised(rule, x.reshape(1), 0, None).reshape(())
 
-    def rule(a):
-        if not a.ndim:
-            return np.where(np.isfinite(a), 1, np.nan).astype(a.dtype), lambda g: np.zeros_like(g)
-        out = np.ascontiguousarray(softmax_rule(a, along))
+    def applied(a):
+        return rule(a, along)
+
+    applied.__name__ = rule.__name__
+    return computed(applied, x)
+
+
+@public("torch", "torch.Tensor", "torch.special", name="softmax")
+def softmax_along(input, dim, dtype=None):
+    def softmax(x, along):
+        out = np.ascontiguousarray(softmax_rule(x, along))
         return out, lambda g: out * (g - (g * out).sum(axis=along, keepdims=True))
 
-    rule.__name__ = "softmax"
-    return computed(rule, x)
+    return normalised(softmax, input, dim, dtype)
 
 
-@public("torch", "torch.Tensor", "torch.special")
-def log_softmax(input, dim, dtype=None):
-    x = cast(input, dtype or input.dtype)
-    require_implemented(x, "log_softmax_lastdim_kernel_impl")
-    along = axis(dim, x.ndim)
-
-    def rule(a):
-        if not a.ndim:
-            return np.where(np.isfinite(a), 0, np.nan).astype(a.dtype), lambda g: np.zeros_like(g)
-        shifted = a - a.max(axis=along, keepdims=True, initial=-np.inf)
+@public("torch", "torch.Tensor", "torch.special", name="log_softmax")
+def log_softmax_along(input, dim, dtype=None):
+    def log_softmax(x, along):
+        shifted = x - x.max(axis=along, keepdims=True, initial=-np.inf)
         out = shifted - np.log(np.exp(shifted).sum(axis=along, keepdims=True))
         return out, lambda g: g - np.exp(out) * g.sum(axis=along, keepdims=True)
 
-    rule.__name__ = "log_softmax"
-    return computed(rule, x)
+    return normalised(log_softmax, input, dim, dtype)
 
 
 # along an axis, from its beginning
@@ -415,6 +424,8 @@ def running_extreme(name: str, extreme_of: np.ufunc) -> None:
 
     def function(input, dim):
         along = axis(dim, input.ndim)
+        if not input.ndim:
+            return Pair[name](input, places_tensor(np.zeros((), np.int64), input))
         x = np.moveaxis(input._array, along, 0)
         best = extreme_of.accumulate(x, axis=0)
         # the last place at which a number is the best so far
@@ -436,7 +447,8 @@ def diff(input, n=1, dim=-1):
 
     for _ in range(n):
         size = input.shape[dim]
-        later, earlier = narrow(input, dim, 1, size - 1), narrow(input, dim, 0, size - 1)
+        left = size - bool(size)
+        later, earlier = narrow(input, dim, size - left, left), narrow(input, dim, 0, left)
         input = (ne if input.dtype.kind == BOOL else sub)(later, earlier)
     return input
 
@@ -453,6 +465,7 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
 @public("torch.linalg")
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     x = cast(x, dtype or x.dtype)
+    refuse_unless(ord != 0, "a norm of order 0")
     if x.dtype.kind < FLOATING:
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long"
@@ -463,8 +476,6 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
     def rule(a):
         size = np.abs(a)
-        if ord == 0:
-            return (a != 0).sum(axis=along, keepdims=keepdim), lambda g: np.zeros(a.shape)
         out = (size**ord).sum(axis=along, keepdims=True) ** (1 / ord)
         shape = out.shape if keepdim else tuple(np.delete(out.shape, along))
 

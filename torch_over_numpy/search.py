@@ -1,18 +1,16 @@
 """Order and counts: sorting, the largest, different numbers, places that are true."""
 
-import builtins
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
-from torch_over_numpy.axes import axis
+from torch_over_numpy.axes import axis, require_broadcast
 from torch_over_numpy.dtypes import FLOATING, bool_, int32, int64
 from torch_over_numpy.elementwise import BOTH
-from torch_over_numpy.operations import cast, computed, promoted, tensor_of
+from torch_over_numpy.operations import computed, tensor_of
 from torch_over_numpy.public import public
 from torch_over_numpy.reductions import Pair, places_tensor, squeezed_pair, taken
-from torch_over_numpy.tensor import CPU, Tensor
+from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import flatten, unbind
 
 
@@ -104,7 +102,8 @@ def bincount(input, weights=None, minlength=0):
 
 @public(*BOTH)
 def nonzero(input, *, as_tuple=False):
-    found = computed(lambda x: (np.argwhere(x),), input, dtype=int64)
+    x = input if input.ndim or not as_tuple else input.reshape(1)
+    found = computed(lambda x: (np.argwhere(x),), x, dtype=int64)
     return unbind(found, 1) if as_tuple else found
 
 
@@ -133,8 +132,6 @@ def close(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: boo
         same = (x == y) | (near & np.isfinite(x) & np.isfinite(y))
         return (same | (np.isnan(x) & np.isnan(y) if equal_nan else False),)
 
-    from torch_over_numpy.elementwise import require_broadcast
-
     require_broadcast([input.shape, other.shape])
     return computed(rule, input, other, dtype=bool_)
 
@@ -162,7 +159,7 @@ def isin(elements, test_elements):
     return computed(lambda a, b: (np.isin(a, b),), x, flatten(y), dtype=bool_)
 
 
-@public(*BOTH)
+@public("torch")
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None):
     from_right = right or side == "right"
     values = tensor_of(input)
@@ -182,7 +179,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     return computed(rule, sorted_sequence, values, dtype=wanted)
 
 
-@public(*BOTH)
+@public("torch")
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
@@ -191,31 +188,3 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 def histc(input, bins=100, min=0, max=0):
     low, high = (min, max) if min != max else (input._array.min(), input._array.max())
     return computed(lambda x: (np.histogram(x, bins, (low, high))[0],), input)
-
-
-@public(*BOTH)
-def mode(input, dim=-1, keepdim=False):
-    along = axis(dim, input.ndim)
-    rows = np.moveaxis(input._array, along, -1)
-    places = np.array([place_of_mode(row) for row in rows.reshape(-1, rows.shape[-1])], np.int64)
-    places = np.expand_dims(places.reshape(rows.shape[:-1]), along)
-    values = taken(input, places, along)
-    return squeezed_pair("mode", values, places_tensor(places, input), along, keepdim)
-
-
-def place_of_mode(row: np.ndarray) -> int:
-    """The last place of the number that stands most often in a row, of several the smallest."""
-    values, counts = np.unique(row, return_counts=True)
-    return int(np.flatnonzero(row == values[counts.argmax()])[-1])
-
-
-@public(*BOTH)
-def quantile(input, q, dim=None, keepdim=False):
-    level = q if isinstance(q, float) else q._array
-    x = input._array
-    return computed(
-        lambda a: (np.quantile(a, level, axis=dim, keepdims=keepdim).astype(x.dtype),), input
-    )
-
-
-del builtins, namedtuple, CPU, cast, promoted

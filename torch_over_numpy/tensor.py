@@ -125,8 +125,8 @@ class Tensor(metaclass=Methods):
         self._overlaps = False
         # of a base: how often its graph was changed by a write; of a view, what it has seen of it
         self._writes = 0
-        # one of several views that were made at once
-        self._is_one_of_several = False
+        # what made it, if that made several views at once
+        self._made_with_others = ""
 
     @property
     def shape(self) -> Size:
@@ -145,6 +145,9 @@ class Tensor(metaclass=Methods):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if self._current_node() is None:
             self._leaf = (self._leaf or Leaf(self)) if requires_grad else None
+            if requires_grad:
+                # a graph begins here, whatever memory it shares
+                self._base, self._path, self._overlaps = None, whole, False
         elif not requires_grad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a "

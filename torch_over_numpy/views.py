@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_over_numpy.axes import axes, axis, sizes_in
+from torch_over_numpy.axes import axes, axis, require_broadcast, sizes_in
 from torch_over_numpy.dtypes import bfloat16, dtype, float16, unrounded
 from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.operations import computed, viewed
@@ -112,9 +112,9 @@ def reshape_as(self, other):
 
 @public(*BOTH)
 def flatten(input, start_dim=0, end_dim=-1):
+    first, last = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
     if not input.ndim:
         return in_shape(input, (1,))
-    first, last = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
@@ -269,29 +269,22 @@ def broadcast_to(input, size):
 
 @public("torch")
 def broadcast_tensors(*tensors):
-    shape = np.broadcast_shapes(*(x.shape for x in tensors))
+    shape = require_broadcast([x.shape for x in tensors])
     return tuple(expand(x, shape) for x in tensors)
 
 
 @public("torch")
 def broadcast_shapes(*shapes):
-    from torch_over_numpy.elementwise import require_broadcast
-
-    sizes = [one if isinstance(one, tuple) else (one,) for one in shapes]
-    try:
-        return Size(np.broadcast_shapes(*sizes))
-    except ValueError:
-        require_broadcast(sizes)
-        raise
+    return Size(require_broadcast([x if isinstance(x, tuple) else (x,) for x in shapes]))
 
 
 # parts
 
 
-def sliced(x: Tensor, along: int, part: Any, several: bool = False) -> Tensor:
+def sliced(x: Tensor, along: int, part: Any, made_with_others: str = "") -> Tensor:
     """The part of a tensor along an axis."""
-    index = (slice(None),) * along + (part,)
-    return viewed(x, lambda a: a[index], several=several)
+    index = (*(slice(None),) * along, part, ...)
+    return viewed(x, lambda a: a[index], made_with_others=made_with_others)
 
 
 @public(*BOTH)
@@ -311,6 +304,11 @@ def narrow(input, dim, start, length):
     along = axis(dim, input.ndim)
     first = int(start) + (input.shape[along] if start < 0 else 0)
     if not 0 <= first <= first + length <= input.shape[along]:
+        if not -input.shape[along] <= start <= input.shape[along]:
+            raise IndexError(
+                "start out of range (expected to be in range of "
+                f"[{-input.shape[along]}, {input.shape[along]}], but got {start})"
+            )
         raise RuntimeError(
             f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[along]})."
         )
@@ -322,7 +320,7 @@ def unbind(input, dim=0):
     along = axis(dim, input.ndim)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return tuple(sliced(input, along, i, several=True) for i in range(input.shape[along]))
+    return tuple(sliced(input, along, i, "Unbind") for i in range(input.shape[along]))
 
 
 @public(*BOTH)
@@ -350,13 +348,15 @@ def split(tensor, split_size_or_sections, dim=0):
 def parts_at(x: Tensor, along: int, ends: list[int]) -> tuple[Tensor, ...]:
     """The parts of a tensor that end there, each where the one before it ends."""
     pairs = zip([0, *ends], ends, strict=False)
-    return tuple(sliced(x, along, slice(start, end), several=True) for start, end in pairs)
+    return tuple(sliced(x, along, slice(start, end), "Split") for start, end in pairs)
 
 
 @public(*BOTH)
 def chunk(input, chunks, dim=0):
     whole = input.shape[axis(dim, input.ndim)]
-    return split(input, max(1, -(-whole // chunks)), dim)
+    if not whole:
+        return tuple(narrow(input, dim, 0, 0) for _ in range(chunks))
+    return split(input, -(-whole // chunks), dim)
 
 
 @public(*BOTH)
@@ -372,6 +372,8 @@ def tensor_split(input, indices_or_sections, dim=0):
 @public(*BOTH)
 def diagonal(input, offset=0, dim1=0, dim2=1):
     one, other = axis(dim1, input.ndim), axis(dim2, input.ndim)
+    if one == other:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
 
     def take(a):
         out = np.diagonal(a, offset, one, other)

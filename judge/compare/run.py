@@ -29,6 +29,8 @@ MANY_STEPS = 30_000
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
 NOT_MADE = Record(None)
+# what the torch of a page raises where an answer asks for what only torch itself has
+ABSENT = "NotInPageError"
 
 
 @contextmanager
@@ -178,6 +180,12 @@ class Run:
     def is_unwritten(self) -> bool:
         """Whether its last call, up to the first failure, raised what a stub raises."""
         return not self.has_passed and is_unwritten(self.made[-1])
+
+    @property
+    def absent(self) -> dict | None:
+        """The error of its calls, up to the first failure, that says what is not there, if any."""
+        errors = (one.error for one in self.made if one.error)
+        return next((error for error in errors if error["type"] == ABSENT), None)
 
     @cached_property
     def first_failure(self) -> Difference:

@@ -74,7 +74,7 @@ def results(value: Any) -> Any:
         return name, tuple(plain.shape), np.array((plain if exact else plain.float()).tolist())
     if isinstance(value, (list, tuple)):
         return [results(one) for one in value]
-    return value
+    return str(value) if str(value).startswith("torch.") else value
 
 
 def outcome(library: Any, path: str, args: tuple, kwargs: dict, gradients: bool = True) -> tuple:

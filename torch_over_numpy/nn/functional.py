@@ -27,27 +27,28 @@ from torch_over_numpy.elementwise import (
     relu as relu_function,
 )
 from torch_over_numpy.indexing import items
-from torch_over_numpy.linalg import matmul
+from torch_over_numpy.joining import pad
+from torch_over_numpy.linalg import einsum, matmul
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
 from torch_over_numpy.random import source_of
-from torch_over_numpy.reductions import log_softmax, mean, softmax, sum, vector_norm
+from torch_over_numpy.reductions import log_softmax_along, mean, softmax_along, sum, vector_norm
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import unsqueeze
 
 HERE = "torch.nn.functional"
 
 
-@public(HERE, name="softmax")
-def softmax_along(input, dim=None, _stacklevel=3, dtype=None):
+@public(HERE)
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
     refuse_unless(dim is not None, "torch.nn.functional.softmax without dim")
-    return softmax(input, dim, dtype)
+    return softmax_along(input, dim, dtype)
 
 
-@public(HERE, name="log_softmax")
-def log_softmax_along(input, dim=None, _stacklevel=3, dtype=None):
+@public(HERE)
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     refuse_unless(dim is not None, "torch.nn.functional.log_softmax without dim")
-    return log_softmax(input, dim, dtype)
+    return log_softmax_along(input, dim, dtype)
 
 
 @public(HERE)
@@ -212,7 +213,7 @@ def cross_entropy(
     refuse_unless(weight is None, "torch.nn.functional.cross_entropy(weight=)")
     refuse_unless(not label_smoothing, "torch.nn.functional.cross_entropy(label_smoothing=)")
     classes = 0 if input.ndim == 1 else 1
-    logarithms = log_softmax(input, classes)
+    logarithms = log_softmax_along(input, classes)
     if target.dtype.kind >= FLOATING:
         losses = neg(sum(mul(logarithms, target), classes))
         if reduction == "mean":
@@ -237,9 +238,6 @@ def binary_cross_entropy_with_logits(input, target, *, reduction="mean"):
 
 @public(HERE, "torch")
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    from torch_over_numpy.joining import pad
-    from torch_over_numpy.linalg import einsum
-
     refuse_unless(groups == 1 and dilation == 1, "torch.nn.functional.conv1d(groups=, dilation=)")
     step, edge = (x[0] if isinstance(x, tuple) else x for x in (stride, padding))
     if edge == "same":
@@ -264,8 +262,41 @@ def pair_of(value: Any) -> tuple[int, int]:
 
 @public(HERE)
 def max_pool2d(input, kernel_size, stride=None, padding=0):
-    refuse_unless(padding == 0, "torch.nn.functional.max_pool2d(padding=)")
     high, wide = pair_of(kernel_size)
     down, right = pair_of(stride or kernel_size)
-    windows = input.unfold(-2, high, down).unfold(-2, wide, right)
+    above, beside = pair_of(padding)
+    filled = pad(input, (beside, beside, above, above), value=-math.inf)
+    windows = filled.unfold(-2, high, down).unfold(-2, wide, right)
     return windows.amax((-2, -1))
+
+
+@public(HERE)
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    refuse_unless(
+        input.ndim == 3 and mode in ("nearest", "linear"),
+        f"torch.nn.functional.interpolate(mode={mode!r}) of {input.ndim} axes",
+    )
+    old = input.shape[-1]
+    new = size if scale_factor is None else math.floor(old * scale_factor)
+    new = new[0] if isinstance(new, (tuple, list)) else new
+    if new < 1:
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got W: {new}")
+    shares = np.zeros((old, new), input._array.dtype)
+    places = places_between(old, new, mode, bool(align_corners), scale_factor)
+    for i, place in enumerate(places):
+        low = min(int(place), old - 1)
+        shares[low, i] += 1 - (place - low)
+        shares[min(low + 1, old - 1), i] += place - low
+    return matmul(input, Tensor._of(shares, input.dtype, input.device))
+
+
+def places_between(
+    old: int, new: int, mode: str, align_corners: bool, scale: float | None
+) -> list[float]:
+    """For each new place, where it lies among the old ones."""
+    if align_corners:
+        return [i * (old - 1) / max(new - 1, 1) for i in range(new)]
+    step = 1 / scale if scale else old / new
+    if mode == "nearest":
+        return [min(math.floor(i * step), old - 1) for i in range(new)]
+    return [min(max((i + 0.5) * step - 0.5, 0), old - 1) for i in range(new)]

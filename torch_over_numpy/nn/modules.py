@@ -13,7 +13,6 @@ from torch_over_numpy.elementwise import sigmoid, tanh
 from torch_over_numpy.making import new, to
 from torch_over_numpy.nn import functional as F
 from torch_over_numpy.nn import init
-from torch_over_numpy.reductions import log_softmax, softmax
 from torch_over_numpy.tensor import Size, Tensor
 
 
@@ -426,7 +425,7 @@ class Softmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return softmax(input, self.dim)
+        return F.softmax(input, self.dim)
 
 
 class LogSoftmax(Module):
@@ -435,7 +434,7 @@ class LogSoftmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return log_softmax(input, self.dim)
+        return F.log_softmax(input, self.dim)
 
 
 class CrossEntropyLoss(Module):

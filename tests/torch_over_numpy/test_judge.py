@@ -1,0 +1,80 @@
+"""The judge of a page says of each answer in the bank what that of a notebook says.
+
+What that says is the answer's own hint, or that it passed: `tests/judge/test_checks.py` shows it.
+"""
+
+import json
+import random
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+from attncourse.course import chapters, exercise, order
+from judge.exercise import JudgesItself
+from judge.say import bank
+from tests import ROOT
+from tests.judge.test_answers import SEED
+from tests.night import commit
+from tests.torch_over_numpy.differences import DIFFERENT, EXCLUDED
+
+NAMES = [name for chapter in chapters() for name in order(chapter) if name not in EXCLUDED]
+DRAWN, DRAWN_ANSWERS = 2, 12
+# of right answers and of wrong ones, how many may be judged otherwise
+MOST_RIGHT, MOST_WRONG = 0.005, 0.02
+
+
+@cache
+def known(name: str) -> list[tuple[str, str | None]]:
+    """Each answer of an exercise's bank by its name, with the hint that it must get, if any."""
+    one = exercise(name)
+    wrong = [(mutant.function.__name__, mutant.hint) for mutant in bank.mutants(one)]
+    return wrong + [(answer.__name__, None) for answer in one.valid_answers]
+
+
+def in_the_page(name: str, places: list[int]) -> list[dict]:
+    """The verdicts of a page, for which another process stands."""
+    command = [sys.executable, "-m", "tests.torch_over_numpy.page", name, str(SEED)]
+    made = subprocess.run(
+        [*command, *map(str, places)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr[-2000:]
+    return [json.loads(line) for line in made.stdout.splitlines()]
+
+
+def differing(name: str, places: list[int]) -> dict[str, str]:
+    """The answers that a page judges otherwise, with what it says of them."""
+    found = {}
+    for one in in_the_page(name, places):
+        answer, hint = known(name)[one["place"]]
+        passed = one["status"] == "passed"
+        if passed != (hint is None) or (hint is not None and one["hint"] != hint):
+            found[answer] = f"{one['status']}: {one['hint']}"
+    return found
+
+
+@pytest.mark.parametrize("name", random.Random(commit()).sample(NAMES, DRAWN))
+def test_some_answers_are_judged_as_in_a_notebook(name):
+    places = random.Random(commit()).sample(range(len(known(name))), DRAWN_ANSWERS)
+    assert differing(name, places).keys() <= DIFFERENT.get(name, {}).keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_answer_is_judged_as_in_a_notebook(name):
+    assert differing(name, []).keys() == DIFFERENT.get(name, {}).keys()
+
+
+def test_few_answers_are_judged_otherwise():
+    hints = [hint for name in NAMES for _, hint in known(name)]
+    other = [dict(known(name))[answer] for name, some in DIFFERENT.items() for answer in some]
+    assert other.count(None) <= MOST_RIGHT * hints.count(None)
+    wrong = len(other) - other.count(None)
+    assert wrong <= MOST_WRONG * (len(hints) - hints.count(None))
+
+
+def test_what_is_excluded_is_there():
+    assert {*EXCLUDED} <= {name for chapter in chapters() for name in order(chapter)}
+    judging_themselves = [name for name in NAMES if isinstance(exercise(name), JudgesItself)]
+    assert not judging_themselves
