@@ -17,15 +17,14 @@ from tools.page_python import course_zip
 MOST_BYTES = 300_000
 # in a process that has numpy and the zip, and none of what lies beside numpy
 CHECK = """
-import importlib.util, json, sys
+import importlib.machinery, json, sys
 folder, libraries, chapter = sys.argv[1:]
 sys.path = [folder, *(path for path in sys.path if path not in ("", libraries))]
 
 class NumpyAlone:
     def find_spec(self, name, path=None, target=None):
         if name == "numpy":
-            finder = importlib.machinery.PathFinder()
-            return finder.find_spec(name, [libraries])
+            return importlib.machinery.PathFinder.find_spec(name, [libraries])
 
 sys.meta_path.append(NumpyAlone())
 from torch_over_numpy.load import as_torch

@@ -6,6 +6,8 @@ globalThis.attncourseEditors = (() => {
   const base = document.querySelector('script[src*="editor/editor.js"]').src;
   const boxes = [...document.querySelectorAll("[data-answer]")];
   const fieldOf = (box) => box.querySelector("textarea");
+  // of each its given text, one that took the place of the reader's, and whether it is being changed
+  const states = new Map(boxes.map((box) => [box, { given: fieldOf(box).defaultValue, isTyped: false }]));
   const boxAround = (element) => element.closest?.("[data-answer]");
   const escape = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
   const inCode = (text) => escape(text).replace(/`([^`]+)`/g, "<code>$1</code>");
@@ -25,7 +27,7 @@ globalThis.attncourseEditors = (() => {
   function keep(box) {
     const kept = load();
     const { value } = fieldOf(box);
-    if (value === box.given) delete kept[box.dataset.kept];
+    if (value === states.get(box).given) delete kept[box.dataset.kept];
     else kept[box.dataset.kept] = value;
     try {
       localStorage.setItem(KEY, JSON.stringify(kept));
@@ -41,7 +43,9 @@ globalThis.attncourseEditors = (() => {
     box.querySelector("pre").innerHTML = `${attncoursePython.highlight(value)}\n`;
     const lines = value.split("\n").map((_, place) => place + 1);
     box.querySelector("[data-lines]").textContent = lines.join("\n");
-    button(box, "restart").hidden = value === box.given && box.before === undefined;
+    const { given, earlier } = states.get(box);
+    button(box, "restart").hidden = value === given && earlier === undefined;
+    button(box, "restart").textContent = earlier === undefined ? "Start again" : "Bring my answer back";
   }
 
   function markLine(box, line) {
@@ -55,12 +59,6 @@ globalThis.attncourseEditors = (() => {
     field.focus();
     field.setSelectionRange(start, end);
     document.execCommand(text ? "insertText" : "delete", false, text);
-  }
-
-  function setText(box, text) {
-    fieldOf(box).value = text;
-    draw(box);
-    keep(box);
   }
 
   // indents the lines of the selection, or takes that away
@@ -214,11 +212,12 @@ globalThis.attncourseEditors = (() => {
 
   // the given text again, or what stood there before that
   function restart(box) {
+    const state = states.get(box);
+    const { given, earlier } = state;
     const field = fieldOf(box);
     const { value } = field;
-    replace(field, 0, value.length, box.before ?? box.given);
-    box.before = box.before === undefined ? value : undefined;
-    button(box, "restart").textContent = box.before === undefined ? "Start again" : "Bring my answer back";
+    replace(field, 0, value.length, earlier ?? given);
+    state.earlier = earlier === undefined ? value : undefined;
     draw(box);
   }
 
@@ -258,9 +257,11 @@ globalThis.attncourseEditors = (() => {
     }
     const changed = answered().filter((box) => box.dataset.answer in answers && answers[box.dataset.answer] !== fieldOf(box).value);
     for (const box of changed) {
-      box.before = fieldOf(box).value;
-      button(box, "restart").textContent = "Bring my answer back";
-      setText(box, answers[box.dataset.answer]);
+      const field = fieldOf(box);
+      states.get(box).earlier = field.value;
+      field.value = answers[box.dataset.answer];
+      draw(box);
+      keep(box);
     }
     notebookOutput(`${file.name}: ${changed.length} of ${answered().length} answers are now those of the notebook.`);
   }
@@ -273,9 +274,7 @@ globalThis.attncourseEditors = (() => {
   document.addEventListener("input", ({ target }) => {
     const box = boxAround(target);
     if (!box) return;
-    box.before = undefined;
-    button(box, "restart").textContent = "Start again";
-    box.isTyped = true;
+    Object.assign(states.get(box), { earlier: undefined, isTyped: true });
     draw(box);
     keep(box);
     markLine(box, null);
@@ -288,19 +287,20 @@ globalThis.attncourseEditors = (() => {
   });
   // Tab indents once a text is being changed, until Escape; before that it goes on to what follows
   document.addEventListener("keydown", (event) => {
-    const box = boxAround(event.target);
-    if (!box || event.target !== fieldOf(box)) return;
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
-      event.preventDefault();
-      check(box);
-    } else if (event.key === "Escape") box.isTyped = false;
-    else if (event.key === "Tab" && box.isTyped) {
-      event.preventDefault();
-      indent(event.target, event.shiftKey);
-    } else if (!["Shift", "Tab"].includes(event.key)) box.isTyped = true;
+    const { key, target, shiftKey, ctrlKey, metaKey } = event;
+    const box = boxAround(target);
+    if (!box || target !== fieldOf(box)) return;
+    const state = states.get(box);
+    const checks = key === "Enter" && (ctrlKey || metaKey || shiftKey);
+    if (checks || (key === "Tab" && state.isTyped)) event.preventDefault();
+    if (checks) check(box);
+    else if (key === "Tab" && state.isTyped) indent(target, shiftKey);
+    else if (!["Shift", "Tab"].includes(key)) state.isTyped = key !== "Escape";
   });
-  document.addEventListener("pointerup", ({ target }) => boxAround(target) && (boxAround(target).isTyped = true));
-  document.addEventListener("focusout", ({ target }) => boxAround(target) && (boxAround(target).isTyped = false));
+  for (const [kind, isTyped] of [["pointerup", true], ["focusout", false]])
+    document.addEventListener(kind, ({ target }) => {
+      if (boxAround(target)) states.get(boxAround(target)).isTyped = isTyped;
+    });
   document.addEventListener("change", ({ target }) => {
     if (!target.matches("[data-answers] input[type=file]")) return;
     if (target.files[0]) open(target.files[0]);
@@ -310,20 +310,22 @@ globalThis.attncourseEditors = (() => {
   addEventListener("storage", ({ key }) => key === KEY && boxes.forEach(restore));
 
   function restore(box) {
-    const field = fieldOf(box);
     const text = load()[box.dataset.kept];
-    if (document.activeElement === field) return;
-    field.value = typeof text === "string" ? text : box.given;
+    const field = fieldOf(box);
+    const wanted = typeof text === "string" ? text : states.get(box).given;
+    if (field.value !== wanted) field.value = wanted;
     draw(box);
   }
 
   for (const box of boxes) {
     const field = fieldOf(box);
-    box.given = field.defaultValue;
     box.querySelector("[data-wait]").innerHTML = '<progress aria-label="Progress"></progress> <span></span>';
     // what was typed while this was loaded counts
-    if (field.value === box.given) restore(box);
-    else draw(box);
+    if (field.value === states.get(box).given) restore(box);
+    else {
+      draw(box);
+      keep(box);
+    }
   }
   return { press };
 })();
