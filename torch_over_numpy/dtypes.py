@@ -53,6 +53,8 @@ class dtype:
 
     def stored(self, array: Any) -> np.ndarray:
         """The numbers as a tensor of this dtype holds them."""
+        if self.rounded is unrounded and getattr(array, "dtype", None) is self.storage:
+            return np.asarray(array)
         with np.errstate(all="ignore"):
             return self.rounded(np.asarray(array, dtype=self.storage))
 

@@ -723,23 +723,23 @@ def masked_fill(input, mask, value):
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value._array.ndim} dimension(s)."
         )
-    filling = tensor_of(value, input.dtype)
-    if overflows(value, filling):
+    if overflows(value, input.dtype):
         raise RuntimeError(
             f"value cannot be converted to type {SPOKEN[input.dtype.name]} without overflow"
         )
     require_broadcast([input.shape, mask.shape])
+    filling = tensor_of(value, input.dtype)
     return computed(choice, mask, filling, input, dtype=input.dtype)
 
 
-def overflows(value: Any, filling: Tensor) -> bool:
-    """Whether a number does not fit into the dtype that it was taken into."""
+def overflows(value: Any, wanted: dtype) -> bool:
+    """Whether a number does not fit into a dtype."""
     number = value.item() if isinstance(value, Tensor) else value
-    if filling.dtype.kind >= FLOATING:
-        return bool(np.isfinite(number) and not np.isfinite(filling._array).all())
-    if filling.dtype.kind == BOOL:
+    if wanted.kind >= FLOATING:
+        return bool(np.isfinite(number) and not np.isfinite(wanted.stored(number)))
+    if wanted.kind == BOOL:
         return False
-    limits = iinfo(filling.dtype)
+    limits = iinfo(wanted)
     return not limits.min <= number <= limits.max
 
 

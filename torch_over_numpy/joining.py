@@ -216,6 +216,17 @@ def block_diag(*tensors):
     return cat(rows, 0)
 
 
+@public("torch.nn.utils.rnn")
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+    refuse_unless(padding_side == "right", "torch.nn.utils.rnn.pad_sequence(padding_side=)")
+    longest = max(map(len, sequences))
+    rows = [
+        pad(one, (0, 0) * (one.ndim - 1) + (0, longest - len(one)), value=padding_value)
+        for one in sequences
+    ]
+    return stack(rows, 0 if batch_first else 1)
+
+
 @public("torch.nn.functional")
 def pad(input, pad, mode="constant", value=None):
     refuse_unless(mode in ("constant", "replicate"), f"torch.nn.functional.pad(mode={mode!r})")

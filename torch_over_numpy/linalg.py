@@ -9,7 +9,7 @@ import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import require_broadcast
-from torch_over_numpy.dtypes import int64
+from torch_over_numpy.dtypes import complex_of, int64
 from torch_over_numpy.elementwise import BOTH, add, mul, sub
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
@@ -19,6 +19,8 @@ from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import in_shape, transposed, unsqueeze
 
 LINALG = "torch.linalg"
+# of so few numbers, to plan a product takes longer than the product
+SMALL = 1000
 # as errors of products name dtypes
 SPOKEN = {
     "float64": "double", "float32": "float", "int64": "long long", "int32": "int", "bool": "bool",
@@ -233,15 +235,17 @@ def einsum(equation, *operands):
 
 
 def sum_of_products(terms: list[str], out: str, arrays: Any) -> np.ndarray:
-    """NumPy's own einsum; two factors by products of matrices where it can."""
-    equation = f"{','.join(terms)}->{out}"
-    # a size of 1 that stands for another is only known to the plain form
-    sizes: dict[str, set] = {}
-    for term, array in zip(terms, arrays, strict=True):
-        for letter, size in zip(term, array.shape, strict=True):
-            sizes.setdefault(letter, set()).add(size)
-    plain = any(len(some) > 1 for some in sizes.values())
-    return np.array(np.einsum(equation, *arrays, optimize=False if plain else "greedy"))
+    """NumPy's own einsum, of two factors at a time from left to right, as torch multiplies."""
+    (term, *later), (array, *others) = terms, arrays
+    if not others:
+        return np.array(np.einsum(f"{term}->{out}", array))
+    for place, (other, factor) in enumerate(zip(later, others, strict=True), 1):
+        needed = {*out, *"".join(later[place:])}
+        kept = "".join(x for x in dict.fromkeys(term + other) if x in needed)
+        kept = out if place == len(later) else kept
+        array = np.einsum(f"{term},{other}->{kept}", array, factor, optimize=array.size > SMALL)
+        term = kept
+    return np.array(array)
 
 
 def written_out(equation: str, counts: list[int]) -> tuple[list[str], str]:
@@ -403,10 +407,12 @@ def svd(A, full_matrices=True):
 @public(*BOTH, name="svd")
 def svd_of_old(input, some=True):
     u, s, vh = svd(input, full_matrices=not some)
-    return u, s, transposed(vh)
+    return OldSvd(u, s, transposed(vh))
 
 
 Svd = namedtuple("linalg_svd", ["U", "S", "Vh"])
+OldSvd = namedtuple("svd", ["U", "S", "V"])
+Eig = namedtuple("linalg_eig", ["eigenvalues", "eigenvectors"])
 Eigh = namedtuple("linalg_eigh", ["eigenvalues", "eigenvectors"])
 Qr = namedtuple("linalg_qr", ["Q", "R"])
 
@@ -425,6 +431,15 @@ def eigvalsh(A):
 def eigh(A):
     without_gradients("linalg.eigh", A)
     return Eigh(*(Tensor._of(one, A.dtype, A.device) for one in np.linalg.eigh(A._array)))
+
+
+@public(LINALG)
+def eig(A):
+    require_square(A, "eig")
+    without_gradients("linalg.eig", A)
+    wanted = complex_of(A.dtype)
+    found = np.linalg.eig(A._array)
+    return Eig(*(Tensor._of(wanted.stored(one), wanted, A.device) for one in found))
 
 
 @public(LINALG)

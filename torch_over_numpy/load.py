@@ -22,15 +22,18 @@ from torch_over_numpy import (
     reductions,
     search,
     tensor,
+    testing,
+    vectorised,
     views,
 )
-from torch_over_numpy.names import missing
 from torch_over_numpy.nn import functional, init, modules
 from torch_over_numpy.public import PUBLIC
+from torch_over_numpy.torch_names import missing
 
 IMPLEMENTED = (
     elementwise, reductions, views, indexing, search, joining, linalg, making, random, autograd,
-    func, printing, functional, init, operators,
+    func, printing, functional, init, operators, testing,
+    vectorised,
 )  # fmt: skip
 LAYERS = {
     name: one
@@ -79,7 +82,10 @@ OTHERS: dict[str, dict[str, Any]] = {
     "torch.special": {},
     "torch.nn.functional": {},
     "torch.nn.init": {},
+    "torch.nn.utils": {},
+    "torch.nn.utils.rnn": {},
     "torch.random": {},
+    "torch.testing": {},
     "torch.overrides": {"TorchFunctionMode": modes.TorchFunctionMode},
     "torch.utils": {},
     "torch.utils._python_dispatch": {"TorchDispatchMode": modes.TorchDispatchMode},

@@ -8,6 +8,8 @@ import numpy as np
 from torch_over_numpy.axes import require_broadcast
 from torch_over_numpy.dtypes import (
     DIMENSIONED,
+    FLOATING,
+    INTEGER,
     NUMBER,
     ZERO_DIM,
     Operand,
@@ -62,6 +64,8 @@ def computed(rule: Callable, *tensors: Tensor, dtype: dtype | None = None) -> Te
 
 def device_of(tensors: Any) -> device:
     """The device of the result: tensors on another must be single numbers on the CPU."""
+    if all(x.device is CPU for x in tensors):
+        return CPU
     places = {x.device for x in tensors if x._array.ndim}
     if len(places) > 1 or (places == {CPU} and any(x.device is META for x in tensors)):
         raise RuntimeError(
@@ -220,10 +224,23 @@ def weighed(one: Any) -> Operand:
 
 def promoted(*operands: Any, floating: bool = False) -> list[Tensor]:
     """The operands as tensors of the dtype of their result, which may have to be a floating one."""
-    wanted = result_type(*operands)
+    first, *others = operands
+    if isinstance(first, Tensor) and all(is_plain(one, first.dtype) for one in others):
+        wanted = first.dtype
+    else:
+        wanted = result_type(*operands)
     if floating and not (wanted.is_floating_point or wanted.is_complex):
         wanted = get_default_dtype()
     return [tensor_of(one, wanted) for one in operands]
+
+
+def is_plain(one: Any, dtype: dtype) -> bool:
+    """Whether an operand leaves a result its dtype, which spares the rules of promotion."""
+    if isinstance(one, Tensor):
+        return one.dtype is dtype
+    return (type(one) is int and dtype.kind >= INTEGER) or (
+        type(one) is float and dtype.kind == FLOATING
+    )
 
 
 def cast(x: Tensor, wanted: dtype) -> Tensor:

@@ -1,6 +1,7 @@
 """What Python's operators and built-in functions do with tensors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,33 @@ for word, function in {"neg": neg, "pos": pos, "abs": absolute, "invert": invert
     setattr(Tensor, f"__{word}__", seen(function, word))
 
 
+class Asked:
+    """Whether a program may ask for the number that a tensor holds: not where it is one of many."""
+
+    allowed = True
+
+    @classmethod
+    @contextmanager
+    def of_no_single_number(cls) -> Iterator[None]:
+        before, cls.allowed = cls.allowed, False
+        try:
+            yield
+        finally:
+            cls.allowed = before
+
+
+def require_single() -> None:
+    if not Asked.allowed:
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
+            "flow. We don't support that yet, please shout over at "
+            "https://github.com/pytorch/functorch/issues/257 ."
+        )
+
+
 def single(self: Tensor) -> Any:
     """The number of a tensor that has one."""
+    require_single()
     if self._array.size != 1:
         raise RuntimeError(
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
@@ -102,6 +128,7 @@ def single(self: Tensor) -> Any:
 
 
 def truth(self):
+    require_single()
     if self._array.size == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
     if self._array.size > 1:
@@ -110,6 +137,7 @@ def truth(self):
 
 
 def index(self):
+    require_single()
     if self._array.size != 1 or self.dtype.kind > 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(self._array.item())

@@ -36,13 +36,13 @@ def called_as(function: Callable, home: str, name: str) -> Callable:
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        for word in ALIASES.keys() & kwargs.keys():
-            kwargs[ALIASES[word]] = kwargs.pop(word)
         if TorchFunctionMode.entered:
             return seen_by_a_mode(call, args, kwargs)
-        absent = not takes_any and KEYWORDS & (kwargs.keys() - parameters.keys())
-        if absent:
-            raise NotInPageError(f"{home}.{name}({min(absent)}=)")
+        if kwargs:
+            kwargs = {ALIASES.get(word, word): value for word, value in kwargs.items()}
+            absent = not takes_any and KEYWORDS & (kwargs.keys() - parameters.keys())
+            if absent:
+                raise NotInPageError(f"{home}.{name}({min(absent)}=)")
         return function(*args, **kwargs)
 
     call.__name__, call.__qualname__ = name, f"{home.rpartition('.')[2]}.{name}"

@@ -1,15 +1,24 @@
-"""Random numbers: a generator gives the same ones for the same seed, which are not torch's."""
+"""Random numbers: of the same seed, those that torch draws on a CPU."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 from secrets import randbits
 from typing import Any
 
 import numpy as np
 
+from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import sizes_in
-from torch_over_numpy.dtypes import get_default_dtype, int64, uint8
+from torch_over_numpy.dtypes import (
+    bfloat16,
+    dtype,
+    float16,
+    float64,
+    get_default_dtype,
+    int64,
+    uint8,
+)
 from torch_over_numpy.making import new
 from torch_over_numpy.operations import written
 from torch_over_numpy.public import public
@@ -17,39 +26,103 @@ from torch_over_numpy.tensor import CPU, Tensor, known_device
 
 
 class Generator:
-    """A source of random numbers, with a state of its own."""
+    """A source of random numbers: of the same seed, the numbers that torch's draws on a CPU."""
 
     def __init__(self, device: Any = "cpu"):
         self.device = known_device(device)
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> "Generator":
-        self.seed_given = seed
-        self.source = np.random.Generator(np.random.PCG64(seed % 2**64))
+        self.first_seed, self.source = seed, np.random.MT19937()
+        self.source._legacy_seeding(seed % 2**32)
+        # normal numbers are made two at a time
+        self.second_normal: float | None = None
         return self
 
     def seed(self) -> int:
         self.manual_seed(randbits(63))
-        return self.seed_given
+        return self.first_seed
 
     def initial_seed(self) -> int:
-        return self.seed_given
+        return self.first_seed
 
     def get_state(self) -> Tensor:
-        state = json.dumps(self.source.bit_generator.state).encode()
-        return Tensor._of(np.frombuffer(state, np.uint8).copy(), uint8, CPU)
+        state = self.source.state["state"]
+        second = np.nan if self.second_normal is None else self.second_normal
+        parts = np.array([state["pos"], second]), state["key"]
+        raw = b"".join(part.tobytes() for part in parts)
+        return Tensor._of(np.frombuffer(raw, np.uint8).copy(), uint8, CPU)
 
     def set_state(self, new_state: Tensor) -> "Generator":
-        self.source.bit_generator.state = json.loads(new_state._array.tobytes())
+        raw = new_state._array.tobytes()
+        (position, second), key = np.frombuffer(raw[:16]), np.frombuffer(raw[16:], KEY)
+        self.second_normal = None if np.isnan(second) else float(second)
+        state = {"key": key, "pos": int(position)}
+        self.source.state = {"bit_generator": "MT19937", "state": state}
         return self
+
+    def bits(self, count: int) -> np.ndarray:
+        """So many numbers of 32 bits."""
+        return self.source.random_raw(count)
+
+    def uniform(self, count: int, dtype: dtype) -> np.ndarray:
+        """So many numbers between 0 and 1, of as many bits as the dtype holds."""
+        if dtype is float64:
+            high, low = self.bits(2 * count).reshape(count, 2).T
+            return ((high << 32 | low) & (2**53 - 1)) / 2**53
+        kept = {float16: 11, bfloat16: 8}.get(dtype, 24)
+        return (self.bits(count) & (2**kept - 1)) / 2**kept
+
+    def normal(self, count: int, dtype: dtype) -> np.ndarray:
+        """So many numbers of the standard normal distribution."""
+        if count < GROUP:
+            return np.array([self.one_normal() for _ in range(count)])
+        numbers = self.uniform(count, dtype)
+        whole = count - count % GROUP
+        numbers[:whole] = normal_of(numbers[:whole])
+        if whole < count:
+            numbers[-GROUP:] = normal_of(self.uniform(GROUP, dtype))
+        return numbers
+
+    def one_normal(self) -> float:
+        if self.second_normal is not None:
+            found, self.second_normal = self.second_normal, None
+            return found
+        angle, level = self.uniform(2, float64)
+        radius = np.sqrt(-2 * np.log1p(-level))
+        self.second_normal = float(radius * np.sin(2 * np.pi * angle))
+        return float(radius * np.cos(2 * np.pi * angle))
+
+    def below(self, most: int, count: int) -> np.ndarray:
+        """So many whole numbers below a number."""
+        if most < 2**32:
+            return (self.bits(count) % most).astype(np.int64)
+        high, low = self.bits(2 * count).reshape(count, 2).T
+        return ((high << 32 | low) % most).astype(np.int64)
+
+    def permutation(self, n: int) -> np.ndarray:
+        """The numbers below n in any order."""
+        order = np.arange(n)
+        for i, number in enumerate(self.bits(max(n - 1, 0)).tolist()):
+            other = i + number % (n - i)
+            order[[i, other]] = order[[other, i]]
+        return order
+
+
+KEY = np.random.MT19937().state["state"]["key"].dtype
+# so many normal numbers are made of uniform ones at a time
+GROUP = 16
+
+
+def normal_of(uniform: np.ndarray) -> np.ndarray:
+    """Normal numbers, group by group: a half of each is made of cosines, the other of sines."""
+    levels, angles = uniform.reshape(-1, 2, GROUP // 2).swapaxes(0, 1)
+    radius, angle = np.sqrt(-2 * np.log(1 - levels)), 2 * np.pi * angles
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1)
 
 
 GLOBAL = Generator()
 GLOBAL.seed()
-
-
-def source_of(generator: Generator | None) -> np.random.Generator:
-    return (generator or GLOBAL).source
 
 
 @public("torch", "torch.random")
@@ -87,85 +160,96 @@ def fork_rng(devices: Any = (), enabled: bool = True) -> Iterator[None]:
         GLOBAL.set_state(state)
 
 
-def drawn(name: str, draw: Any) -> None:
+def drawn(name: str, draw: Callable) -> None:
     """`randn` and `rand`, and their likes."""
 
     @public("torch", name=name)
     def function(*size, generator=None, dtype=None, device=None, requires_grad=False):
         wanted = dtype or get_default_dtype()
-        array = draw(source_of(generator), sizes_in(size))
+        shape = sizes_in(size)
+        array = draw(generator or GLOBAL, prod(shape), wanted).reshape(shape)
         return new(array, wanted, device, requires_grad)
 
     @public("torch", name=f"{name}_like")
     def like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
-        array = draw(source_of(generator), input.shape)
-        return new(array, dtype or input.dtype, device or input.device, requires_grad)
+        wanted = dtype or input.dtype
+        array = draw(generator or GLOBAL, input._array.size, wanted).reshape(input.shape)
+        return new(array, wanted, device or input.device, requires_grad)
 
 
-drawn("randn", lambda source, shape: source.standard_normal(shape))
-drawn("rand", lambda source, shape: source.random(shape))
+drawn("randn", Generator.normal)
+drawn("rand", Generator.uniform)
+
+
+def between(low: int, high: int, shape: Any, generator: Generator | None) -> np.ndarray:
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    count = prod(shape)
+    return low + (generator or GLOBAL).below(high - low, count).reshape(tuple(shape))
 
 
 @public("torch")
 def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None):
     if not isinstance(high, int):
         low, high, size = 0, low, high if size is None else size
-    array = source_of(generator).integers(low, high, tuple(size))
-    return new(array, dtype or int64, device)
+    return new(between(low, high, size, generator), dtype or int64, device)
 
 
 @public("torch")
 def randint_like(input, low, high=None, *, dtype=None, device=None):
-    array = source_of(None).integers(*((0, low) if high is None else (low, high)), input.shape)
+    first, last = (0, low) if high is None else (low, high)
+    array = between(first, last, input.shape, None)
     return new(array, dtype or input.dtype, device or input.device)
 
 
 @public("torch")
 def randperm(n, *, generator=None, dtype=None, device=None):
-    return new(source_of(generator).permutation(n), dtype or int64, device)
+    return new((generator or GLOBAL).permutation(n), dtype or int64, device)
 
 
 @public("torch")
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None):
-    array = source_of(generator).normal(mean, std, tuple(size))
-    return new(array, dtype or get_default_dtype(), device)
+    refuse_unless(size is not None, "torch.normal of tensors")
+    wanted = dtype or get_default_dtype()
+    array = (generator or GLOBAL).normal(prod(size), wanted).reshape(tuple(size))
+    return new(array * std + mean, wanted, device)
 
 
 @public("torch", "torch.Tensor")
 def bernoulli(input, *, generator=None):
-    array = source_of(generator).random(input.shape) < input._array
-    return new(array, input.dtype, input.device)
+    array = (generator or GLOBAL).uniform(input._array.size, float64).reshape(input.shape)
+    return new(array < input._array, input.dtype, input.device)
 
 
 @public("torch", "torch.Tensor")
 def multinomial(input, num_samples, replacement=False, *, generator=None):
-    source = source_of(generator)
-    shares = input._array / input._array.sum(-1, keepdims=True)
-    rows = shares.reshape(-1, shares.shape[-1])
-    count = shares.shape[-1]
-    found = [source.choice(count, num_samples, replacement, row) for row in rows]
-    return new(np.array(found).reshape(*shares.shape[:-1], num_samples), int64, input.device)
+    refuse_unless(replacement or num_samples == 1, "torch.multinomial without replacement")
+    source = generator or GLOBAL
+    ends = (input._array / input._array.sum(-1, keepdims=True)).cumsum(-1)
+    rows = ends.reshape(-1, ends.shape[-1])
+    found = [np.searchsorted(row, source.uniform(num_samples, float64), "right") for row in rows]
+    array = np.minimum(found, rows.shape[-1] - 1).reshape(*ends.shape[:-1], num_samples)
+    return new(array, int64, input.device)
 
 
 def drawn_into(x: Tensor, array: np.ndarray) -> Tensor:
-    return written(x, Tensor._of(x.dtype.stored(array), x.dtype, x.device))
+    """The tensor itself, with these numbers."""
+    return written(x, Tensor._of(x.dtype.stored(array.reshape(x.shape)), x.dtype, x.device))
 
 
 @public("torch.Tensor")
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
-    return drawn_into(self, source_of(generator).normal(mean, std, self.shape))
+    return drawn_into(self, (generator or GLOBAL).normal(self._array.size, self.dtype) * std + mean)
 
 
 @public("torch.Tensor")
 def uniform_(self, a=0.0, b=1.0, *, generator=None):
-    return drawn_into(self, source_of(generator).uniform(a, b, self.shape))
+    numbers = (generator or GLOBAL).uniform(self._array.size, self.dtype)
+    return drawn_into(self, numbers * (b - a) + a)
 
 
 @public("torch.Tensor")
 def random_(self, low=0, high=2**24, *, generator=None):
-    return drawn_into(self, source_of(generator).integers(low, high, self.shape))
-
-
-@public("torch.Tensor")
-def bernoulli_(self, p=0.5, *, generator=None):
-    return drawn_into(self, source_of(generator).random(self.shape) < p)
+    return drawn_into(self, between(low, high, self.shape, generator))

@@ -16,7 +16,7 @@ from torch_over_numpy.tensor import Tensor
 
 Pair = {
     name: namedtuple(name, ["values", "indices"])
-    for name in ("max", "min", "sort", "topk", "median", "kthvalue", "cummax", "cummin")
+    for name in ("max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin")
 }
 for one in Pair.values():
     one.__module__ = "torch.return_types"

@@ -188,3 +188,21 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 def histc(input, bins=100, min=0, max=0):
     low, high = (min, max) if min != max else (input._array.min(), input._array.max())
     return computed(lambda x: (np.histogram(x, bins, (low, high))[0],), input)
+
+
+@public(*BOTH)
+def mode(input, dim=-1, keepdim=False):
+    along = axis(dim, input.ndim)
+    if not input.ndim:
+        return Pair["mode"](input, places_tensor(np.zeros((), np.int64), input))
+    rows = np.moveaxis(input._array, along, -1)
+    places = np.array([place_of_mode(row) for row in rows.reshape(-1, rows.shape[-1])], np.int64)
+    places = np.expand_dims(places.reshape(rows.shape[:-1]), along)
+    values = taken(input, places, along)
+    return squeezed_pair("mode", values, places_tensor(places, input), along, keepdim)
+
+
+def place_of_mode(row: np.ndarray) -> int:
+    """The last place of the number that stands most often in a row, of several the smallest."""
+    values, counts = np.unique(row, return_counts=True)
+    return int(np.flatnonzero(row == values[counts.argmax()])[-1])

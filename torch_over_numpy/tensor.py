@@ -9,7 +9,7 @@ import numpy as np
 from torch_over_numpy.absent import NotInPageError
 from torch_over_numpy.dtypes import OF_NUMPY, dtype
 from torch_over_numpy.graph import Leaf, Node, Version
-from torch_over_numpy.names import missing
+from torch_over_numpy.torch_names import missing
 
 
 class Size(tuple):

@@ -262,9 +262,12 @@ def expand_as(self, other):
     return expand(self, other.shape)
 
 
-@public(*BOTH)
+@public("torch")
 def broadcast_to(input, size):
     return expand(input, size)
+
+
+public("torch.Tensor", name="broadcast_to")(expand)
 
 
 @public("torch")

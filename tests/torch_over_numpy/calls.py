@@ -356,6 +356,16 @@ of(
         AXIS,
     ),
 )
+of("mode", called(tensors(["int64"], low=1, numbers=st.integers(0, 2)), st.just(-1)))
+of(
+    "pad_sequence",
+    called(
+        st.lists(
+            tensors(["float64"], shapes=st.tuples(st.integers(1, 3), st.just(2))), min_size=1
+        ).filter(lambda some: len(some) < 4),
+        KEEP,
+    ),
+)
 of("kthvalue", called(tensors((*FLOATING, "int64"), low=1), st.just(1), AXIS))
 of("logsumexp", called(FLOATS, AXIS) | called(tensors(FLOATING, odd=True), st.just(-1), KEEP))
 of(
@@ -579,6 +589,10 @@ of(
         fitting(["float64"], ["float64"], odd=True),
         optional(rtol=st.just(0.5), atol=st.just(0.1), equal_nan=KEEP),
     ),
+)
+of(
+    "assert_close",
+    st.tuples(fitting(FLOATING, FLOATING, numbers=st.sampled_from([1.0, 1.0000001])), st.just({})),
 )
 of("isin", called(tensors(["int64"]), tensors(["int64"])))
 of(

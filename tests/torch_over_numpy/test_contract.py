@@ -17,7 +17,7 @@ from torch_over_numpy.public import PUBLIC
 PAGE = as_modules()["torch"]
 # what a call of them does is shown by tests of their own
 APART = {
-    # random numbers are others than torch's
+    # random numbers, drawn in the order of torch's by `test_graph.py`, or in another
     "bernoulli", "bernoulli_", "dropout", "fork_rng", "get_rng_state", "initial_seed",
     "manual_seed", "multinomial", "normal", "normal_", "rand", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "random_", "randperm", "seed", "set_rng_state",
@@ -27,9 +27,9 @@ APART = {
     "get_default_device", "is_grad_enabled", "new_empty", "numpy", "ones_", "set_default_device",
     "set_printoptions", "storage_offset", "zeros_",
     # of a function, or a module
-    "backward", "functional_call", "grad", "jacfwd", "jacobian", "jacrev", "jvp",
+    "backward", "functional_call", "grad", "jacfwd", "jacobian", "jacrev", "jvp", "vmap",
     # of which several results are right
-    "eigh", "qr", "svd",
+    "eig", "eigh", "qr", "svd",
     # hooks
     "register_post_accumulate_grad_hook",
     # complex numbers

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.dtypes import FLOATING
+from torch_over_numpy.dtypes import FLOATING, float64
 from torch_over_numpy.elementwise import (
     absolute,
     add,
@@ -31,7 +31,7 @@ from torch_over_numpy.joining import pad
 from torch_over_numpy.linalg import einsum, matmul
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
-from torch_over_numpy.random import source_of
+from torch_over_numpy.random import GLOBAL
 from torch_over_numpy.reductions import log_softmax_along, mean, softmax_along, sum, vector_norm
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import unsqueeze
@@ -163,7 +163,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or not p:
         return input
-    kept = source_of(None).random(input.shape) >= p
+    kept = GLOBAL.uniform(input._array.size, float64).reshape(input.shape) >= p
     factor = kept / (1 - p) if p < 1 else np.zeros(input.shape)
     return computed(lambda x: (x * factor, lambda g: g * factor), input)
 

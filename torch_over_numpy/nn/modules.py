@@ -381,6 +381,16 @@ class Dropout(Module):
         return F.dropout(input, self.p, self.training)
 
 
+class ConstantPad1d(Module):
+    def __init__(self, padding: int | tuple, value: float):
+        super().__init__()
+        self.padding = (padding, padding) if isinstance(padding, int) else padding
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, value=self.value)
+
+
 class ReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input)

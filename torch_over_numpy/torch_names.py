@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch_over_numpy.absent import NotInPageError
 
-FILE = Path(__file__).with_name("names.txt")
+FILE = Path(__file__).with_name("torch_names.txt")
 
 
 @cache
