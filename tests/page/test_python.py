@@ -10,6 +10,7 @@ import pytest
 
 from attncourse.course import COURSE
 from tests.needs import lacks
+from tests.torch_over_numpy.differences import EXCLUDED
 from tools import pyodide
 from tools.extensions.editors import runs_in_page
 from tools.page_python import course_zip
@@ -62,6 +63,12 @@ def test_with_numpy_and_a_page_s_zip_alone_every_worked_answer_passes(chapter, t
     told = json.loads(run.stdout.splitlines()[-1])
     assert list(told) == names(chapter)
     assert not {name: said for name, said in told.items() if not said.startswith(f"{name}: ok")}
+
+
+def test_what_no_page_checks_is_what_is_excluded_from_the_comparison():
+    listed = {one for chapter in COURSE.chapters() for one in COURSE.order(chapter)}
+    checked = {name for chapter in COURSE.chapters() for name in names(chapter)}
+    assert listed - checked == {*EXCLUDED}
 
 
 def test_a_page_s_zip_has_no_grader_and_is_the_same_each_time():
