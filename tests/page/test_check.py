@@ -14,9 +14,10 @@ from tests.page.answers import (
     changed,
 )
 from tests.site.audit import axe_faults, set_scheme, width_faults
-from tools.pyodide import is_fetched
+from tools import pyodide
+from tools.extensions import editors
 
-pytestmark = pytest.mark.skipif(not is_fetched(), reason=lacks("Pyodide"))
+pytestmark = pytest.mark.skipif(not pyodide.is_fetched(), reason=lacks("Pyodide"))
 
 PAGE = "exercises/dot_product.html"
 SOLVED = "JSON.parse(localStorage.getItem('attncourse-progress'))"
@@ -118,6 +119,29 @@ def test_a_file_that_is_not_what_it_should_be_is_not_run(tab, address):
     assert "Python could not be loaded" in editor.check(RIGHT)
     tab.context.unroute("**/pyodide.asm.js.zlib*")
     assert editor.check(RIGHT).startswith(f"{NAME}: ok")
+
+
+@pytest.mark.slow
+def test_python_that_the_site_has_not_is_asked_of_its_cdn(browser, address, monkeypatch):
+    monkeypatch.setattr(pyodide, "is_fetched", lambda: False)
+    monkeypatch.setattr(editors, "pyodide_files", editors.pyodide_files.__wrapped__)
+    script = editors.editor_script.__wrapped__(("dot_product",))
+    context = browser.new_context()
+    context.route("**/editor/editor.js*", lambda route: route.fulfill(body=script))
+    asked = []
+
+    def from_cdn(route):
+        name = route.request.url.removeprefix(pyodide.CDN)
+        asked.append(name)
+        headers = {"Access-Control-Allow-Origin": "*"}
+        route.fulfill(body=(pyodide.FOLDER / name).read_bytes(), headers=headers)
+
+    context.route(f"{pyodide.CDN}*", from_cdn)
+    page = context.new_page()
+    page.goto(address + PAGE)
+    assert Editor(page).check(RIGHT).startswith(f"{NAME}: ok")
+    assert {*asked} == {*pyodide.FILES}
+    context.close()
 
 
 @pytest.mark.slow
