@@ -1,13 +1,14 @@
 """Gradients: of leaves, of any tensors, and switched off."""
 
-import functools
 from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.graph import UNUSED, Node, Switch, flow
+from torch_over_numpy.graph import UNUSED, Node, Switch, flow, switched
 from torch_over_numpy.joining import stack
 from torch_over_numpy.making import new
 from torch_over_numpy.public import public
@@ -16,72 +17,48 @@ from torch_over_numpy.tensor import Tensor
 NO_GRAPH = "element {} of tensors does not require grad and does not have a grad_fn"
 
 
-class set_grad_enabled:
-    """Keeps graphs, or keeps none: from now on, or in a block, or in a function."""
+class no_grad(ContextDecorator):
+    """Within it, or in a function that it decorates, no graph is kept."""
 
-    def __init__(self, mode: bool):
-        self.mode, self.before = mode, Switch.on
-        Switch.on = bool(mode)
+    on = False
 
-    def __enter__(self):
-        Switch.on = self.mode
-
-    def __exit__(self, *error):
-        Switch.on = self.before
-
-    def __call__(self, function: Callable) -> Callable:
-        Switch.on = self.before
-
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            with type(self)(self.mode) if type(self) is set_grad_enabled else type(self)():
-                return function(*args, **kwargs)
-
-        return call
-
-
-class Switching(set_grad_enabled):
-    """A switch that is thrown where its block begins, not where it is made."""
-
-    mode_within = False
-
-    def __init__(self, orig_func: Callable | None = None):
-        self.mode = self.mode_within
-
-    def __new__(cls, orig_func: Callable | None = None):
+    def __new__(cls, function: Callable | None = None) -> Any:
         made = super().__new__(cls)
-        if orig_func is None:
-            return made
-        made.mode = cls.mode_within
-        return made(orig_func)
+        return made(function) if callable(function) else made
 
-    def __enter__(self):
-        self.before, Switch.on = Switch.on, self.mode
+    def __enter__(self) -> None:
+        self.before, Switch.on = Switch.on, self.on
 
-    def __call__(self, function: Callable) -> Callable:
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            with type(self)():
-                return function(*args, **kwargs)
+    def __exit__(self, *error: Any) -> None:
+        Switch.on = self.before
 
-        return call
+    def _recreate_cm(self) -> "no_grad":
+        # a function that calls itself enters it again
+        return copy(self)
 
 
-class no_grad(Switching):
-    """Within it, no graph is kept."""
+class enable_grad(no_grad):
+    """Within it, graphs are kept."""
+
+    on = True
 
 
-class inference_mode(Switching):
+class inference_mode(no_grad):
     """Within it, no graph is kept."""
 
     def __init__(self, mode: Any = True):
-        super().__init__()
+        self.on = mode is False
 
 
-class enable_grad(Switching):
-    """Within it, graphs are kept."""
+class set_grad_enabled(no_grad):
+    """From now on, or in a block, graphs are kept or not."""
 
-    mode_within = True
+    def __init__(self, mode: bool):
+        self.on = bool(mode)
+        self.before, Switch.on = Switch.on, self.on
+
+    def __enter__(self) -> None:
+        Switch.on = self.on
 
 
 @public("torch")
@@ -117,7 +94,7 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
     for leaf, g in flow(seeds([self], gradient), bool(retain_graph)).items():
         tensor = leaf.tensor
         gradient_tensor = Tensor._of(g, tensor.dtype, tensor.device)
-        with no_grad():
+        with switched(False):
             tensor.grad = gradient_tensor if tensor.grad is None else tensor.grad + gradient_tensor
         for hook in leaf.hooks:
             hook(tensor)
@@ -196,7 +173,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False):
     refuse_unless(not create_graph, "torch.autograd.functional.jacobian(create_graph=)")
     several = isinstance(inputs, tuple)
     leaves = tuple(marked(x) for x in (inputs if several else (inputs,)))
-    with enable_grad():
+    with switched(True):
         out = func(*leaves)
     refuse_unless(isinstance(out, Tensor), "torch.autograd.functional.jacobian of several results")
     found = tuple(rows_of_jacobian(out, x) for x in leaves)
@@ -218,7 +195,7 @@ def jacrev(func, argnums=0):
 
     def derivative(*args):
         leaf = marked(args[argnums])
-        with enable_grad():
+        with switched(True):
             out = func(*args[:argnums], leaf, *args[argnums + 1 :])
         return rows_of_jacobian(out, leaf)
 
@@ -234,7 +211,7 @@ def grad_of_function(func, argnums=0):
 
     def derivative(*args):
         leaf = marked(args[argnums])
-        with enable_grad():
+        with switched(True):
             out = func(*args[:argnums], leaf, *args[argnums + 1 :])
         return grad(out, leaf)[0]
 

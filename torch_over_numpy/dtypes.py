@@ -40,6 +40,16 @@ class dtype:
         self.rounded = rounded
 
     @property
+    def title(self) -> str:
+        """As names of classes have it, and errors of kernels."""
+        return TITLES[self.name]
+
+    @property
+    def c_name(self) -> str:
+        """As errors of C++ name it."""
+        return C_NAMES.get(self.name, self.name)
+
+    @property
     def is_floating_point(self) -> bool:
         return self.kind == FLOATING
 
@@ -64,6 +74,19 @@ class dtype:
     def __reduce__(self) -> str:
         return self.name
 
+
+TITLES = {
+    "float64": "Double", "float32": "Float", "float16": "Half", "bfloat16": "BFloat16",
+    "float8_e5m2": "Float8_e5m2", "float8_e4m3fn": "Float8_e4m3fn", "int64": "Long",
+    "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+C_NAMES = {
+    "float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char",
+    "uint8": "unsigned char", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
 
 bool_ = dtype("bool", BOOL, np.bool_, 1)
 uint8 = dtype("uint8", INTEGER, np.uint8, 8)

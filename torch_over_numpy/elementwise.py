@@ -310,7 +310,7 @@ def logical_not(input):
 
 @public("torch.Tensor")
 def logical_not_(self):
-    refuse_unless(self.dtype is bool_, "torch.Tensor.logical_not_ of numbers")
+    refuse_unless(not self.requires_grad, "a gradient of torch.Tensor.logical_not_")
     return in_place(logical_not)(self)
 
 
@@ -574,10 +574,8 @@ def whole_numbers(name: str, rule: Callable) -> Callable:
 
     def function(input, other):
         if result_type(input, other).kind > INTEGER:
-            kind = {"float32": "Float", "float64": "Double"}.get(
-                result_type(input, other).name, "Half"
-            )
-            raise RuntimeError(f"\"{name}_cpu\" not implemented for '{kind}'")
+            kind = result_type(input, other).title
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'")
         return paired(lambda x, y: (rule(x, y),), input, other)
 
     return with_in_place(*BOTH, name=name)(function)
@@ -617,7 +615,7 @@ def logical(name: str, both: Callable) -> None:
         return paired(lambda x, y: (both(x, y),), input, other, to=bool_)
 
     def write(self, other):
-        refuse_unless(self.dtype is bool_, f"torch.Tensor.{name}_ of numbers")
+        refuse_unless(not self.requires_grad, f"a gradient of torch.Tensor.{name}_")
         return in_place(function)(self, other)
 
     public(*BOTH, name=name)(function)
@@ -648,24 +646,13 @@ def lerp(input, end, weight):
     rule.__name__ = "lerp"
     if isinstance(weight, Tensor) and weight.dtype is not input.dtype:
         raise RuntimeError(
-            f"expected dtype {SPOKEN[input.dtype.name]} for `weight` but got dtype "
-            f"{SPOKEN[weight.dtype.name]}"
+            f"expected dtype {input.dtype.c_name} for `weight` but got dtype {weight.dtype.c_name}"
         )
     if end.dtype is not input.dtype:
         raise RuntimeError(
-            f"expected dtype {SPOKEN[input.dtype.name]} for `end` but got dtype "
-            f"{SPOKEN[end.dtype.name]}"
+            f"expected dtype {input.dtype.c_name} for `end` but got dtype {end.dtype.c_name}"
         )
     return paired(rule, input, end, weight)
-
-
-# as torch's errors name dtypes
-SPOKEN = {
-    "float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-    "int64": "long long", "int32": "int", "bool": "bool", "uint8": "unsigned char",
-    "int16": "short", "int8": "signed char", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}  # fmt: skip
 
 
 @with_in_place(*BOTH)
@@ -689,34 +676,11 @@ def chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
     return computed(choice, condition, x, y, dtype=x.dtype)
 
 
-@public("torch")
-def where(condition, input=None, other=None):
-    if input is None:
-        from torch_over_numpy.search import nonzero
-
-        return nonzero(condition, as_tuple=True)
-    if condition.dtype is not bool_:
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{TITLES.get(condition.dtype.name, condition.dtype.name)}"
-        )
-    return chosen(condition, input, other)
-
-
-TITLES = {"float64": "Double", "float32": "Float", "int64": "Long", "int32": "Int"}
-
-
-@public("torch.Tensor", name="where")
-def where_method(self, condition, other):
-    return where(condition, self, other)
-
-
 @with_in_place(*BOTH)
 def masked_fill(input, mask, value):
     if mask.dtype is not bool_:
         raise RuntimeError(
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{SPOKEN[mask.dtype.name]}"
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
         )
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
@@ -725,7 +689,7 @@ def masked_fill(input, mask, value):
         )
     if overflows(value, input.dtype):
         raise RuntimeError(
-            f"value cannot be converted to type {SPOKEN[input.dtype.name]} without overflow"
+            f"value cannot be converted to type {input.dtype.c_name} without overflow"
         )
     require_broadcast([input.shape, mask.shape])
     filling = tensor_of(value, input.dtype)

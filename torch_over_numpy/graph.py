@@ -24,7 +24,6 @@ UNUSED = (
     "The differentiated Tensor at index {} appears to not have been used in the graph. Set "
     "allow_unused=True if this is the desired behavior."
 )
-NAMES = {"float64": "Double", "float32": "Float", "bool": "Bool", "int64": "Long"}
 
 
 class Switch:
@@ -70,8 +69,9 @@ class Node:
         for node, gradient in self.edges:
             with np.errstate(all="ignore"):
                 passed = gradient(g)
+                passed = passed if passed is None else fitted(passed, node)
             if passed is not None:
-                yield node, fitted(passed, node)
+                yield node, passed
 
     def free(self) -> None:
         """Forget what it needs; of what needs nothing, as a sum, the pass can be repeated."""
@@ -89,10 +89,11 @@ class Leaf(Node):
 
 def modified(tensor: Any, version: int) -> str:
     """What is said of a tensor that was written into after an operation had saved it."""
-    name = NAMES.get(tensor.dtype.name, tensor.dtype.name)
     node = tensor._current_node()
     made_by = f", which is output 0 of {node.name}," if node else ""
-    return MODIFIED.format(name, list(tensor.shape), made_by, tensor._version.count, version)
+    return MODIFIED.format(
+        tensor.dtype.title, list(tensor.shape), made_by, tensor._version.count, version
+    )
 
 
 def saved_by(gradients: Iterable[Gradient], tensors: Iterable[Any]) -> list[tuple[Any, int]]:

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from torch_over_numpy.axes import require_broadcast
+from torch_over_numpy.absent import refuse_unless
+from torch_over_numpy.axes import axis, require_broadcast
 from torch_over_numpy.dtypes import BOOL, FLOATING, INTEGER, bool_, uint8
 from torch_over_numpy.elementwise import BOTH
+from torch_over_numpy.graph import summed_to
 from torch_over_numpy.operations import (
     cast,
     computed,
@@ -17,7 +19,9 @@ from torch_over_numpy.operations import (
     written,
 )
 from torch_over_numpy.public import public
+from torch_over_numpy.reductions import at
 from torch_over_numpy.tensor import Tensor
+from torch_over_numpy.views import clone_of, diagonal, expand, flatten
 
 
 def as_tuple(index: Any) -> tuple:
@@ -223,8 +227,6 @@ def without_leading_ones(new: Tensor, part: Tensor) -> Tensor:
 
 
 def expand_error(shape: tuple, wanted: tuple) -> None:
-    from torch_over_numpy.views import expand
-
     expand(Tensor._of(np.zeros(shape), bool_, tensor_of(0).device), *wanted)
 
 
@@ -262,8 +264,6 @@ def with_items(x: Tensor, named: tuple, value: Tensor, accumulate: bool = False)
             return left
 
         def of_the_value(g):
-            from torch_over_numpy.graph import summed_to
-
             return summed_to(g[named], shape).reshape(given)
 
         return out, of_the_rest, of_the_value
@@ -284,8 +284,6 @@ public("torch.Tensor", name="index_put_")(in_place(index_put))
 
 @public(*BOTH)
 def index_select(input, dim, index):
-    from torch_over_numpy.axes import axis
-
     along = axis(dim, input.ndim)
     if index.dtype.kind != INTEGER:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
@@ -294,8 +292,6 @@ def index_select(input, dim, index):
 
 @public(*BOTH)
 def index_add(input, dim, index, source, *, alpha=1):
-    from torch_over_numpy.axes import axis
-
     if source.dtype is not input.dtype:
         raise RuntimeError("index_add_(): self and source expected to have the same dtype")
     along = axis(dim, input.ndim)
@@ -309,8 +305,6 @@ public("torch.Tensor", name="index_add_")(in_place(index_add))
 
 @public(*BOTH)
 def index_fill(input, dim, index, value):
-    from torch_over_numpy.axes import axis
-
     along = axis(dim, input.ndim)
     named = (slice(None),) * along + (checked_places(input, along, index),)
     return with_items(input, named, tensor_of(value, input.dtype))
@@ -321,8 +315,6 @@ public("torch.Tensor", name="index_fill_")(in_place(index_fill))
 
 @public(*BOTH)
 def index_copy(input, dim, index, source):
-    from torch_over_numpy.axes import axis
-
     along = axis(dim, input.ndim)
     return with_items(
         input, (slice(None),) * along + (checked_places(input, along, index),), source
@@ -334,8 +326,6 @@ public("torch.Tensor", name="index_copy_")(in_place(index_copy))
 
 @public(*BOTH)
 def masked_select(input, mask):
-    from torch_over_numpy.views import expand
-
     shape = require_broadcast([input.shape, mask.shape])
     return items(expand(input, shape), (np.broadcast_to(mask._array, shape),))
 
@@ -368,9 +358,6 @@ public("torch.Tensor", name="masked_scatter_")(in_place(masked_scatter))
 
 def along_axis(input: Tensor, dim: int, index: Tensor) -> tuple[int, tuple]:
     """The axis, and the places that an index of as many axes names along it."""
-    from torch_over_numpy.axes import axis
-    from torch_over_numpy.reductions import at
-
     along = axis(dim, input.ndim)
     if index.dtype.kind == BOOL or index.dtype.kind >= FLOATING:
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
@@ -415,9 +402,6 @@ def picked(input: Tensor, index: Tensor, named: tuple) -> Tensor:
 
 @public(*BOTH)
 def take_along_dim(input, indices, dim=None):
-    from torch_over_numpy.axes import axis
-    from torch_over_numpy.views import expand, flatten
-
     if dim is None:
         return take_along_dim(flatten(input), flatten(indices), 0)
     along = axis(dim, input.ndim)
@@ -431,8 +415,6 @@ def take_along_dim(input, indices, dim=None):
 
 @public(*BOTH)
 def take(input, index):
-    from torch_over_numpy.views import flatten
-
     return items(flatten(input), (checked_places(flatten(input), 0, index),))
 
 
@@ -488,8 +470,6 @@ for function in (scatter, scatter_add):
 
 @public(*BOTH)
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
-    from torch_over_numpy.absent import refuse_unless
-
     _, named = along_axis(input, dim, index)
     refuse_unless(reduce in REDUCE, f"torch.scatter_reduce(reduce={reduce!r})")
     if reduce == "sum" and include_self:
@@ -525,8 +505,6 @@ REDUCE = {
 
 @public(*BOTH)
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    from torch_over_numpy.views import clone_of, diagonal
-
     copy = clone_of(input)
     written(diagonal(copy, offset, dim1, dim2), src)
     return copy
@@ -534,8 +512,6 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 @public("torch.Tensor")
 def fill_diagonal_(self, fill_value, wrap=False):
-    from torch_over_numpy.views import diagonal
-
     written(diagonal(self), tensor_of(fill_value, self.dtype))
     return self
 

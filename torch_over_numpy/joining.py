@@ -11,8 +11,9 @@ from torch_over_numpy.elementwise import BOTH, with_in_place
 from torch_over_numpy.indexing import items
 from torch_over_numpy.operations import cast, computed, result_type
 from torch_over_numpy.public import public
-from torch_over_numpy.tensor import Tensor
+from torch_over_numpy.tensor import Tensor, known_device
 from torch_over_numpy.views import clone_of, flatten, in_shape, unsqueeze
+from torch_over_numpy.views import diagonal as diagonal_of
 
 
 def require_tensors(tensors: Any, name: str) -> list[Tensor]:
@@ -178,13 +179,11 @@ triangle("triu", np.triu)
 
 @public(*BOTH)
 def diag(input, diagonal=0):
-    from torch_over_numpy import views
-
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return clone_of(views.diagonal(input, diagonal))
+    return clone_of(diagonal_of(input, diagonal))
 
 
 @public(*BOTH)
@@ -240,7 +239,7 @@ def pad(input, pad, mode="constant", value=None):
     ends = [*zip(pad[::2], pad[1::2], strict=True)][::-1]
     widths = [(0, 0)] * (input.ndim - len(ends)) + ends
     for size, (before, after) in zip(input.shape, widths, strict=True):
-        if size + before + after < 0:
+        if size + min(before, 0) + min(after, 0) < 0 or size + before + after < 0:
             raise RuntimeError(
                 f"The input size {size}, plus negative padding {before} and {after}, resulted in a "
                 "negative output size, which is invalid."
@@ -313,7 +312,5 @@ def triu_indices(row, col, offset=0, *, dtype=None, device=None):
 
 
 def indices_of(pair: Any, dtype: Any, device: Any) -> Tensor:
-    from torch_over_numpy.tensor import known_device
-
     wanted = dtype or int64
     return Tensor._of(wanted.stored(np.stack(pair)), wanted, known_device(device))

@@ -14,23 +14,17 @@ from torch_over_numpy.elementwise import BOTH, add, mul, sub
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
 from torch_over_numpy.reductions import amax, sum, vector_norm
-from torch_over_numpy.search import TITLES
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import in_shape, transposed, unsqueeze
 
 LINALG = "torch.linalg"
 # of so few numbers, to plan a product takes longer than the product
 SMALL = 1000
-# as errors of products name dtypes
-SPOKEN = {
-    "float64": "double", "float32": "float", "int64": "long long", "int32": "int", "bool": "bool",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "uint8": "unsigned char",
-}  # fmt: skip
 
 
 def require_same_dtype(x: Tensor, y: Tensor) -> None:
     if x.dtype is not y.dtype:
-        one, other = (SPOKEN.get(each.dtype.name, each.dtype.name) for each in (x, y))
+        one, other = (each.dtype.c_name for each in (x, y))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {one} != {other}")
 
 
@@ -119,7 +113,7 @@ def bmm(input, mat2):
 
 @public(*BOTH)
 def mv(input, vec):
-    if not (input.ndim and vec.ndim):
+    if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {vec.ndim}")
@@ -131,7 +125,7 @@ def dot(input, tensor):
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype is not tensor.dtype:
-        one, other = (TITLES[x.dtype.name] for x in (input, tensor))
+        one, other = (x.dtype.title for x in (input, tensor))
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {one} and {other}"
         )
@@ -340,12 +334,9 @@ public(*BOTH, name="inverse")(inv)
 def solve(A, B, *, left=True):
     refuse_unless(left, "torch.linalg.solve(left=)")
     require_square(A, "solve")
-    vector = B.ndim == 1
-    return (
-        matmul(inv(A), unsqueeze(B, 1) if vector else B).squeeze(-1)
-        if vector
-        else matmul(inv(A), B)
-    )
+    if B.ndim == 1 or B.shape == A.shape[:-1]:
+        return matmul(inv(A), unsqueeze(B, -1)).squeeze(-1)
+    return matmul(inv(A), B)
 
 
 @public(LINALG)
@@ -361,6 +352,37 @@ def matrix_power(A, n):
 
 
 public(*BOTH, name="matrix_power")(matrix_power)
+
+
+def exponential(a: np.ndarray) -> np.ndarray:
+    """The sum of a square matrix's powers, each divided by its factorial."""
+    # of a matrix so small, a few powers are enough; its square has the double for exponent
+    halvings = max(0, int(np.ceil(np.log2(max(np.abs(a).sum(-1).max(initial=0), 1e-9)))) + 2)
+    small, eye = a / 2**halvings, np.eye(a.shape[-1], dtype=a.dtype)
+    out = term = np.broadcast_to(eye, a.shape)
+    for i in range(1, 19):
+        term = term @ small / i
+        out = out + term
+    for _ in range(halvings):
+        out = out @ out
+    return out
+
+
+@public(LINALG, "torch", "torch.Tensor")
+def matrix_exp(A):
+    require_square(A, "matrix_exp")
+
+    def rule(a):
+        def gradient(g):
+            # the exponential of this block matrix has the gradient for its upper right block
+            turned, n = a.swapaxes(-1, -2), a.shape[-1]
+            blocks = np.block([[turned, g], [np.zeros_like(a), turned]])
+            return exponential(blocks)[..., :n, n:]
+
+        return exponential(a), gradient
+
+    rule.__name__ = "linalg_matrix_exp"
+    return computed(rule, A)
 
 
 @public(LINALG)

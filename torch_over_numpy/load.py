@@ -1,5 +1,6 @@
 """Puts this package in torch's place, where there is no torch."""
 
+import importlib
 import importlib.util
 import math
 import sys

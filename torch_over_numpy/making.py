@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_over_numpy.axes import sizes_in
+from torch_over_numpy.axes import axis, sizes_in
 from torch_over_numpy.dtypes import (
     DTYPES,
     OTHER_NAMES,
@@ -16,21 +16,17 @@ from torch_over_numpy.dtypes import (
     promote_types,
 )
 from torch_over_numpy.elementwise import BOTH
+from torch_over_numpy.modes import NEW, dispatched
 from torch_over_numpy.operations import cast, computed, viewed
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import CPU, DefaultDevice, Tensor, device, dtype_of, known_device
+from torch_over_numpy.views import NUMBERS
 
 
 def new(array: Any, dtype: dtype, place: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor that no other shares, made of numbers of NumPy's."""
-
-    def numbers():
-        return (array,)
-
-    from torch_over_numpy.modes import NEW, dispatched
-
     where = known_device(place)
-    made = dispatched(NEW, lambda: Tensor._of(dtype.stored(numbers()[0]), dtype, where))
+    made = dispatched(NEW, lambda: Tensor._of(dtype.stored(array), dtype, where))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -92,8 +88,6 @@ def from_numpy(ndarray):
 
 @public("torch")
 def frombuffer(buffer, *, dtype, count=-1, offset=0):
-    from torch_over_numpy.views import NUMBERS
-
     if dtype in NUMBERS:
         raw = np.frombuffer(buffer, np.uint16, count, offset)
         return Tensor._of(NUMBERS[dtype](raw), dtype, CPU)
@@ -256,9 +250,7 @@ for word, wanted in {**OTHER_NAMES, "bool": bool_, "bfloat16": DTYPES["bfloat16"
 @public("torch.Tensor", name="type")
 def type_method(self, dtype=None):
     if dtype is None:
-        from torch_over_numpy.search import TITLES
-
-        return f"torch.{TITLES[self.dtype.name]}Tensor"
+        return f"torch.{self.dtype.title}Tensor"
     return cast(self, dtype)
 
 
@@ -331,8 +323,6 @@ public("torch.Tensor", name="ndimension")(dim)
 
 @public("torch.Tensor")
 def size(self, dim=None):
-    from torch_over_numpy.axes import axis
-
     return self.shape if dim is None else self.shape[axis(dim, self.ndim)]
 
 

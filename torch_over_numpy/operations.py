@@ -20,7 +20,7 @@ from torch_over_numpy.dtypes import (
 )
 from torch_over_numpy.graph import Node, Switch, saved_by
 from torch_over_numpy.modes import NEW, VIEW, WRITE, dispatched
-from torch_over_numpy.tensor import CPU, META, Tensor, device
+from torch_over_numpy.tensor import CPU, META, Tensor, device, node_of_view
 
 LEAF_WRITTEN = "a leaf Variable that requires grad is being used in an in-place operation."
 ONE_OF_SEVERAL = (
@@ -101,26 +101,6 @@ def viewed(
     return dispatched(VIEW, make)
 
 
-def node_of_view(x: Tensor, take: Callable, overlaps: bool, view: Tensor) -> Node | None:
-    """The node of a view: its gradient is put where its numbers come from."""
-    if (edge := x._edge()) is None:
-        return None
-    shape, size = x.shape, x._array.size
-
-    def gradient(g: np.ndarray) -> np.ndarray:
-        out = np.zeros(shape, g.dtype)
-        if overlaps:
-            places = take(np.arange(size).reshape(shape))
-            np.add.at(out.reshape(-1), places.ravel(), g.ravel())
-        else:
-            take(out)[...] = g
-        return out
-
-    node = Node("ViewBackward0", view.shape, view.dtype)
-    node.edges = [(edge, gradient)]
-    return node
-
-
 def written(x: Tensor, new: Tensor) -> Tensor:
     """The tensor itself, whose numbers are now those of another, and so is its graph."""
 
@@ -164,10 +144,10 @@ def graft(x: Tensor, new: Tensor) -> None:
         path(left)[...] = 0
         return left
 
-    if new._edge():
-        node.edges.append((new._edge(), lambda g: path(g).copy()))
-    if base._edge():
-        node.edges.append((base._edge(), of_the_rest))
+    if edge := new._edge():
+        node.edges.append((edge, lambda g: path(g).copy()))
+    if edge := base._edge():
+        node.edges.append((edge, of_the_rest))
     base._node = node if node.edges else None
     base._writes += 1
 

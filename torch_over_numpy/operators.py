@@ -10,6 +10,7 @@ from torch_over_numpy import elementwise as of
 from torch_over_numpy.dtypes import INTEGER
 from torch_over_numpy.linalg import matmul
 from torch_over_numpy.operations import in_place
+from torch_over_numpy.public import called_as
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import unbind
 
@@ -46,8 +47,6 @@ def tensor_number(other: Any) -> Any:
 
 def seen(function: Callable, name: str) -> Callable:
     """The operator as a function of torch's, which modes see."""
-    from torch_over_numpy.public import called_as
-
     return called_as(function, "torch.Tensor", f"__{name}__")
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis
 from torch_over_numpy.dtypes import BOOL, FLOATING, bool_, int64, real_of, uint8
-from torch_over_numpy.elementwise import BOTH, absolute, div, ne, sub
+from torch_over_numpy.elementwise import BOTH, absolute, div, maximum, minimum, ne, sub
 from torch_over_numpy.operations import cast, computed, promoted
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
+from torch_over_numpy.views import narrow, squeeze
 
 Pair = {
     name: namedtuple(name, ["values", "indices"])
@@ -32,6 +33,8 @@ def spread(g: np.ndarray, x_shape: tuple, along: tuple[int, ...], keepdim: bool)
 def sum(input, dim=None, keepdim=False, *, dtype=None):
     wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
     along = axes(dim, input.ndim)
+    if wanted.kind < FLOATING and input.requires_grad:
+        raise RuntimeError(f"Autograd not support dtype: {wanted.title}")
 
     def rule(x):
         shape = x.shape
@@ -44,10 +47,9 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 def require_floating(x: Tensor, name: str) -> None:
     if x.dtype.kind < FLOATING:
-        kind = {"int64": "Long", "bool": "Bool", "int32": "Int", "uint8": "Byte"}[x.dtype.name]
         raise RuntimeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point "
-            f"or complex dtype. Got: {kind}"
+            f"or complex dtype. Got: {x.dtype.title}"
         )
 
 
@@ -171,15 +173,13 @@ def places_tensor(places: np.ndarray, x: Tensor) -> Tensor:
     return computed(lambda _: (places,), x, dtype=int64)
 
 
-def extreme(name: str, find: Callable, all_of: Callable, paired_name: str) -> Callable:
+def extreme(name: str, find: Callable, all_of: Callable, of_two: Callable) -> Callable:
     """`max` or `min`: of two tensors, of all numbers, or along an axis, then with its places."""
 
     def function(input, dim=None, keepdim=False, *, other=None):
-        from torch_over_numpy import elementwise
-
         second = dim if isinstance(dim, Tensor) else other
         if second is not None:
-            return getattr(elementwise, paired_name)(input, second)
+            return of_two(input, second)
         if dim is None:
             return all_of(input)
         along = axis(dim, input.ndim)
@@ -200,15 +200,13 @@ def first_of(find: Callable, array: np.ndarray, along: int | None) -> np.ndarray
 
 
 def squeezed_pair(name: str, values: Tensor, places: Tensor, along: int, keepdim: bool) -> Any:
-    from torch_over_numpy.views import squeeze
-
     if keepdim:
         return Pair[name](values, places)
     return Pair[name](squeeze(values, along), squeeze(places, along))
 
 
-max = extreme("max", np.argmax, amax, "maximum")
-min = extreme("min", np.argmin, amin, "minimum")
+max = extreme("max", np.argmax, amax, maximum)
+min = extreme("min", np.argmin, amin, minimum)
 
 
 def place_of(name: str, find: Callable) -> None:
@@ -311,8 +309,7 @@ def softmax_rule(x: np.ndarray, along: int) -> np.ndarray:
 
 def require_implemented(x: Tensor, name: str) -> None:
     if x.dtype.kind < FLOATING:
-        kind = {"int64": "Long", "bool": "Bool", "int32": "Int"}.get(x.dtype.name, "Byte")
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{x.dtype.title}'")
 
 
 def normalised(rule: Callable, input: Tensor, dim: int, dtype: Any) -> Tensor:
@@ -443,8 +440,6 @@ running_extreme("cummin", np.minimum)
 
 @public(*BOTH)
 def diff(input, n=1, dim=-1):
-    from torch_over_numpy.views import narrow
-
     for _ in range(n):
         size = input.shape[dim]
         left = size - bool(size)
@@ -472,6 +467,11 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         )
     along = axes(dim, x.ndim)
     if ord in (float("inf"), float("-inf")):
+        if not all(x.shape[i] for i in along):
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+                "operation does not have an identity"
+            )
         return (amax if ord > 0 else amin)(absolute(x), along, keepdim)
 
     def rule(a):

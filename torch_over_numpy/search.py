@@ -6,10 +6,10 @@ import numpy as np
 
 from torch_over_numpy.axes import axis, require_broadcast
 from torch_over_numpy.dtypes import FLOATING, bool_, int32, int64
-from torch_over_numpy.elementwise import BOTH
+from torch_over_numpy.elementwise import BOTH, chosen
 from torch_over_numpy.operations import computed, tensor_of
 from torch_over_numpy.public import public
-from torch_over_numpy.reductions import Pair, places_tensor, squeezed_pair, taken
+from torch_over_numpy.reductions import Pair, places_tensor, require_places, squeezed_pair, taken
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import flatten, unbind
 
@@ -55,6 +55,9 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @public(*BOTH)
 def kthvalue(input, k, dim=-1, keepdim=False):
     along = axis(dim, input.ndim)
+    require_places(input, (along,), "kthvalue")
+    if not 0 < k <= (input.shape[along] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {along}")
     places = np.take(order(input._array, along), [k - 1], axis=along)
     values = taken(input, places, along)
     return squeezed_pair("kthvalue", values, places_tensor(places, input), along, keepdim)
@@ -124,7 +127,7 @@ def equal(input, other):
 
 def close(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"{TITLES[input.dtype.name]} did not match {TITLES[other.dtype.name]}")
+        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
 
     def rule(x, y):
         x, y = (one.astype(np.float64) if one.dtype == bool else one for one in (x, y))
@@ -134,13 +137,6 @@ def close(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: boo
 
     require_broadcast([input.shape, other.shape])
     return computed(rule, input, other, dtype=bool_)
-
-
-TITLES = {
-    "float64": "Double", "float32": "Float", "bool": "Bool", "int64": "Long", "int32": "Int",
-    "float16": "Half", "bfloat16": "BFloat16", "uint8": "Byte", "int16": "Short", "int8": "Char",
-    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
 
 
 @public(*BOTH)
@@ -195,6 +191,7 @@ def mode(input, dim=-1, keepdim=False):
     along = axis(dim, input.ndim)
     if not input.ndim:
         return Pair["mode"](input, places_tensor(np.zeros((), np.int64), input))
+    require_places(input, (along,), "mode")
     rows = np.moveaxis(input._array, along, -1)
     places = np.array([place_of_mode(row) for row in rows.reshape(-1, rows.shape[-1])], np.int64)
     places = np.expand_dims(places.reshape(rows.shape[:-1]), along)
@@ -206,3 +203,20 @@ def place_of_mode(row: np.ndarray) -> int:
     """The last place of the number that stands most often in a row, of several the smallest."""
     values, counts = np.unique(row, return_counts=True)
     return int(np.flatnonzero(row == values[counts.argmax()])[-1])
+
+
+@public("torch")
+def where(condition, input=None, other=None):
+    if input is None:
+        return nonzero(condition, as_tuple=True)
+    if condition.dtype is not bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype.title}"
+        )
+    return chosen(condition, input, other)
+
+
+@public("torch.Tensor", name="where")
+def where_method(self, condition, other):
+    return where(condition, self, other)

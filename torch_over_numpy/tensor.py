@@ -167,8 +167,6 @@ class Tensor(metaclass=Methods):
     def _current_node(self) -> Node | None:
         """The node that made it: of a view, from its base, if that was written into since."""
         if self._base is not None and self._writes != self._base._writes:
-            from torch_over_numpy.operations import node_of_view
-
             self._writes = self._base._writes
             self._node = node_of_view(self._base, self._path, self._overlaps, self)
         return self._node
@@ -222,3 +220,23 @@ def dtype_of(array: np.ndarray) -> dtype:
     if array.dtype not in OF_NUMPY:
         raise TypeError(f"can't convert np.ndarray of type numpy.{array.dtype}.")
     return OF_NUMPY[array.dtype]
+
+
+def node_of_view(x: Tensor, take: Callable, overlaps: bool, view: Tensor) -> Node | None:
+    """The node of a view: its gradient is put where its numbers come from."""
+    if (edge := x._edge()) is None:
+        return None
+    shape, size = x.shape, x._array.size
+
+    def gradient(g: np.ndarray) -> np.ndarray:
+        out = np.zeros(shape, g.dtype)
+        if overlaps:
+            places = take(np.arange(size).reshape(shape))
+            np.add.at(out.reshape(-1), places.ravel(), g.ravel())
+        else:
+            take(out)[...] = g
+        return out
+
+    node = Node("ViewBackward0", view.shape, view.dtype)
+    node.edges = [(edge, gradient)]
+    return node

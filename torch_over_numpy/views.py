@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis, require_broadcast, sizes_in
-from torch_over_numpy.dtypes import bfloat16, dtype, float16, unrounded
+from torch_over_numpy.dtypes import bfloat16, complex_of, dtype, float16, real_of, unrounded
 from torch_over_numpy.elementwise import BOTH
-from torch_over_numpy.operations import computed, viewed
+from torch_over_numpy.operations import computed, require_writable, viewed
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Size, Tensor
 
@@ -179,6 +180,16 @@ def t(input):
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return viewed(input, lambda a: a.T)
+
+
+@public("torch.Tensor")
+def t_(self):
+    refuse_unless(self._base is None, "torch.Tensor.t_ of a view")
+    require_writable(self)
+    turned = t(self)
+    self._array, self._node = turned._array, turned._node
+    self._version.count += 1
+    return self
 
 
 @public(*BOTH)
@@ -433,8 +444,6 @@ def view_as_complex(input):
 
         return a[..., 0] + 1j * a[..., 1], pairs
 
-    from torch_over_numpy.dtypes import complex_of
-
     return computed(rule, input, dtype=complex_of(input.dtype))
 
 
@@ -442,8 +451,6 @@ def view_as_complex(input):
 def view_as_real(input):
     def rule(a):
         return np.stack([a.real, a.imag], -1), lambda g: g[..., 0] + 1j * g[..., 1]
-
-    from torch_over_numpy.dtypes import real_of
 
     return computed(rule, input, dtype=real_of(input.dtype))
 

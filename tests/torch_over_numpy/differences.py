@@ -5,4 +5,24 @@ EXCLUDED = {
     "NumberTranslator": "a trained model, which is judged by what it translates",
 }
 # by exercise, the answers that are judged otherwise, and why
-DIFFERENT: dict[str, dict[str, str]] = {}
+DIFFERENT: dict[str, dict[str, str]] = {
+    "effective_keys": {
+        "some = weights.masked_fill(weights.sum(-1, keepdim=True) == 0, 1.0)\n"
+        "count = torch.distributions.Categorical(probs=some).entropy().exp()":
+            "torch.distributions is absent",
+    },
+    "linear_recurrence": {
+        "*= a[..., :-reach, :] -> *= a[..., :-reach, :].clone()":
+            "a page writes into a tensor only when it has read all, so that it does no more than "
+            "the mistake beside it, which reads what it has written",
+    },
+    "stretch_table": {
+        "[None], size=n -> [None, :, None], size=(1, n); linear -> bicubic; [0] -> [0, :, 0]":
+            "interpolate has no mode bicubic",
+    },
+    "test_rnn": {
+        "[rnn(*inputs), expected(*before)] -> [rnn(*inputs), by_torch(*before)]; "
+        "in (rnn, expected) -> in (rnn, by_torch)":
+            "torch.nn.RNN is absent",
+    },
+}  # fmt: skip

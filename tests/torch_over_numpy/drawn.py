@@ -54,14 +54,17 @@ def values(dtype: str, odd: bool = False) -> st.SearchStrategy:
 
 
 @st.composite
-def tensors(draw, dtypes=ALL, shapes=None, low=0, high=3, odd=False, layouts=LAYOUTS, numbers=None):
+def tensors(
+    draw, dtypes=ALL, shapes=None, low=0, high=3, odd=False, layouts=LAYOUTS, numbers=None,
+    unique=False,
+):  # fmt: skip
     """A tensor of few axes, each of size 0 to 4, mostly of different ones."""
     dtype = draw(st.sampled_from(dtypes))
     sizes = st.lists(st.sampled_from([2, 3, 4, 1, 0]), min_size=low, max_size=high).map(tuple)
     shape = draw(shapes if shapes is not None else sizes)
     count = int(np.prod(shape))
     of = values(dtype, odd) if numbers is None else numbers
-    found = draw(st.lists(of, min_size=count, max_size=count))
+    found = draw(st.lists(of, min_size=count, max_size=count, unique=unique))
     return T(dtype, tuple(shape), tuple(found), draw(st.sampled_from(layouts)))
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.torch_over_numpy.drawn import alike, results
-from torch_over_numpy.load import as_modules
+from torch_over_numpy.load import as_modules, as_torch
 
 PAGE = as_modules()["torch"]
 
@@ -493,3 +493,7 @@ def test_what_torch_does_not_have_either_is_said_as_torch_says_it(ask):
     with pytest.raises(AttributeError) as notebook:
         ask(torch)
     assert str(page.value) == str(notebook.value)
+
+
+def test_where_there_is_torch_it_is_taken():
+    assert as_torch() is torch

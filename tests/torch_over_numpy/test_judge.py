@@ -12,12 +12,15 @@ from functools import cache
 import pytest
 
 from attncourse.course import chapters, exercise, order
+from judge.compare.run import ABSENT
 from judge.exercise import JudgesItself
 from judge.say import bank
+from judge.verdict import judge, local
 from tests import ROOT
 from tests.judge.test_answers import SEED
 from tests.night import commit
 from tests.torch_over_numpy.differences import DIFFERENT, EXCLUDED
+from torch_over_numpy.absent import NotInPageError
 
 NAMES = [name for chapter in chapters() for name in order(chapter) if name not in EXCLUDED]
 DRAWN, DRAWN_ANSWERS = 2, 12
@@ -66,6 +69,7 @@ def test_every_answer_is_judged_as_in_a_notebook(name):
     assert differing(name, []).keys() == DIFFERENT.get(name, {}).keys()
 
 
+@pytest.mark.slow
 def test_few_answers_are_judged_otherwise():
     hints = [hint for name in NAMES for _, hint in known(name)]
     other = [dict(known(name))[answer] for name, some in DIFFERENT.items() for answer in some]
@@ -74,7 +78,20 @@ def test_few_answers_are_judged_otherwise():
     assert wrong <= MOST_WRONG * (len(hints) - hints.count(None))
 
 
-def test_what_is_excluded_is_there():
-    assert {*EXCLUDED} <= {name for chapter in chapters() for name in order(chapter)}
-    judging_themselves = [name for name in NAMES if isinstance(exercise(name), JudgesItself)]
-    assert not judging_themselves
+def test_what_is_excluded_judges_itself():
+    assert all(isinstance(exercise(name), JudgesItself) for name in EXCLUDED)
+
+
+def asks_for_what_is_absent(*args, **kwargs):
+    raise NotInPageError("torch.compile")
+
+
+@pytest.mark.parametrize("name", ["attention_pool", "test_attention"])
+def test_an_answer_that_asks_for_what_is_absent_is_told_so_and_nothing_else(name):
+    verdict = judge(exercise(name), local(asks_for_what_is_absent), SEED)
+    assert verdict.status == "error"
+    assert verdict.hint == "`torch.compile` works in the notebook, not in the page"
+
+
+def test_what_the_judge_knows_it_by_is_its_name():
+    assert ABSENT == NotInPageError.__name__

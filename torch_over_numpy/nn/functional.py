@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.dtypes import FLOATING, float64
+from torch_over_numpy.dtypes import FLOATING, finfo, float64
 from torch_over_numpy.elementwise import (
     absolute,
     add,
@@ -21,7 +21,6 @@ from torch_over_numpy.elementwise import (
     square,
     sub,
     tanh,
-    where,
 )
 from torch_over_numpy.elementwise import (
     relu as relu_function,
@@ -32,7 +31,15 @@ from torch_over_numpy.linalg import einsum, matmul
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
 from torch_over_numpy.random import GLOBAL
-from torch_over_numpy.reductions import log_softmax_along, mean, softmax_along, sum, vector_norm
+from torch_over_numpy.reductions import (
+    log_softmax_along,
+    mean,
+    softmax_along,
+    sum,
+    taken,
+    vector_norm,
+)
+from torch_over_numpy.search import where
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import unsqueeze
 
@@ -130,8 +137,6 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
 @public(HERE)
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    from torch_over_numpy.dtypes import finfo
-
     along = tuple(range(-len(tuple(normalized_shape)), 0))
     least = finfo(input.dtype).eps if eps is None else eps
     out = div(input, sqrt(add(mean(square(input), along, keepdim=True), least)))
@@ -194,8 +199,6 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
         beyond = wrong[(wrong < 0) | (wrong >= input.shape[classes])]
         raise IndexError(f"Target {beyond.flat[0]} is out of bounds.")
     places = np.expand_dims(np.where(counted, target._array, 0), classes)
-    from torch_over_numpy.reductions import taken
-
     losses = neg(taken(input, places, classes)).squeeze(classes)
     losses = computed(
         lambda x: (np.where(counted, x, 0), lambda g: np.where(counted, g, 0)), losses

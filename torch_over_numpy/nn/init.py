@@ -3,7 +3,7 @@
 import math
 
 from torch_over_numpy import random
-from torch_over_numpy.autograd import no_grad
+from torch_over_numpy.graph import switched
 from torch_over_numpy.indexing import fill_
 from torch_over_numpy.public import public
 
@@ -14,7 +14,7 @@ def filling(function):
     """The function, which writes into a tensor although that wants a gradient."""
 
     def fill(tensor, *args, **kwargs):
-        with no_grad():
+        with switched(False):
             return function(tensor, *args, **kwargs)
 
     return fill

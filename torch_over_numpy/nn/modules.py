@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from torch_over_numpy.autograd import no_grad
-from torch_over_numpy.dtypes import get_default_dtype
+from torch_over_numpy.dtypes import float32, float64, get_default_dtype
 from torch_over_numpy.elementwise import sigmoid, tanh
+from torch_over_numpy.graph import switched
 from torch_over_numpy.making import new, to
 from torch_over_numpy.nn import functional as F
 from torch_over_numpy.nn import init
@@ -93,10 +93,12 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
 
-    def forward(self, *args: Any) -> Any:
+    def _missing(self, *args: Any) -> Any:
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
+
+    forward: Callable[..., Any] = _missing
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         self._buffers[name] = tensor
@@ -171,7 +173,7 @@ class Module:
                 f"{sorted(own.keys() - state_dict.keys())}, unexpected are "
                 f"{sorted(state_dict.keys() - own.keys())}"
             )
-        with no_grad():
+        with switched(False):
             for name, one in own.items():
                 if name in state_dict:
                     one.copy_(state_dict[name])
@@ -210,13 +212,9 @@ class Module:
         return self
 
     def double(self) -> "Module":
-        from torch_over_numpy.dtypes import float64
-
         return self.to(float64)
 
     def float(self) -> "Module":
-        from torch_over_numpy.dtypes import float32
-
         return self.to(float32)
 
     def cpu(self) -> "Module":
@@ -342,8 +340,8 @@ class Embedding(Module):
         self.weight = uninitialised(num_embeddings, embedding_dim, dtype=dtype, device=device)
         init.normal_(self.weight)
         if padding_idx is not None:
-            with no_grad():
-                self.weight[padding_idx].fill_(0)
+            with switched(False):
+                self.weight.select(0, padding_idx).fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx)
