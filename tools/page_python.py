@@ -4,6 +4,7 @@ import ast
 import io
 import zipfile
 from collections.abc import Iterable, Iterator
+from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,7 +28,14 @@ def course_zip(chapter: str, names: Iterable[str]) -> bytes:
     modules |= {name for cell in cells for name in imported(ast.parse(cell), [])}
     others = [index, *(index.with_name(f"{bank.name}.md") for bank in banks), *TORCH.rglob("*.*")]
     others = [file for file in others if file.suffix != ".pyc"]
-    return zipped({**files_of(modules), **{place(ROOT, file): file for file in others}})
+    files = files_of(modules) | {place(ROOT, file): file for file in others}
+    return zipped(files | metadata(name for name in PURE if f"{name}/__init__.py" in files))
+
+
+def metadata(libraries: Iterable[str]) -> dict[str, Path]:
+    """The files, by their places, in which libraries look up their own versions."""
+    files = (file for name in libraries for file in distribution(name).files or ())
+    return {str(file): Path(file.locate()) for file in files if file.name == "METADATA"}
 
 
 def files_of(modules: Iterable[str]) -> dict[str, Path]:
