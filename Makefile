@@ -39,10 +39,10 @@ help:
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
 
-book: $(ready)
+book: $(ready) .cache/pyodide
 	@$(run) tools.serve "$(PORT)" .
 
-site: $(ready)
+site: $(ready) .cache/pyodide
 	@$(run) tools.site
 
 # the site has it too, where its front page links to it
@@ -66,10 +66,10 @@ test test-bare test-all: export OMP_NUM_THREADS = 1
 # hundreds of programs import the package: what one has compiled is kept for the others
 test test-bare test-all: export PYTHONDONTWRITEBYTECODE =
 
-test: $(ready) .cache/wheels
+test: $(ready) .cache/wheels .cache/pyodide
 	@$(run) pytest $(together)
 
-test-bare: $(ready) .cache/wheels bare
+test-bare: $(ready) .cache/wheels .cache/pyodide bare
 	@PATH="$(CURDIR)/.venv/bare" ATTNCOURSE_CHROMIUM=none ATTNCOURSE_FIREFOX=none \
 	$(run) pytest $(together)
 
@@ -108,6 +108,11 @@ system:
 	@echo "==> fetching the IPython that Colab has, to run the notebooks with it"
 	@rm -rf $@.part; $(run) pip download --disable-pip-version-check --quiet -d $@.part ipython==7.34.0 ipykernel==6.17.1 \
 	&& mv $@.part $@ || echo "==> not fetched: the tests that need it will be skipped"
+
+.cache/pyodide: | $(ready)
+	@echo "==> fetching Pyodide, the Python that checks answers in a page"
+	@rm -rf $@.part; $(run) tools.pyodide $@.part \
+	&& mv $@.part $@ || echo "==> not fetched: pages load it from its CDN, and tests that need it will be skipped"
 
 # the operators alone: with its dependencies mutmut would be an environment of its own
 .cache/mutmut: | $(ready)

@@ -19,6 +19,7 @@ from judge.say.explain import explain
 from judge.status import Status
 
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
+UNDEFINED = "nothing is called `{}`: its cell defines it"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def verdict(run: Run) -> Verdict:
     if run.is_unwritten:
         return Verdict(Status.NOT_ATTEMPTED, f"write `{exercise.name}` in its answer cell")
     if run.first_failure.got.outcome == Outcome.MISSING:
-        return Verdict(Status.ERROR, f"nothing is called `{exercise.name}`: its cell defines it")
+        return Verdict(Status.ERROR, UNDEFINED.format(exercise.name))
     if exercise.stub_answer and run.behaves_like(exercise.stub_answer):
         return Verdict(Status.NOT_ATTEMPTED, SAME, failing=run.first_failure)
     return Verdict(*explain(run), run.first_failure)

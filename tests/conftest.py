@@ -49,6 +49,7 @@ SLOWEST_FIRST = (
     "course",
     "tools",
     "test_style",
+    "page",
     "site",
     "judge",
     "figures",

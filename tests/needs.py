@@ -14,6 +14,7 @@ ADDED_BY = {
     "command",
     "the IPython of Colab": "`make .cache/wheels` fetches it",
     "JupyterLab": "`make .cache/jupyterlab` installs it, in an environment of its own",
+    "Pyodide": "`make .cache/pyodide` fetches it",
     "mutmut": "`make .cache/mutmut` fetches it, into a folder of its own",
     "root": "`sudo make test` runs as root",
     "Linux": "a container has it",

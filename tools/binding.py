@@ -184,7 +184,7 @@ def move_help(pages: Pages) -> Pages:
             html["solutions"] += help_section(
                 "solutions", exercise, title, folded_content(solution)
             )
-            stub = exercise.find_next_sibling(class_="highlight-python")
+            stub = exercise.find_next(class_="highlight-python")
             rows = max(MIN_ROWS, code_line_count(solution) - code_line_count(stub))
             links = ", ".join(
                 (

@@ -9,14 +9,18 @@ import os
 import shutil
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 from filelock import FileLock
 
 from tools.execute import BuildError, digest, execute, package_digest
+from tools.pyodide import is_fetched
 from tools.urls import repository_url, site_url
 
 ZIP = "attncourse.zip"
+# what pages load from a server alone: the Python that checks answers
+SERVED = Path("_static", "python")
 
 
 def build(book: Path, log=print) -> Path:
@@ -25,7 +29,7 @@ def build(book: Path, log=print) -> Path:
     stamp.parent.mkdir(exist_ok=True)
     # a second build waits for the first, and finds nothing to do
     with FileLock(stamp.with_name("building")):
-        state = digest(book, package_digest(), repository_url())
+        state = digest(book, package_digest(), repository_url(), str(is_fetched()))
         if stamp.is_file() and stamp.read_text("utf-8") == state and site.is_dir():
             log("the site is up to date")
             return site
@@ -88,13 +92,21 @@ def require_all_pages(book: Path, site: Path) -> None:
 
 
 def pack_zip(site: Path) -> None:
-    """Zip the site for reading offline; in the zip, the link to the zip leads to the host."""
-    index, online = site / "index.html", f"{site_url(repository_url())}/{ZIP}"
-    page = index.read_text("utf-8")
-    index.write_text(page.replace(f'href="{ZIP}"', f'href="{online}"'), "utf-8")
-    archive = shutil.make_archive(str(site), "zip", site.parent, site.name)
-    index.write_text(page, "utf-8")
-    shutil.move(archive, site)
+    """Zip the site for reading offline, without what no page in a folder of files can load.
+
+    In the zip, the link to the zip leads to the host.
+    """
+    online = f"{site_url(repository_url())}/{ZIP}"
+    front, served = site / "index.html", site / SERVED
+    paths = [site, *sorted(site.rglob("*"))]
+    with zipfile.ZipFile(site / ZIP, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in (path for path in paths if served not in (path, *path.parents)):
+            name = path.relative_to(site.parent)
+            if path == front:
+                page = path.read_text("utf-8").replace(f'href="{ZIP}"', f'href="{online}"')
+                archive.writestr(zipfile.ZipInfo.from_file(path, name), page, zipfile.ZIP_DEFLATED)
+            else:
+                archive.write(path, name)
 
 
 def main() -> None:

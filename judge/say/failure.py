@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from torch import Tensor
@@ -43,16 +44,19 @@ class Failure:
 
     def lines(self) -> Iterator[str]:
         yield f"on {self.case}"
+        yield from starmap(formatted, self.rows())
+
+    def rows(self) -> Iterator[tuple[str, Any]]:
+        """What went in, what was expected and what came, each with its name."""
         if self.build is not None:
-            yield formatted("build", self.build)
-            yield from (formatted(name, weight) for name, weight in self.weights.items())
-        values = (*self.args, *self.kwargs.values())
-        yield from (formatted(name, value) for name, value in zip(self.names, values, strict=True))
-        yield formatted("expected", self.expected)
-        yield formatted("got", self.got)
+            yield "build", self.build
+            yield from self.weights.items()
+        yield from zip(self.names, (*self.args, *self.kwargs.values()), strict=True)
+        yield "expected", self.expected
+        yield "got", self.got
         for name, (expected, got) in self.gradients.items():
-            yield formatted(f"expected gradient of {name}", expected)
-            yield formatted(f"got gradient of {name}", got)
+            yield f"expected gradient of {name}", expected
+            yield f"got gradient of {name}", got
 
 
 class Words(str):

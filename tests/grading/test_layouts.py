@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from attncourse.course import chapters, exercises
-from judge.exercise import JudgesItself
+from judge.exercise import Exercise, JudgesItself
 from judge.grading.grade import grade
 from judge.grading.notebook.pristine import exercise_files
 from judge.grading.notebook.repair import definitions, with_helpers
@@ -19,27 +19,28 @@ from tests.grading.submissions import write_notebook
 
 # the names that the notebooks import themselves
 IMPORTED_NAMES = {"torch", "Tensor"}
-
-
 SHARED_IMPORT = re.compile(
-    r"^from (attncourse\.checks\.[\w.]+) import (\([\w,\s]+\)|[\w, ]+)$", re.MULTILINE
+    r"^from (attncourse\.course\.[\w.]+) import (\([\w,\s]+\)|[\w, ]+)$", re.MULTILINE
 )
+# they put a function into the bank, and need all that it is made of
+DECORATOR = re.compile(r"^@exercise\..*\n", re.MULTILINE)
 
 
-def answer_text(answer: Callable) -> tuple[str, str]:
-    """The text of a right answer of a bank, and the helpers that it needs of the bank's modules."""
-    text = source_of(answer)
-    return text, needed_source(text, answer.__module__)
+def answer_text(exercise: Exercise, answer: Callable) -> tuple[str, str]:
+    """The text of a right answer of a bank, and what it needs of the worked one's and the bank."""
+    text, cell = source_of(answer), exercise.task.code("answer") if exercise.task else ""
+    return text, needed_source(text, answer.__module__, cell)
 
 
 def is_rebound(answer: Callable) -> bool:
     """Whether an answer calls other functions than those that its text names."""
-    return bool(getattr(answer, "made_by", None) and answer.made_by.names)  # pyright: ignore
+    change = getattr(answer, "made_by", None)
+    return change is not None and (bool(change.names) or is_rebound(change.answer))
 
 
-def needed_source(text: str, module: str) -> str:
-    """The source that a text needs of a module, and of the bank's other modules."""
-    helpers = definitions([inspect.getsource(sys.modules[module])])
+def needed_source(text: str, module: str, cell: str = "") -> str:
+    """The source that a text needs of a module, of the bank's other modules and of a cell."""
+    helpers = definitions([DECORATOR.sub("", inspect.getsource(sys.modules[module])), cell])
     full_text, _ = with_helpers(text, helpers, IMPORTED_NAMES)
     return SHARED_IMPORT.sub(replace_import, full_text.removesuffix(text))
 
@@ -77,15 +78,15 @@ def notebooks(chapter: str, layout: Callable):
     """Yield notebooks that together hold each right answer once, each with its answers."""
     texts_by_exercise = {
         name: [
-            answer_text(answer_cell)
+            answer_text(exercise, answer_cell)
             for answer_cell in exercise.valid_answers
             if not is_rebound(answer_cell)
         ]
         for name, exercise in exercises(chapter).items()
         if not isinstance(exercise, JudgesItself)
     }
-    # a grader's kernel has neither the chapter's own module nor the bank's modules
-    hidden = f"attncourse.{chapter}", "attncourse.course"
+    # a grader's kernel has neither the chapter's own module nor the bank's modules nor the judge
+    hidden = f"attncourse.{chapter}", "attncourse.course", "judge"
     texts_by_exercise = {
         name: [text for text in texts if not any(x in "".join(text) for x in hidden)]
         for name, texts in texts_by_exercise.items()

@@ -18,6 +18,7 @@ from tools.notebooks import GROUP_SENTENCES, card_facts, group_sentence
 from tools.urls import colab_url
 
 from .details import fold
+from .editors import edited, runs_in_page
 
 PAGES = "exercises/"
 HINT_NAMES = ("the idea", "the shape of the solution", "nearly the line")
@@ -59,14 +60,14 @@ class ExerciseCell(SphinxDirective):
         exercises[exercise.name] = {"minutes": exercise.minutes, "points": exercise.points}
         content = [] if started else [*self.group_opening(exercise), self.box(exercise)]
         if "stub" in tags:
-            return [*content, code_block(source)]
+            return [*content, *self.start(exercise, source)]
         if exercise.kind == "debug" and not started:
             raise self.error(
                 f"{exercise.name} is to be fixed: a cell tagged stub, with its code, is missing"
             )
         if not started:
             try:
-                content.append(code_block(exercise.task.start))
+                content += self.start(exercise, exercise.task.start)
             except (SyntaxError, ValueError) as error:
                 raise self.error(f"this answer makes no stub: {error}") from error
         # the search index leaves out hints and solutions
@@ -79,6 +80,14 @@ class ExerciseCell(SphinxDirective):
         solution = fold(f"Worked solution of {exercise.name}", code_block(source), unsought=True)
         button = nodes.raw("", SOLVED_BUTTON.format(name=exercise.name), format="html")
         return [*content, *hints, solution, button]
+
+    def start(self, exercise, source: str) -> list[nodes.Node]:
+        """What an answer starts from: in an editor, where the page can check it."""
+        if runs_in_page(exercise):
+            return [edited(exercise, source)]
+        link = nodes.reference("", "in Colab", refuri=colab_url(f"{self.env.docname}.ipynb"))
+        words = nodes.Text("This one is checked in its notebook alone: open it "), link
+        return [code_block(source), nodes.paragraph("", "", *words, nodes.Text("."))]
 
     def exercise(self, name: str):
         """The exercise of a name in the chapter of the page."""

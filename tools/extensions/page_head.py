@@ -17,6 +17,7 @@ from tools.questions import curl_quotes
 from tools.urls import colab_url, repository_url
 
 from .claims import claim_boxes
+from .editors import python_megabytes
 from .questions import page_of
 
 # as reported by readers who followed every step; an inline formula counts as words
@@ -144,6 +145,7 @@ def insert_page_header(app, doctree, docname):
         kind=folder,
         colab=colab_url(f"{docname}.ipynb"),
         repository=repository_url(),
+        python_megabytes=python_megabytes(),
     )
     title = next(doctree.findall(nodes.title))
     page = title.parent

@@ -6,8 +6,8 @@
 
   function load() {
     try {
-      const { read, solved } = JSON.parse(localStorage.getItem(KEY)) ?? {};
-      return { read: listOf(read), solved: listOf(solved) };
+      const { read, solved, inPage } = JSON.parse(localStorage.getItem(KEY)) ?? {};
+      return { read: listOf(read), solved: listOf(solved), ...(inPage && { inPage: listOf(inPage) }) };
     } catch {
       return { read: [], solved: [] };
     }
@@ -16,6 +16,13 @@
   function save(state) {
     localStorage.setItem(KEY, JSON.stringify(state));
     show();
+  }
+
+  // an exercise whose check in its page has passed, which sees less than that of the notebook
+  function solveInPage(name) {
+    const state = load();
+    const add = (list = []) => [...new Set([...list, name])];
+    save({ ...state, solved: add(state.solved), inPage: add(state.inPage) });
   }
 
   function tick(link, words) {
@@ -56,7 +63,7 @@
         document.dispatchEvent(new Event("attncourse-forgotten"));
       }
     });
-  globalThis.attncourseProgress = { load, save, listOf };
+  globalThis.attncourseProgress = { load, save, solveInPage, listOf };
   // another tab may change it
   addEventListener("storage", show);
   show();

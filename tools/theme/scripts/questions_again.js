@@ -129,7 +129,8 @@
     }
     const local = attncourseProgress.load();
     const progress = { read: union(local.read, marks.read), solved: union(local.solved, marks.solved) };
-    attncourseProgress.save(progress);
+    const inPage = union(local.inPage, marks.inPage);
+    attncourseProgress.save({ ...progress, ...(inPage.length && { inPage }) });
     const localQuestions = load();
     const newQuestions = entries(marks.questions).filter((one) => !localQuestions.some(({ id }) => id === one.id));
     addMistakes(marks.mistakes ?? {});

@@ -1,0 +1,331 @@
+// The editors of a page: what is typed is coloured, kept in this browser, and checked by a worker.
+globalThis.attncourseEditors = (() => {
+  const KEY = "attncourse-answers";
+  const INDENT = "    ";
+  const { chapters, python: pythonFiles } = attncourseFiles;
+  const base = document.querySelector('script[src*="editor/editor.js"]').src;
+  const boxes = [...document.querySelectorAll("[data-answer]")];
+  const fieldOf = (box) => box.querySelector("textarea");
+  // of each its given text, one that took the place of the reader's, and whether it is being changed
+  const states = new Map(boxes.map((box) => [box, { given: fieldOf(box).defaultValue, isTyped: false }]));
+  const boxAround = (element) => element.closest?.("[data-answer]");
+  const escape = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
+  const inCode = (text) => escape(text).replace(/`([^`]+)`/g, "<code>$1</code>");
+  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+
+  // what has been typed, by exercise; a page's own text is not kept
+
+  function load() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(KEY));
+      return kept && typeof kept === "object" ? kept : {};
+    } catch {
+      return {};
+    }
+  }
+
+  function keep(box) {
+    const kept = load();
+    const { value } = fieldOf(box);
+    if (value === states.get(box).given) delete kept[box.dataset.kept];
+    else kept[box.dataset.kept] = value;
+    try {
+      localStorage.setItem(KEY, JSON.stringify(kept));
+    } catch {
+      say(box, "<p>This browser has no room to keep your answer: copy it before you leave.</p>");
+    }
+  }
+
+  // the text
+
+  function draw(box) {
+    const { value } = fieldOf(box);
+    box.querySelector("pre").innerHTML = `${attncoursePython.highlight(value)}\n`;
+    const lines = value.split("\n").map((_, place) => place + 1);
+    box.querySelector("[data-lines]").textContent = lines.join("\n");
+    const { given, earlier } = states.get(box);
+    button(box, "restart").hidden = value === given && earlier === undefined;
+    button(box, "restart").textContent = earlier === undefined ? "Start again" : "Bring my answer back";
+  }
+
+  function markLine(box, line) {
+    const code = box.querySelector(".highlight");
+    code.toggleAttribute("data-wrong", line !== null);
+    code.style.setProperty("--wrong", line);
+  }
+
+  // in place of a part of the text, such that the browser can undo it
+  function replace(field, start, end, text) {
+    field.focus();
+    field.setSelectionRange(start, end);
+    document.execCommand(text ? "insertText" : "delete", false, text);
+  }
+
+  // indents the lines of the selection, or takes that away
+  function indent(field, back) {
+    const { value, selectionStart, selectionEnd } = field;
+    const start = value.lastIndexOf("\n", selectionStart - 1) + 1;
+    if (!back && selectionStart === selectionEnd) {
+      const column = selectionStart - start;
+      return replace(field, selectionStart, selectionEnd, INDENT.slice(column % INDENT.length));
+    }
+    const lines = value.slice(start, selectionEnd).split("\n");
+    const changed = lines.map((line) => (back ? line.replace(/^(\t| {1,4})/, "") : INDENT + line)).join("\n");
+    if (changed === lines.join("\n")) return;
+    replace(field, start, selectionEnd, changed);
+    const end = start + changed.length;
+    field.setSelectionRange(selectionStart === selectionEnd ? end : start, end);
+  }
+
+  function breakLine(field) {
+    const { value, selectionStart, selectionEnd } = field;
+    const line = value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1, selectionStart);
+    const [blanks] = line.match(/^[ \t]*/);
+    replace(field, selectionStart, selectionEnd, `\n${blanks}${/:\s*(#.*)?$/.test(line) ? INDENT : ""}`);
+  }
+
+  // what is said below
+
+  const button = (box, name) => box.querySelector(`[data-do=${name}]`);
+
+  function say(box, html, status = "") {
+    box.dataset.status = status;
+    box.querySelector("[role=status]").innerHTML = html;
+  }
+
+  function table(rows) {
+    const cells = rows.map(([name, value]) => `<tr><th scope="row">${escape(name)}</th><td><pre tabindex="0">${escape(value)}</pre></td></tr>`);
+    return `<details><summary>What went in, what was expected, what came</summary><table>${cells.join("")}</table></details>`;
+  }
+
+  function notebookLink() {
+    const colab = document.querySelector(".to-run a")?.href;
+    return colab ? `<a href="${colab}">Open the notebook in Colab</a>, and copy your answer there.` : "";
+  }
+
+  function show(box, { status, said, line, printed, notes, failed }) {
+    const [first, ...others] = said.split("\n");
+    const parts = [`<p><strong>${inCode(first)}</strong></p>`];
+    if (others.length) parts.push(`<p>${others.map((one) => inCode(one.trim())).join("<br>")}</p>`);
+    for (const note of notes) parts.push(`<p>${escape(note)}</p>`);
+    if (printed) parts.push(`<p>Its cell printed:</p><pre tabindex="0">${escape(printed)}</pre>`);
+    if (said.includes("not in the page")) parts.push(`<p>${notebookLink()}</p>`);
+    if (failed.length) parts.push(table(failed));
+    say(box, parts.join(""), status);
+    markLine(box, line);
+    if (status === "passed" && box.dataset.kept === box.dataset.answer) attncourseProgress.solveInPage(box.dataset.answer);
+  }
+
+  // the worker: one for a page, started with the first check or the first change of a text
+
+  const COULD_NOT_LOAD = "Python could not be loaded";
+  // boxes whose answers are being checked, by the number of the request
+  const asked = new Map();
+  let requests = 0;
+  let worker;
+  // the box with whose change the worker was started, and what it does, with the share that is done
+  let starter;
+  let phase;
+
+  // why no worker can run here, if none can
+  function whyNot() {
+    if (location.protocol === "file:") {
+      const address = document.querySelector("link[rel=canonical]").href;
+      return `In a folder of files no answer can be checked. <a href="${address}">On the site</a> it can.`;
+    }
+    return isSecureContext ? "" : "An answer is checked only where the address begins with https.";
+  }
+
+  function startWorker(box) {
+    if (worker) return;
+    const files = [...pythonFiles, chapters[box.dataset.chapter]];
+    const absolute = files.map((file) => ({ ...file, url: new URL(file.url, base).href }));
+    worker = new Worker(new URL(attncourseFiles.worker, base));
+    worker.onmessage = ({ data }) => receive(data);
+    worker.onerror = ({ message }) => fail(`${COULD_NOT_LOAD}: ${message}`);
+    worker.postMessage({ files: absolute, version: attncourseFiles.version });
+    starter = box;
+    enter({ words: "Loading Python", share: 0 });
+  }
+
+  function endWorker() {
+    worker?.terminate();
+    worker = starter = undefined;
+    const boxes = new Set(asked.values());
+    asked.clear();
+    enter({});
+    return boxes;
+  }
+
+  function receive({ loaded, total, starting, ready, id, result, error }) {
+    if (loaded) enter({ words: `Loading Python: ${megabytes(loaded)} of ${megabytes(total)} MB`, share: loaded / total });
+    if (starting) enter({ words: "Starting Python" });
+    if (ready) {
+      starter = undefined;
+      enter({ words: "Checking", ready });
+    }
+    if (result) {
+      const box = asked.get(id);
+      asked.delete(id);
+      enter(phase);
+      show(box, result);
+    }
+    if (error) fail(phase.ready ? `Python ended: ${error}. Your answer is kept, and Check starts it again.` : `${COULD_NOT_LOAD}: ${error}`);
+  }
+
+  function fail(sentence) {
+    const started = starter;
+    for (const box of endWorker().add(started)) if (box) say(box, `<p><strong>${escape(sentence)}</strong></p>`, "error");
+  }
+
+  // shows what the worker does in each editor that waits for it
+  function enter(next) {
+    phase = next;
+    const waiting = new Set(asked.values());
+    for (const box of boxes) {
+      const bar = box.querySelector("[data-wait]");
+      bar.hidden = !waiting.has(box) && box !== starter;
+      button(box, "stop").hidden = !waiting.has(box);
+      bar.lastElementChild.textContent = phase.words ?? "";
+      if (phase.share === undefined) bar.firstElementChild.removeAttribute("value");
+      else bar.firstElementChild.value = phase.share;
+    }
+  }
+
+  function check(box) {
+    const reason = whyNot();
+    if (reason) return say(box, `<p>${reason}</p>`);
+    startWorker(box);
+    markLine(box, null);
+    const size = Math.round(pythonFiles.reduce((sum, file) => sum + file.size, 0) / 1e6);
+    say(box, phase.ready ? "" : `<p>First Python is loaded, ${size} MB, and kept for the next time.</p>`);
+    requests += 1;
+    asked.set(requests, box);
+    enter(phase);
+    worker.postMessage({ id: requests, name: box.dataset.answer, source: fieldOf(box).value });
+  }
+
+  function stop(box) {
+    for (const one of endWorker()) say(one, "<p>Stopped. Your answer is as it was.</p>");
+    button(box, "check").focus();
+  }
+
+  // the given text again, or what stood there before that
+  function restart(box) {
+    const state = states.get(box);
+    const { given, earlier } = state;
+    const field = fieldOf(box);
+    const { value } = field;
+    replace(field, 0, value.length, earlier ?? given);
+    state.earlier = earlier === undefined ? value : undefined;
+    draw(box);
+  }
+
+  // opens the next hint below the editor
+  function hint(box) {
+    const hints = [...box.parentElement.querySelectorAll(":scope > details")].slice(0, 3);
+    const next = hints.find((one) => !one.open) ?? hints.at(-1);
+    next.open = true;
+    next.querySelector("summary").focus();
+    button(box, "hint").textContent = next === hints.at(-1) ? "Hint 3" : `Hint ${hints.indexOf(next) + 2}`;
+  }
+
+  // the notebook of the page's exercises
+
+  const answered = () => boxes.filter((box) => box.dataset.kept === box.dataset.answer);
+  const notebookOutput = (words) => (document.querySelector("[data-answers] output").textContent = words);
+
+  async function download() {
+    const { name } = document.querySelector("[data-answers]").dataset;
+    const response = await fetch(new URL(attncourseFiles.notebooks[name], base)).catch(() => null);
+    if (!response?.ok) return notebookOutput("The notebook could not be loaded.");
+    const answers = Object.fromEntries(answered().map((box) => [box.dataset.answer, fieldOf(box).value]));
+    const text = attncourseNotebook.withAnswers(await response.text(), answers);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
+    link.download = `${name}.ipynb`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  async function open(file) {
+    let answers;
+    try {
+      answers = attncourseNotebook.answersIn(await file.text());
+    } catch {
+      return notebookOutput(`${file.name} is no notebook. Nothing was changed.`);
+    }
+    const changed = answered().filter((box) => box.dataset.answer in answers && answers[box.dataset.answer] !== fieldOf(box).value);
+    for (const box of changed) {
+      const field = fieldOf(box);
+      states.get(box).earlier = field.value;
+      field.value = answers[box.dataset.answer];
+      draw(box);
+      keep(box);
+    }
+    notebookOutput(`${file.name}: ${changed.length} of ${answered().length} answers are now those of the notebook.`);
+  }
+
+  // events
+
+  const ACTIONS = { check, stop, restart, hint, download };
+  const press = (one) => ACTIONS[one.dataset.do](boxAround(one));
+
+  document.addEventListener("input", ({ target }) => {
+    const box = boxAround(target);
+    if (!box) return;
+    Object.assign(states.get(box), { earlier: undefined, isTyped: true });
+    draw(box);
+    keep(box);
+    markLine(box, null);
+    if (!whyNot()) startWorker(box);
+  });
+  document.addEventListener("beforeinput", (event) => {
+    if (event.inputType !== "insertLineBreak" || !boxAround(event.target)) return;
+    event.preventDefault();
+    breakLine(event.target);
+  });
+  // Tab indents once a text is being changed, until Escape; before that it goes on to what follows
+  document.addEventListener("keydown", (event) => {
+    const { key, target, shiftKey, ctrlKey, metaKey } = event;
+    const box = boxAround(target);
+    if (!box || target !== fieldOf(box)) return;
+    const state = states.get(box);
+    const checks = key === "Enter" && (ctrlKey || metaKey || shiftKey);
+    if (checks || (key === "Tab" && state.isTyped)) event.preventDefault();
+    if (checks) check(box);
+    else if (key === "Tab" && state.isTyped) indent(target, shiftKey);
+    else if (!["Shift", "Tab"].includes(key)) state.isTyped = key !== "Escape";
+  });
+  for (const [kind, isTyped] of [["pointerup", true], ["focusout", false]])
+    document.addEventListener(kind, ({ target }) => {
+      if (boxAround(target)) states.get(boxAround(target)).isTyped = isTyped;
+    });
+  document.addEventListener("change", ({ target }) => {
+    if (!target.matches("[data-answers] input[type=file]")) return;
+    if (target.files[0]) open(target.files[0]);
+    target.value = "";
+  });
+  // another tab may change an answer
+  addEventListener("storage", ({ key }) => key === KEY && boxes.forEach(restore));
+
+  function restore(box) {
+    const text = load()[box.dataset.kept];
+    const field = fieldOf(box);
+    const wanted = typeof text === "string" ? text : states.get(box).given;
+    if (field.value !== wanted) field.value = wanted;
+    draw(box);
+  }
+
+  for (const box of boxes) {
+    const field = fieldOf(box);
+    box.querySelector("[data-wait]").innerHTML = '<progress aria-label="Progress"></progress> <span></span>';
+    // what was typed while this was loaded counts
+    if (field.value === states.get(box).given) restore(box);
+    else {
+      draw(box);
+      keep(box);
+    }
+  }
+  return { press };
+})();
