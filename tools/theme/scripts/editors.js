@@ -2,8 +2,12 @@
 // when one is touched, or has been kept from an earlier visit.
 (() => {
   const boxes = [...document.querySelectorAll("[data-answer]")];
-  const kept = localStorage.getItem("attncourse-answers") ?? "";
-  let loading;
+  let kept, loading;
+  try {
+    kept = localStorage.getItem("attncourse-answers");
+  } catch {
+    // a browser may refuse to keep anything
+  }
 
   function load() {
     return (loading ??= new Promise((resolve, reject) => {
@@ -35,5 +39,5 @@
     const button = target.closest?.("[data-do]");
     if (button) load().then((editors) => editors.press(button));
   });
-  if (boxes.some((box) => kept.includes(JSON.stringify(box.dataset.kept)))) load();
+  if (boxes.some((box) => kept?.includes(JSON.stringify(box.dataset.kept)))) load();
 })();
