@@ -189,15 +189,19 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     return func(inputs), Tensor._of(np.asarray(along), inputs.dtype, inputs.device)
 
 
+def with_leaf(func, args, place):
+    """What a function gives, and the leaf that took the place of that argument."""
+    leaf = marked(args[place])
+    with switched(True):
+        return func(*args[:place], leaf, *args[place + 1 :]), leaf
+
+
 @public("torch.func")
 def jacrev(func, argnums=0):
     refuse_unless(isinstance(argnums, int), "torch.func.jacrev(argnums=) of several")
 
     def derivative(*args):
-        leaf = marked(args[argnums])
-        with switched(True):
-            out = func(*args[:argnums], leaf, *args[argnums + 1 :])
-        return rows_of_jacobian(out, leaf)
+        return rows_of_jacobian(*with_leaf(func, args, argnums))
 
     return derivative
 
@@ -210,9 +214,6 @@ def grad_of_function(func, argnums=0):
     refuse_unless(isinstance(argnums, int), "torch.func.grad(argnums=) of several")
 
     def derivative(*args):
-        leaf = marked(args[argnums])
-        with switched(True):
-            out = func(*args[:argnums], leaf, *args[argnums + 1 :])
-        return grad(out, leaf)[0]
+        return grad(*with_leaf(func, args, argnums))[0]
 
     return derivative

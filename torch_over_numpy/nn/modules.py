@@ -239,7 +239,19 @@ def moved_as(x: Tensor, is_whole: bool, *args: Any, **kwargs: Any) -> Tensor:
     return to(x, device=moved.device) if is_whole else moved
 
 
-class Sequential(Module):
+class Listed:
+    """What modules that hold others one after the other have beside `Module`."""
+
+    _modules: dict[str, Module]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+
+class Sequential(Listed, Module):
     def __init__(self, *args: Any):
         super().__init__()
         named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
@@ -255,14 +267,8 @@ class Sequential(Module):
         some = list(self._modules.values())[index]
         return Sequential(*some) if isinstance(index, slice) else some
 
-    def __len__(self) -> int:
-        return len(self._modules)
 
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
-
-
-class ModuleList(Module):
+class ModuleList(Listed, Module):
     def __init__(self, modules: Iterable = ()):
         super().__init__()
         for one in modules:
@@ -275,12 +281,6 @@ class ModuleList(Module):
     def __getitem__(self, index: Any) -> Any:
         some = list(self._modules.values())[index]
         return ModuleList(some) if isinstance(index, slice) else some
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
 
 
 class ParameterList(Module):
