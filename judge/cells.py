@@ -1,4 +1,4 @@
-"""How the cells of a notebook say which exercise they answer, or check, and what is not Python."""
+"""How the cells of a notebook say which exercise they answer, or check."""
 
 import re
 from symtable import SymbolTable
@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from judge.course import Course
     from judge.exercise import Exercise
 
-# lines that IPython reads and Python does not: `%time`, `!ls`, `?name`, `name?`, and `x = !ls`
-MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
-ASSIGNED_MAGIC = re.compile(r"^([\w., \t]+=[ \t]*)[%!].*$", re.MULTILINE)
 FIRST_LINE = re.compile(r"\A\s*#\s*exercise:\s*(\w+)")
 # nbval need not compare outputs: where it runs a check, a wrong answer is an error
 UNCOMPARED = "nbval-ignore-output"
@@ -38,16 +35,6 @@ def answer_and_check(
             call, id=f"check-{name}", metadata={"tags": ["check", UNCOMPARED]}
         ),
     )
-
-
-def without_magics(source: str) -> str:
-    """A cell's text in which nothing stands in place of each magic, line by line."""
-    return MAGIC.sub(r"\1pass", ASSIGNED_MAGIC.sub(r"\1None", source))
-
-
-def count_magics(source: str) -> int:
-    """How many lines of a cell IPython reads in its own way, magics in texts included."""
-    return len(MAGIC.findall(source)) + len(ASSIGNED_MAGIC.findall(source))
 
 
 def notebook_names(top: SymbolTable) -> set[str]:

@@ -3,22 +3,17 @@
 import io
 import json
 import linecache
-import re
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from judge.call.torch_internals import shown_plainly
+from judge.cell_text import LONGEST, with_plain_spaces
 from judge.course import Course, OneLineError
 from judge.notebook import Session, beginning
 from judge.status import Status
 from judge.verdict import UNDEFINED
 
-# what is pasted from a page or a chat holds these, and Python reads none of them as a blank
-BLANK = re.compile("[\u00a0\u2007\u202f\u3000]")
-INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
-# longer texts are no answers: to read one takes stack and time
-LONGEST = 100_000
 TOO_LONG = "an answer of {:,} characters is not read: the most is {:,}"
 # characters that are kept of what an answer's cell prints
 MAX_PRINTED = 20_000
@@ -54,7 +49,7 @@ class Page:
         `notes` are what was read otherwise than it was written, `printed` is what the cell printed,
         and `failed` the call that failed, as names and values.
         """
-        source, notes = cleaned(source)
+        source, notes = with_plain_spaces(source)
         printed, said = Beginning(), io.StringIO()
         result: dict[str, Any] = {"notes": notes, "line": None, "failed": []}
         try:
@@ -91,18 +86,6 @@ class Page:
         with shown_plainly():
             rows = [(label, repr(value)) for label, value in self.session.failed(name).rows()]
         return {"status": verdict.status, "line": line, "failed": rows}
-
-
-def cleaned(source: str) -> tuple[str, list[str]]:
-    """A cell's text without characters that cannot be seen, and a note on each line with any."""
-    notes = []
-    for pattern, words in (
-        (BLANK, "a no-break space was read as a blank"),
-        (INVISIBLE, "a character that cannot be seen was left out"),
-    ):
-        numbered = enumerate(source.split("\n"), 1)
-        notes += [f"line {number}: {words}" for number, line in numbered if pattern.search(line)]
-    return INVISIBLE.sub("", BLANK.sub(" ", source)), notes
 
 
 def run(source: str, file: str, namespace: dict[str, Any]) -> None:

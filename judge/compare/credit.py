@@ -139,7 +139,7 @@ class Groups:
     def credit(self, records: Sequence[Record]) -> Credit:
         """What an answer earns of which these are the records, one for each probe."""
         length = self.trial.length
-        pairs = zip(records, self.trial.expected, strict=True)
+        pairs = ((got, self.trial.expected(place)) for place, got in enumerate(records))
         if not all(agree(got, want, length, [Cost.ALL]) for got, want in pairs):
             return NOTHING
         lost = self.lost(records, self.only_float32(records[0]))
@@ -162,7 +162,7 @@ class Groups:
         works = {count for count, more in balance.items() if more >= 0}
         needs = [[*self.needed(place, only_float32, works)] for place in range(len(records))]
         for place in sorted(range(len(records)), key=lambda place: len(needs[place])):
-            got, want, probe = records[place], self.trial.expected[place], self.probes[place]
+            got, want, probe = records[place], self.trial.expected(place), self.probes[place]
             if lost & {*needs[place]}:
                 continue
             if right[place]:
@@ -177,7 +177,7 @@ class Groups:
 
     def is_right_at(self, place: int, got: Record) -> bool:
         """Whether the values are right at a place, and what is judged with them."""
-        probe, want, length = self.probes[place], self.trial.expected[place], self.trial.length
+        probe, want, length = self.probes[place], self.trial.expected(place), self.trial.length
         if probe.purpose == Purpose.FLOAT32:
             # at the length of a longer case 16 bits would pass
             sizes = (n for x in probe.case.args if is_floating(x) for n in x.shape)

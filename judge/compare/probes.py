@@ -219,9 +219,11 @@ def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
     for case in cases:
         if leading := {key: count for key, count in leading_counts(case, own).items() if count}:
             batches.append(Batch(case, leading))
+    # the reference may loop, and take long for the larger batch
+    right = next(iter(exercise.valid_answers), exercise.reference_answer)
     for batch in sorted(batches, key=most_axes, reverse=True):
-        others = batch.of_one, batch.larger, batch.with_one_more
-        if all(works(exercise, one) for one in others):
+        others = batch.of_one, batch.with_one_more
+        if all(works(exercise, one) for one in others) and works(exercise, batch.larger, right):
             return batch
     return None
 
@@ -259,10 +261,10 @@ def leading_counts(case: Case, own: dict[int | str, int]) -> dict[int | str, int
     }
 
 
-def works(exercise: Exercise, case: Case) -> bool:
-    """Whether the reference has a finite result for it."""
+def works(exercise: Exercise, case: Case, answer: Callable | None = None) -> bool:
+    """Whether a right answer, by default the reference, has a finite result for it."""
     try:
-        results = leaves(case.result(exercise.reference_answer))
+        results = leaves(case.result(answer or exercise.reference_answer))
     except (ValueError, RuntimeError):
         return False
     return all(x.isfinite().all() for x in results if isinstance(x, Tensor))

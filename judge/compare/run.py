@@ -54,6 +54,7 @@ class Trial:
     def __init__(self, exercise: Exercise, seed: int):
         self.exercise, self.seed = exercise, seed
         self.records: dict[tuple[Callable, int], Record] = {}
+        self.of_reference: dict[int, Record] = {}
         self.probes = list(probes(exercise, Draw(seed)))
         # the longest sum; where inputs are large it is longer, and judged in float64
         sizes = (
@@ -78,13 +79,14 @@ class Trial:
     def at_next_seed(self) -> "Trial":
         return Trial.of(self.exercise, self.seed + 1)
 
-    @cached_property
-    def expected(self) -> list[Record]:
-        """What the reference does on each probe.
+    def expected(self, place: int) -> Record:
+        """What the reference does on the probe at that place.
 
         It is the specification: it may loop, hold as much as it wants, and be on the CPU alone.
         """
-        return [self.expected_on(probe) for probe in self.probes]
+        if place not in self.of_reference:
+            self.of_reference[place] = self.expected_on(self.probes[place])
+        return self.of_reference[place]
 
     def expected_on(self, probe: Probe) -> Record:
         if probe.purpose == Purpose.STEPS:
@@ -105,8 +107,9 @@ class Trial:
         """The last place at which lines are counted: a test that has passed once does end."""
         if not self.exercise.is_test:
             return len(self.probes) - 1
-        returned = (one.outcome == Outcome.RETURNED for one in self.expected)
-        place = next((place for place, right in enumerate(returned) if right), None)
+        places = range(len(self.probes))
+        returned = (i for i in places if self.expected(i).outcome == Outcome.RETURNED)
+        place = next(returned, None)
         if place is None:
             raise ValueError(
                 f"{self.exercise.name}: none of what the test is given is right, so that the "
@@ -139,33 +142,48 @@ class Run:
     A call is made when its record is asked for: a learner's test takes its time.
     """
 
-    def __init__(self, trial: Trial, observe: Observe, own: Callable | None = None):
-        self.trial, self.observe, self.own = trial, observe, own
+    def __init__(
+        self,
+        trial: Trial,
+        observe: Observe,
+        own: Callable | None = None,
+        only_values: bool = False,
+    ):
+        self.trial, self.observe, self.own, self.only_values = trial, observe, own, only_values
         self.made: list[Record] = []
+        # of each whether it did what the reference does
+        self.right: list[bool] = []
 
-    def __iter__(self) -> Iterator[tuple[Record, Record]]:
-        """What it did and what it should, on one probe after the other, until it has to stop."""
-        for place, (probe, want) in enumerate(
-            zip(self.trial.probes, self.trial.expected, strict=True)
-        ):
+    def places(self) -> Iterator[int]:
+        """The place of one probe after the other, until it has to stop."""
+        for place in range(len(self.trial.probes)):
             if place == len(self.made):
-                self.made.append(self.observe(self.trial, place))
-            yield (got := self.made[place]), want
-            # one call that runs away is enough: the others would, too
-            if got.outcome in (None, Outcome.MISSING, *STOPPED) or is_unwritten(got):
+                self.made.append(got := self.observe(self.trial, place))
+                self.right.append(agree(got, self.trial.expected(place), self.trial.length))
+            yield place
+            if self.ends_after(place):
                 break
-            if probe.purpose != Purpose.VALUES and not agree(got, want, self.trial.length):
-                break
+
+    def ends_after(self, place: int) -> bool:
+        """Whether one call that runs away is enough, since the others would, too.
+
+        And where values are wrong, whether it is on another device, or of a longer input: of that
+        it is told once they are right.
+        """
+        got = self.made[place]
+        if got.outcome in (None, Outcome.MISSING, *STOPPED) or is_unwritten(got):
+            return True
+        is_wrong = self.only_values or not all(self.right[: place + 1])
+        coming = self.trial.probes[place + 1 : place + 2]
+        return is_wrong and any(probe.purpose != Purpose.VALUES for probe in coming)
 
     @property
     def records(self) -> list[Record]:
-        return [got for got, _ in self]
+        return [self.made[place] for place in self.places()]
 
     def failures(self) -> Iterator[int]:
         """The places where it does not do what the reference does."""
-        for place, (got, want) in enumerate(self):
-            if not agree(got, want, self.trial.length):
-                yield place
+        return (place for place in self.places() if not self.right[place])
 
     @cached_property
     def failed_places(self) -> list[int]:
@@ -190,7 +208,7 @@ class Run:
     @cached_property
     def first_failure(self) -> Difference:
         place, trial = next(self.failures()), self.trial
-        got, want = self.made[place], trial.expected[place]
+        got, want = self.made[place], trial.expected(place)
         return Difference(trial.exercise, trial.probes[place], got, want, trial.length)
 
     @cached_property
@@ -205,7 +223,8 @@ class Run:
             except Exception:
                 return NOT_MADE
 
-        return Run(self.trial.at_next_seed, observe)
+        only_values = self.first_failure.probe.purpose == Purpose.VALUES
+        return Run(self.trial.at_next_seed, observe, only_values=only_values)
 
     @property
     def is_lost(self) -> bool:
@@ -227,14 +246,14 @@ class Run:
         got = self.made[place]
         own = self.trial.observe_own(function, place, count_lines)
         # of wrong values the gradients do not count
-        is_wrong = not close(got.value, self.trial.expected[place].value, self.trial.length)
+        is_wrong = not close(got.value, self.trial.expected(place).value, self.trial.length)
         if got.gradients is None or is_wrong:
             got, own = replace(got, gradients=None), replace(own, gradients=None)
         return agree(got, own, self.trial.length)
 
     def breaks_at(self, place: int) -> bool:
         """Whether it ended in an error there, or in numbers that are not finite and should be."""
-        got, want = self.made[place], self.trial.expected[place]
+        got, want = self.made[place], self.trial.expected(place)
         if got.outcome == Outcome.RAISED:
             return not got.is_test
         return not is_finite(got.value) and is_finite(want.value)
@@ -242,17 +261,11 @@ class Run:
     def behaves_like(
         self, function: Callable, count_lines: bool = False, where_it_works: bool = False
     ) -> bool:
-        """Whether a function of ours does the same at both seeds; if so asked, where none breaks.
-
-        Of an answer whose values are wrong only they count: what else is wrong on another device,
-        or of a longer input, it is told once they are right.
-        """
-        purpose = self.first_failure.probe.purpose
+        """Whether a function of ours does the same at both seeds; if so asked, where it works."""
         return function is self.own or all(
             run.agrees_at(place, function, count_lines)
             for run in self.at_both_seeds
             for place in run.telling_places()
-            if purpose != Purpose.VALUES or run.trial.probes[place].purpose == purpose
             if not (where_it_works and run.breaks_at(place))
         )
 
@@ -261,7 +274,7 @@ class Run:
         first = next(self.failures(), None)
         if first is not None:
             yield first
-        yield from (place for place, _ in enumerate(self) if place != first)
+        yield from (place for place in self.places() if place != first)
 
 
 def tensors_in(value: Any) -> list[Tensor]:

@@ -1,5 +1,7 @@
 """What is said of an answer that is right with some leading axes only, or mixes a batch."""
 
+from collections.abc import Iterator
+
 from torch import Tensor
 
 from judge import messages
@@ -34,21 +36,21 @@ def by_axes(run: Run) -> tuple[set[int], set[int]]:
 
     Axes of size 1 tell nothing: to run over one of them is to leave it out.
     """
-    values = [i for i in range(len(run.records)) if run.trial.probes[i].purpose == Purpose.VALUES]
+    values = [*places_of_values(run)]
     axes = zip(values, leading_axes([run.trial.probes[i].case for i in values]), strict=True)
     telling = [(i, len(sizes)) for i, sizes in axes if set(sizes) != {1}]
     wrong = {count for i, count in telling if i in run.failed_places}
     return {count for i, count in telling if i not in run.failed_places}, wrong
 
 
+def places_of_values(run: Run) -> Iterator[int]:
+    return (i for i in run.places() if run.trial.probes[i].purpose == Purpose.VALUES)
+
+
 def mixes_a_batch(run: Run) -> bool:
     """Whether the first of a batch has another result than alone, where it should have the same."""
-    calls = zip(run.trial.probes, run.records, run.trial.expected, strict=False)
-    found = {
-        probe.case.name: (got, want)
-        for probe, got, want in calls
-        if probe.purpose == Purpose.VALUES
-    }
+    trial, values = run.trial, [*places_of_values(run)]
+    found = {trial.probes[i].case.name: (run.made[i], trial.expected(i)) for i in values}
     for name, (alone, alone_wanted) in found.items():
         if name.endswith(f", {ALONE}"):
             whole, wanted = found[name.removesuffix(f", {ALONE}")]

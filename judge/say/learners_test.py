@@ -11,21 +11,18 @@ FEW = 3
 
 def refuses_all(run: Run) -> bool:
     """Whether a test raises for every right implementation that it has met."""
-    has_met_one = False
-    for got, want in run:
-        if want.outcome == Outcome.RETURNED:
-            if not got.is_test or got.outcome != Outcome.RAISED:
-                return False
-            has_met_one = True
-    return has_met_one
+    met = [place for place in run.places() if run.trial.expected(place).outcome == Outcome.RETURNED]
+    ended = [run.made[place] for place in met]
+    return bool(met) and all(one.is_test and one.outcome == Outcome.RAISED for one in ended)
 
 
 def accepted(run: Run) -> list[str]:
     """The wrong implementations that a test accepts."""
     return [
-        probe.case.name
-        for (got, want), probe in zip(run, run.trial.probes, strict=False)
-        if want.outcome == Outcome.RAISED and got.outcome == Outcome.RETURNED
+        run.trial.probes[place].case.name
+        for place in run.places()
+        if run.trial.expected(place).outcome == Outcome.RAISED
+        if run.made[place].outcome == Outcome.RETURNED
     ]
 
 

@@ -75,7 +75,7 @@ def wrong_dtypes(run: Run) -> str:
 def failed_values(run: Run) -> Iterator[tuple[Any, Any]]:
     """What was returned and what was wanted, at each failure of the first one's purpose."""
     for place in run.failed_places:
-        got, want, probe = run.made[place], run.trial.expected[place], run.trial.probes[place]
+        got, want, probe = run.made[place], run.trial.expected(place), run.trial.probes[place]
         is_value = got.outcome == Outcome.RETURNED and got.device == want.device
         if is_value and probe.purpose == run.first_failure.probe.purpose:
             yield got.value, want.value

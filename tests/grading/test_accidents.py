@@ -12,10 +12,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from attncourse.course import exercise
+from judge.cell_text import parsed
 from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
 from judge.grading.kernel.budget import EXERCISE
-from judge.grading.notebook.repair import parsed
 from judge.grading.report.results import Report, Result
 from judge.grading.report.text import plain
 from judge.grading.submissions.files import LeftOut

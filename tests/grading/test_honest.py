@@ -4,9 +4,10 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
+from judge.cell_text import LONGEST
 from judge.grading.grade import grade
 from judge.grading.notebook.graft import graft
-from judge.grading.notebook.repair import LONGEST, definitions, names_read, repaired, with_helpers
+from judge.grading.notebook.repair import definitions, names_read, repaired, with_helpers
 from tests.grading.submissions import (
     NAMES,
     SECONDS,
@@ -124,6 +125,7 @@ def test_bent_work_passes_in_a_kernel(tmp_path, grading):
 REPAIRS = {
     "no-break spaces": ("def f(x):\n\u00a0\u00a0 return\u202fx", "def f(x):\n   return x"),
     "a zero-width space": ("def f(x):\n    return\u200b x", "def f(x):\n    return x"),
+    "a soft hyphen": ("def f(atten\u00adtion):\n    return 1", "def f(attention):\n    return 1"),
     "google.colab": (
         "from google.colab import drive\ndrive.mount('/content/drive')\nx = 1",
         "# left out: it is there in Colab only\n# left out: it is there in Colab only\nx = 1",

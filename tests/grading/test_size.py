@@ -7,12 +7,13 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
+from judge.cell_text import LONGEST
 from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.judging.answers import GradedNotebook, Judgement
 from judge.grading.kernel.budget import OverworkedError, at_most
 from judge.grading.notebook.names import others_matter
-from judge.grading.notebook.repair import LONGEST, definitions, with_helpers
+from judge.grading.notebook.repair import definitions, with_helpers
 from judge.grading.notebook.submitted_cells import MAX_OBJECTS
 from judge.grading.report.results import Report, Result
 from judge.grading.submissions.files import LeftOut, Submission, handed_in

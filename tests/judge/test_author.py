@@ -215,8 +215,8 @@ def test_shares_that_cannot_be_are_named(shares, message):
 
 
 def test_a_test_that_is_given_nothing_right_is_said_to():
-    trial = Trial.__new__(Trial)
-    trial.exercise, trial.expected = toy(), [Record(Outcome.RAISED), Record(Outcome.RAISED)]
+    trial = Trial(toy(), 0)
+    trial.of_reference = dict.fromkeys(range(len(trial.probes)), Record(Outcome.RAISED))
     trial.exercise.kind = "test"
     with pytest.raises(ValueError, match="doubled: none of what the test is given is right"):
         _ = trial.last_counted_place

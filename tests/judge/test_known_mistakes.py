@@ -266,8 +266,7 @@ def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
 
     monkeypatch.setattr(bank, "pairs", record_pairs)
     assert "the numbers are not" in verdict_on(task, wrong_answer).hint
-    # of three tensors each
-    assert len(tried_pairs) == known_mistakes.MOST_PAIRS // 3
+    assert len(tried_pairs) == known_mistakes.MOST_PAIRS
 
 
 def test_where_loops_are_fine_one_that_runs_too_long_is_not_sent_to_tensors():

@@ -32,12 +32,13 @@ FAULTY = {
     f"{RIGHT}{' ' * 100_000}": ("characters is not read: the most is 100,000", ""),
     f"{'(' * 300}{')' * 300}": ("too many nested parentheses", "(("),
 }
-# right, and the line of a note, if there is one
+# right, and the note, if there is one
 ODD_BUT_RIGHT = {
     RIGHT: "",
     f"print('a' * 10**6)\n{RIGHT}": "",
     f"def check(*args): raise ValueError\n{RIGHT}": "",
     RIGHT.replace("    ", "\t"): "",
-    changed("    weights", "\u00a0   weights"): "a no-break space was read as a blank",
-    changed("return", "ret\u2060urn"): "a character that cannot be seen was left out",
+    changed("    weights", "\u00a0   weights"): "no-break spaces were taken for spaces",
+    f"assert '\u00a0\u00ad' == chr(160) + chr(173)\n{RIGHT}": "",
+    changed("return", "ret\u2060urn"): "characters that cannot be seen were left out",
 }

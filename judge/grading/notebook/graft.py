@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
+from judge.cell_text import LONGEST
 from judge.cells import exercise_of
 from judge.grading.notebook.code_cells import CodeCell
 from judge.grading.notebook.pristine import Chapter, answer_cells, chapters
-from judge.grading.notebook.repair import LONGEST, Definitions, definitions, repaired, with_helpers
+from judge.grading.notebook.repair import Definitions, definitions, repaired, with_helpers
 from judge.grading.notebook.submitted_cells import Cell, NotGradableError, read
 from judge.status import Status
 

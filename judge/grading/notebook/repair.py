@@ -8,14 +8,12 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
 
-from judge.cells import notebook_names, without_magics
+from judge.cell_text import parsed, with_plain_spaces, without_magics
+from judge.cells import notebook_names
 from judge.course import course
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-SPACES = re.compile("[\u00a0\u2007\u202f\u3000]")
-INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 COLAB = re.compile(
     r"^(?:from[ \t]+google\.colab\b|import[ \t]+google\.colab\b"
     r"|(?:drive|files|output|userdata|google\.colab)\.\w+\().*$",
@@ -23,8 +21,6 @@ COLAB = re.compile(
 )
 CELL_MAGIC = re.compile(r"\A\s*%%.*\n")
 BLOCKS = (ast.Try, ast.If, ast.With, ast.For, ast.While, ast.ExceptHandler)
-# longer cells are neither searched nor judged: reading Python takes stack and time
-LONGEST = 100_000
 
 
 def repaired(source: str) -> tuple[str, list[str]]:
@@ -33,29 +29,12 @@ def repaired(source: str) -> tuple[str, list[str]]:
     if SURROGATE.search(source):
         source = SURROGATE.sub("\ufffd", source)
         notes.append("half a character, as of an emoji, was replaced")
-    if (SPACES.search(source) or INVISIBLE.search(source)) and parsed(source) is None:
-        source = INVISIBLE.sub("", SPACES.sub(" ", source))
-        notes.append("no-break spaces were taken for spaces")
+    source, odd_characters = with_plain_spaces(source)
+    notes += odd_characters
     if "google.colab" in source:
         source = COLAB.sub("# left out: it is there in Colab only", source)
         notes.append("what only Colab has was left out")
     return source, notes
-
-
-# in Python 3.11 two threads that make trees at once may each find the other's depth: a SystemError
-PARSING = Lock()
-
-
-def parsed(source: str) -> ast.Module | None:
-    """The syntax tree of a cell, its magics left out; None where it is not Python."""
-    if len(source) > LONGEST:
-        return None
-    try:
-        with PARSING, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(without_magics(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def names_read(source: str) -> set[str]:
