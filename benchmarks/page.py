@@ -3,8 +3,10 @@
 Seconds of the processor that the page and its worker use, which depend little on what else the
 machine does; four times as many, as on a processor that is four times as slow, since what Chromium
 slows of a page is not its worker; and seconds of a clock. The first check loads Python, from a
-server on the same machine; after `Stop`, Python starts again from what the browser has kept. The
-answer of the last row is a test, which is tried on many implementations.
+server on the same machine; after `Stop`, Python starts again from what the browser has kept. Before
+the button is pressed an answer has been written for ten seconds, in which a page prepares its
+check; two thirds of the answers are wrong, and one third is wrong in a way that no exercise knows.
+The answer of the last row is a test, which is tried on many implementations.
 """
 
 import argparse
@@ -24,6 +26,8 @@ from judge.task import with_first_line
 from tools.chromium import FLAGS, chromium_path
 
 SITE = Path(__file__).parents[1] / "_build" / "html"
+# seconds for which an answer is written
+WRITTEN = 10
 CHAPTER, NAME, TEST = "dot_product", "softmax_with_sink", "test_attention"
 HEADINGS = ("check", "processor, s", "four times slower, s", "clock, s")
 
@@ -64,6 +68,7 @@ class Reader:
         self.page = browser.new_page()
         self.processes = browser.new_browser_cdp_session()
         self.page.goto(f"{address}exercises/{CHAPTER}.html")
+        self.is_loaded = False
 
     def processor(self) -> float:
         """Seconds that the page has used of the processor, its worker's included."""
@@ -73,9 +78,12 @@ class Reader:
     def check(self, name: str, source: str) -> Check:
         box = self.page.locator(f"[data-answer={name}]")
         box.locator("textarea").fill(source)
+        if self.is_loaded:
+            time.sleep(WRITTEN)
         used, start = self.processor(), time.monotonic()
         box.locator("[data-do=check]").click()
         box.locator("[data-wait]").wait_for(state="hidden", timeout=300_000)
+        self.is_loaded = True
         return Check(self.processor() - used, time.monotonic() - start)
 
     def stop(self) -> None:
@@ -84,6 +92,7 @@ class Reader:
         box.locator("textarea").fill("while True: pass")
         box.locator("[data-do=check]").click()
         box.locator("[data-do=stop]").click()
+        self.is_loaded = False
 
 
 def measure(address: str, most: int) -> dict[str, list[Check]]:

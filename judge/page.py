@@ -3,14 +3,16 @@
 import io
 import json
 import linecache
+import secrets
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from judge.call.torch_internals import shown_plainly
 from judge.cell_text import LONGEST, with_plain_spaces
+from judge.compare.run import Trial
 from judge.course import Course, OneLineError
-from judge.notebook import Session, beginning
+from judge.notebook import SEEDS, Session, beginning
 from judge.status import Status
 from judge.verdict import UNDEFINED
 
@@ -41,6 +43,20 @@ class Page:
 
     def __init__(self, course: Course):
         self.course, self.session = course, Session(course)
+        # of the checks that are prepared, by exercise
+        self.seeds: dict[str, int] = {}
+
+    def prepare(self, name: str) -> None:
+        """Draw the inputs of an exercise's next check, and do on them what is right.
+
+        That is half of what a check takes, and can be done while an answer is being written.
+        """
+        self.seeds[name] = secrets.randbelow(SEEDS)
+        trial = Trial.of(self.course.exercise(name), self.seeds[name])
+        # what is wrong is looked at with a second seed, too
+        for one in (trial, trial.at_next_seed):
+            for place in range(len(one.probes)):
+                one.expected(place)
 
     def check(self, name: str, source: str, seed: int | None = None) -> str:
         """Run an answer's cell in a fresh namespace and check what it defines; JSON.
@@ -49,6 +65,7 @@ class Page:
         `notes` are what was read otherwise than it was written, `printed` is what the cell printed,
         and `failed` the call that failed, as names and values.
         """
+        seed = self.seeds.pop(name, None) if seed is None else seed
         source, notes = with_plain_spaces(source)
         printed, said = Beginning(), io.StringIO()
         result: dict[str, Any] = {"notes": notes, "line": None, "failed": []}

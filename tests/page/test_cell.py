@@ -5,9 +5,17 @@ import json
 import pytest
 
 from attncourse.course import COURSE
+from judge.compare.run import Trial
 from judge.notebook import Session
 from judge.page import Page
-from tests.page.answers import FAULTY, NAME, ODD_BUT_RIGHT, RIGHT, UPSIDE_DOWN
+from tests.page.answers import (
+    FAULTY,
+    NAME,
+    ODD_BUT_RIGHT,
+    RIGHT,
+    UPSIDE_DOWN,
+    UPSIDE_DOWN_HINT,
+)
 
 
 @pytest.fixture
@@ -45,6 +53,19 @@ def test_what_is_right_but_odd_is_read_and_what_was_cleaned_is_named(source, out
     result, note = checked(source), ODD_BUT_RIGHT[source]
     assert result["status"] == "passed" and len(result["printed"]) <= 100
     assert result["notes"] == ([note] if note else [])
+
+
+def test_what_is_right_is_not_computed_again_for_a_check_that_was_prepared(
+    monkeypatch, outside_pytest
+):
+    page = Page(COURSE)
+    page.prepare(NAME)
+    (seed,) = page.seeds.values()
+    with monkeypatch.context() as patched:
+        patched.setattr(Trial, "expected_on", lambda *_: pytest.fail("computed again"))
+        result = json.loads(page.check(NAME, UPSIDE_DOWN))
+    assert UPSIDE_DOWN_HINT in result["said"] and f"(seed={seed})" in result["said"]
+    assert f"(seed={seed})" not in page.check(NAME, UPSIDE_DOWN)
 
 
 def test_the_call_that_failed_is_shown_by_the_names_of_its_arguments(outside_pytest):

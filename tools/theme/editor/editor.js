@@ -6,8 +6,9 @@ globalThis.attncourseEditors = (() => {
   const base = document.querySelector('script[src*="editor/editor.js"]').src;
   const boxes = [...document.querySelectorAll("[data-answer]")];
   const fieldOf = (box) => box.querySelector("textarea");
-  // of each its given text, one that took the place of the reader's, and whether it is being changed
-  const states = new Map(boxes.map((box) => [box, { given: fieldOf(box).defaultValue, isTyped: false }]));
+  // of each its given text, one that took the place of the reader's, whether it is being changed,
+  // and whether its next check is being prepared
+  const states = new Map(boxes.map((box) => [box, { given: fieldOf(box).defaultValue, isTyped: false, isPrepared: false }]));
   const boxAround = (element) => element.closest?.("[data-answer]");
   const escape = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
   const inCode = (text) => escape(text).replace(/`([^`]+)`/g, "<code>$1</code>");
@@ -148,9 +149,18 @@ globalThis.attncourseEditors = (() => {
     enter({ words: "Loading Python", share: 0 });
   }
 
+  // what of the next check does not depend on the answer is done while that is being written
+  function prepare(box) {
+    const state = states.get(box);
+    if (state.isPrepared) return;
+    state.isPrepared = true;
+    worker.postMessage({ prepare: box.dataset.answer });
+  }
+
   function endWorker() {
     worker?.terminate();
     worker = starter = undefined;
+    for (const state of states.values()) state.isPrepared = false;
     const boxes = new Set(asked.values());
     asked.clear();
     enter({});
@@ -203,6 +213,7 @@ globalThis.attncourseEditors = (() => {
     asked.set(requests, box);
     enter(phase);
     worker.postMessage({ id: requests, name: box.dataset.answer, source: fieldOf(box).value });
+    states.get(box).isPrepared = false;
   }
 
   function stop(box) {
@@ -278,7 +289,9 @@ globalThis.attncourseEditors = (() => {
     draw(box);
     keep(box);
     markLine(box, null);
-    if (!whyNot()) startWorker(box);
+    if (whyNot()) return;
+    startWorker(box);
+    prepare(box);
   });
   document.addEventListener("beforeinput", (event) => {
     if (event.inputType !== "insertLineBreak" || !boxAround(event.target)) return;

@@ -75,13 +75,14 @@ async function start(files, version) {
 let page;
 
 // an error that Python does not catch ends it: the page then starts another worker
-onmessage = async ({ data: { files, version, id, name, source } }) => {
+onmessage = async ({ data: { files, version, prepare, id, name, source } }) => {
   try {
     if (files) {
       page = start(files, version);
       await page;
       postMessage({ ready: true });
-    } else postMessage({ id, result: JSON.parse((await page).check(name, source)) });
+    } else if (prepare) (await page).prepare(prepare);
+    else postMessage({ id, result: JSON.parse((await page).check(name, source)) });
   } catch (error) {
     // of Python's own the last line
     postMessage({ error: String(error.message ?? error).trim().split("\n").at(-1) });
