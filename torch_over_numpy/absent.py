@@ -10,11 +10,21 @@ KEYWORDS = {
 }  # fmt: skip
 
 
+NOT_IN_PAGE = "`{}` works in the notebook, not in the page"
+
+
 class NotInPageError(AttributeError):
     """Raised for what torch has and this package has not; an AttributeError, as `hasattr` asks."""
 
     def __init__(self, name: str):
-        super().__init__(f"`{name}` works in the notebook, not in the page")
+        super().__init__(NOT_IN_PAGE.format(name))
+
+
+class NotInPageImportError(ImportError):
+    """Raised by an import of what torch has and this package has not."""
+
+    def __init__(self, name: str):
+        super().__init__(NOT_IN_PAGE.format(name), name=name)
 
 
 def refuse_unless(allowed: bool, name: str) -> None:

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import math
 import sys
+from importlib.abc import MetaPathFinder
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -27,9 +28,10 @@ from torch_over_numpy import (
     vectorised,
     views,
 )
+from torch_over_numpy.absent import NotInPageImportError
 from torch_over_numpy.nn import functional, init, modules
 from torch_over_numpy.public import PUBLIC
-from torch_over_numpy.torch_names import missing
+from torch_over_numpy.torch_names import known_names, missing
 
 IMPLEMENTED = (
     elementwise, reductions, views, indexing, search, joining, linalg, making, random, autograd,
@@ -135,7 +137,17 @@ def as_torch() -> ModuleType:
     return in_place_of_torch()
 
 
+class Absent(MetaPathFinder):
+    """Says of a module, or a name, of torch that is imported and not here where that works."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        home, _, name = fullname.rpartition(".")
+        if name in known_names().get(home, ()):
+            raise NotInPageImportError(fullname)
+
+
 def in_place_of_torch() -> ModuleType:
     """The module torch that this package is, for every import that follows."""
     sys.modules.update(as_modules())
+    sys.meta_path.insert(0, Absent())
     return sys.modules["torch"]

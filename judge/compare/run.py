@@ -30,7 +30,7 @@ MANY_STEPS = 30_000
 UNWRITTEN = re.compile(r"(write \w+ here)?")
 NOT_MADE = Record(None)
 # what the torch of a page raises where an answer asks for what only torch itself has
-ABSENT = "NotInPageError"
+ABSENT = "NotInPageError", "NotInPageImportError"
 
 
 @contextmanager
@@ -203,7 +203,7 @@ class Run:
     def absent(self) -> dict | None:
         """The error of its calls, up to the first failure, that says what is not there, if any."""
         errors = (one.error for one in self.made if one.error)
-        return next((error for error in errors if error["type"] == ABSENT), None)
+        return next((error for error in errors if error["type"] in ABSENT), None)
 
     @cached_property
     def first_failure(self) -> Difference:

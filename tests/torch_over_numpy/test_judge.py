@@ -20,7 +20,7 @@ from tests import ROOT
 from tests.judge.test_answers import SEED
 from tests.night import commit
 from tests.torch_over_numpy.differences import DIFFERENT, EXCLUDED
-from torch_over_numpy.absent import NotInPageError
+from torch_over_numpy.absent import NotInPageError, NotInPageImportError
 
 NAMES = [name for chapter in chapters() for name in order(chapter) if name not in EXCLUDED]
 DRAWN, DRAWN_ANSWERS = 2, 12
@@ -82,16 +82,32 @@ def test_what_is_excluded_judges_itself():
     assert all(isinstance(exercise(name), JudgesItself) for name in EXCLUDED)
 
 
-def asks_for_what_is_absent(*args, **kwargs):
-    raise NotInPageError("torch.compile")
-
-
 @pytest.mark.parametrize("name", ["attention_pool", "test_attention"])
-def test_an_answer_that_asks_for_what_is_absent_is_told_so_and_nothing_else(name):
+@pytest.mark.parametrize("error", [NotInPageError, NotInPageImportError])
+def test_an_answer_that_asks_for_what_is_absent_is_told_so_and_nothing_else(name, error):
+    def asks_for_what_is_absent(*args, **kwargs):
+        raise error("torch.compile")
+
     verdict = judge(exercise(name), local(asks_for_what_is_absent), SEED)
     assert verdict.status == "error"
     assert verdict.hint == "`torch.compile` works in the notebook, not in the page"
 
 
 def test_what_the_judge_knows_it_by_is_its_name():
-    assert ABSENT == NotInPageError.__name__
+    assert ABSENT == (NotInPageError.__name__, NotInPageImportError.__name__)
+
+
+@pytest.mark.parametrize("line", ["import torch.optim", "from torch import optim", "torch.optim"])
+def test_whichever_way_it_is_asked_for_it_is_named(line):
+    program = f"from torch_over_numpy.load import in_place_of_torch as load\ntorch = load()\n{line}"
+    made = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert "`torch.optim` works in the notebook, not in the page" in made.stderr
+
+
+def test_an_import_of_what_torch_has_not_fails_as_python_says():
+    program = (
+        "from torch_over_numpy.load import in_place_of_torch\nin_place_of_torch()\n"
+        "from torch.nn import functional, Linear\nfrom torch import softmaxx"
+    )
+    made = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert "cannot import name 'softmaxx' from 'torch'" in made.stderr
