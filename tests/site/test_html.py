@@ -18,6 +18,7 @@ from attncourse.course.claim import claims
 from attncourse.course.question import questions
 from attncourse.course.quiz import chosen_questions
 from tests import ROOT
+from tests.site.addresses import KEPT, addresses
 from tests.test_layout import slugs
 from tools.extensions.report import version
 from tools.urls import ERROR_FORM, repository_url, site_url
@@ -54,6 +55,11 @@ def pages(site, names) -> dict[str, BeautifulSoup]:
     """Every page, parsed; the tests share them and must not change them."""
     texts = {name: (site / name).read_text("utf-8") for name in names}
     return {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
+
+
+def test_what_a_reader_has_kept_as_an_address_is_still_there(pages):
+    kept = {*KEPT.read_text("utf-8").splitlines()}
+    assert len(kept) > 1000 and not kept - addresses(pages)
 
 
 def test_no_link_is_dead(pages, site):
