@@ -102,6 +102,8 @@ class Page:
         line, _ = (failing.got.error or {}).get("line") or (None, None)
         with shown_plainly():
             rows = [(label, repr(value)) for label, value in self.session.failed(name).rows()]
+        # what differs first: an input may be long
+        rows.sort(key=lambda row: not row[0].startswith(("expected", "got")))
         return {"status": verdict.status, "line": line, "failed": rows}
 
 

@@ -70,7 +70,7 @@ def test_what_is_right_is_not_computed_again_for_a_check_that_was_prepared(
 
 def test_the_call_that_failed_is_shown_by_the_names_of_its_arguments(outside_pytest):
     rows = dict(checked(UPSIDE_DOWN)["failed"])
-    assert list(rows) == ["scores", "mask", "expected", "got"]
+    assert list(rows) == ["expected", "got", "scores", "mask"]
     assert all(value.startswith("tensor(") for value in rows.values())
 
 

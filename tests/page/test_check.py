@@ -58,7 +58,7 @@ def test_a_wrong_answer_is_told_what_is_wrong_and_a_right_one_is_solved_in_the_p
     page = editor.page
     assert UPSIDE_DOWN_HINT in editor.check(UPSIDE_DOWN)
     editor.box.get_by_text("What went in, what was expected, what came").click()
-    assert editor.box.locator("th").all_inner_texts() == ["scores", "mask", "expected", "got"]
+    assert editor.box.locator("th").all_inner_texts() == ["expected", "got", "scores", "mask"]
     assert page.evaluate(SOLVED) is None
     said = editor.check(changed("with_sink.softmax", "unknown.softmax"))
     assert "name 'unknown' is not defined" in said

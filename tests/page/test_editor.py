@@ -10,6 +10,7 @@ from tests.page.answers import NAME, RIGHT, STUB
 
 PAGE = "exercises/dot_product.html"
 KEPT = "JSON.parse(localStorage.getItem('attncourse-answers'))"
+BACKGROUND_JS = "element => getComputedStyle(element).backgroundColor"
 CODE_JS = "box => box.querySelector('pre').textContent"
 COLOURED_JS = """sources => sources.map((source) => {
   const one = document.createElement("pre");
@@ -71,25 +72,66 @@ def test_tab_indents_what_is_typed_and_leaves_what_is_only_passed(box):
 
 def test_a_new_line_is_indented_as_the_one_before_or_more_below_a_colon(box):
     press(box, "Control+End")
-    box.page.keyboard.type("\nif True:\npass\nx")
-    assert text(box) == f"{STUB}\n    if True:\n        pass\n        x"
+    box.page.keyboard.type("\nif True:\nx = (\n1)\npass\ny")
+    assert text(box) == f"{STUB}\n    if True:\n        x = (\n        1)\n        pass\n    y"
     assert box.evaluate(CODE_JS) == f"{text(box)}\n"
     lines = len(text(box).split("\n"))
     numbers = box.locator("[data-lines]").inner_text().split()
     assert numbers == [str(number) for number in range(1, lines + 1)]
 
 
+def test_backspace_takes_an_indentation_away_where_only_blanks_stand_before(box):
+    box.locator("textarea").fill("x = 1\n       y")
+    press(box, "Control+End", "ArrowLeft", "Backspace")
+    assert text(box) == "x = 1\n    y"
+    press(box, "Backspace", "Backspace")
+    assert text(box) == "x = 1y"
+    press(box, "Backspace")
+    assert text(box) == "x = y"
+
+
+def test_line_numbers_hide_what_scrolls_below_them_and_a_short_line_scrolls_back(box):
+    box.locator("textarea").fill(f"{'x' * 300}\n")
+    press(box, "Control+Home", "End")
+    scrolled = "box => box.querySelector('.highlight').scrollLeft"
+    assert box.evaluate(scrolled) > 0
+    transparent = "rgba(0, 0, 0, 0)"
+    assert box.locator("[data-lines]").evaluate(BACKGROUND_JS) != transparent
+    press(box, "ArrowDown")
+    box.page.wait_for_function(
+        "name => !document.querySelector(`[data-answer=${name}] .highlight`).scrollLeft", arg=NAME
+    )
+
+
+def test_what_was_said_of_an_answer_is_old_once_that_is_changed(box):
+    box.evaluate("box => { box.dataset.status = 'passed'; }")
+    expect(box).not_to_have_attribute("data-stale", "")
+    press(box, "x")
+    expect(box).to_have_attribute("data-stale", "")
+
+
 def test_an_answer_outlives_the_page_starts_again_and_comes_back(box, address):
     restart = box.get_by_role("button", name="Start again")
+    bring = box.get_by_role("button", name="Bring my answer back")
     expect(restart).to_be_hidden()
+    expect(bring).to_be_hidden()
     box.locator("textarea").fill(RIGHT)
     assert box.page.evaluate(KEPT) == {NAME: RIGHT}
     box.page.reload()
     expect(box.locator("textarea")).to_have_value(RIGHT)
     restart.click()
     assert text(box) == STUB and box.page.evaluate(KEPT) == {}
-    box.get_by_role("button", name="Bring my answer back").click()
+    # what is typed then takes nothing away, nor does another visit
+    box.locator("textarea").fill(f"{STUB}# x")
+    restart.click()
+    box.page.reload()
+    expect(bring).to_be_visible()
+    bring.click()
+    assert text(box) == f"{STUB}# x"
+    bring.click()
     assert text(box) == RIGHT and box.page.evaluate(KEPT) == {NAME: RIGHT}
+    bring.click()
+    assert text(box) == f"{STUB}# x"
     # another tab shows it, too
     other = box.page.context.new_page()
     other.goto(box.page.url)
@@ -111,6 +153,7 @@ def test_hints_open_one_after_another(box):
     shown = box.page.locator(f"section:has(> [data-answer={NAME}]) > details")
     for level in range(1, len(hints) + 1):
         box.locator("[data-do=hint]").click()
+        assert box.locator("[data-do=hint]").is_visible() == (level < len(hints))
         opened = [one.get_attribute("open") is not None for one in shown.all()]
         assert opened == [True] * level + [False] * (len(opened) - level)
 
@@ -136,10 +179,16 @@ def test_answers_go_into_the_notebook_and_come_back_from_it(box, tmp_path):
     field, output = (box.page.locator(f"[data-answers] {one}") for one in ("input", "output"))
     field.set_input_files(path)
     expect(box.locator("textarea")).to_have_value(RIGHT)
-    expect(output).to_contain_text("1 of 9 answers")
+    expect(output).to_contain_text("1 of 9 answers were not the same")
+    field.set_input_files(path)
+    expect(output).to_contain_text("the answers in this page are the same already")
     # what stood there before is not lost
+    box.locator("textarea").fill("x")
+    field.set_input_files(path)
     box.get_by_role("button", name="Bring my answer back").click()
-    assert text(box) == STUB
+    assert text(box) == "x"
+    box.get_by_role("button", name="Bring my answer back").click()
+    assert text(box) == RIGHT
     path.write_text("no notebook", "utf-8")
     field.set_input_files(path)
     expect(output).to_contain_text("is no notebook. Nothing was changed.")

@@ -1,13 +1,16 @@
 // The editors of a page: what is typed is coloured, kept in this browser, and checked by a worker.
 globalThis.attncourseEditors = (() => {
   const KEY = "attncourse-answers";
+  const SET_ASIDE_KEY = "attncourse-answers-set-aside";
+  // of each exercise so many texts that others have taken the place of
+  const MOST_SET_ASIDE = 5;
   const INDENT = "    ";
+  const LEAVES_A_BLOCK = /^\s*(return|pass|break|continue)\b(?!.*[([{,\\]\s*$)/;
   const { chapters, python: pythonFiles } = attncourseFiles;
   const base = document.querySelector('script[src*="editor/editor.js"]').src;
   const boxes = [...document.querySelectorAll("[data-answer]")];
   const fieldOf = (box) => box.querySelector("textarea");
-  // of each its given text, one that took the place of the reader's, whether it is being changed,
-  // and whether its next check is being prepared
+  // of each its given text, whether it is being changed, and whether its next check is being prepared
   const states = new Map(boxes.map((box) => [box, { given: fieldOf(box).defaultValue, isTyped: false, isPrepared: false }]));
   const boxAround = (element) => element.closest?.("[data-answer]");
   const escape = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
@@ -16,25 +19,45 @@ globalThis.attncourseEditors = (() => {
 
   // what has been typed, by exercise; a page's own text is not kept
 
-  function load() {
+  function load(key = KEY) {
     try {
-      const kept = JSON.parse(localStorage.getItem(KEY));
+      const kept = JSON.parse(localStorage.getItem(key));
       return kept && typeof kept === "object" ? kept : {};
     } catch {
       return {};
     }
   }
 
-  function keep(box) {
-    const kept = load();
-    const { value } = fieldOf(box);
-    if (value === states.get(box).given) delete kept[box.dataset.kept];
-    else kept[box.dataset.kept] = value;
+  // keeps what belongs to an editor, or forgets it where there is nothing
+  function store(box, value, key = KEY) {
+    const kept = load(key);
+    delete kept[box.dataset.kept];
+    if (value) kept[box.dataset.kept] = value;
     try {
-      localStorage.setItem(KEY, JSON.stringify(kept));
+      localStorage.setItem(key, JSON.stringify(kept));
     } catch {
       say(box, "<p>This browser has no room to keep your answer: copy it before you leave.</p>");
     }
+  }
+
+  function keep(box) {
+    const { value } = fieldOf(box);
+    store(box, value === states.get(box).given ? "" : value);
+  }
+
+  // the texts that others took the place of, the last one first
+  function setAside(box) {
+    const texts = load(SET_ASIDE_KEY)[box.dataset.kept];
+    return Array.isArray(texts) ? texts.filter((text) => typeof text === "string") : [];
+  }
+
+  // puts a text in the place of what is there, which can be brought back
+  function exchange(box, text, others = setAside(box), where = "unshift") {
+    const { value } = fieldOf(box);
+    const texts = others.filter((one) => one !== text && one !== value);
+    if (value !== states.get(box).given) texts[where](value);
+    store(box, texts.length ? texts.slice(0, MOST_SET_ASIDE) : "", SET_ASIDE_KEY);
+    return text;
   }
 
   // the text
@@ -44,9 +67,8 @@ globalThis.attncourseEditors = (() => {
     box.querySelector("pre").innerHTML = `${attncoursePython.highlight(value)}\n`;
     const lines = value.split("\n").map((_, place) => place + 1);
     box.querySelector("[data-lines]").textContent = lines.join("\n");
-    const { given, earlier } = states.get(box);
-    button(box, "restart").hidden = value === given && earlier === undefined;
-    button(box, "restart").textContent = earlier === undefined ? "Start again" : "Bring my answer back";
+    button(box, "restart").hidden = value === states.get(box).given;
+    button(box, "bring").hidden = !setAside(box).length;
   }
 
   function markLine(box, line) {
@@ -56,22 +78,30 @@ globalThis.attncourseEditors = (() => {
   }
 
   // in place of a part of the text, such that the browser can undo it
+  let replaces = false;
   function replace(field, start, end, text) {
     field.focus();
     field.setSelectionRange(start, end);
+    replaces = true;
     document.execCommand(text ? "insertText" : "delete", false, text);
+    replaces = false;
   }
+
+  const lineStart = ({ value, selectionStart }) => value.lastIndexOf("\n", selectionStart - 1) + 1;
+  // how many blanks lead to the column of the next indentation on the left
+  const backFrom = (column) => column % INDENT.length || INDENT.length;
 
   // indents the lines of the selection, or takes that away
   function indent(field, back) {
     const { value, selectionStart, selectionEnd } = field;
-    const start = value.lastIndexOf("\n", selectionStart - 1) + 1;
+    const start = lineStart(field);
     if (!back && selectionStart === selectionEnd) {
       const column = selectionStart - start;
       return replace(field, selectionStart, selectionEnd, INDENT.slice(column % INDENT.length));
     }
     const lines = value.slice(start, selectionEnd).split("\n");
-    const changed = lines.map((line) => (back ? line.replace(/^(\t| {1,4})/, "") : INDENT + line)).join("\n");
+    const outdented = (line) => line.replace(/^(\t| +)/, (blanks) => (blanks === "\t" ? "" : blanks.slice(backFrom(blanks.length))));
+    const changed = lines.map((line) => (back ? outdented(line) : INDENT + line)).join("\n");
     if (changed === lines.join("\n")) return;
     replace(field, start, selectionEnd, changed);
     const end = start + changed.length;
@@ -80,9 +110,30 @@ globalThis.attncourseEditors = (() => {
 
   function breakLine(field) {
     const { value, selectionStart, selectionEnd } = field;
-    const line = value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1, selectionStart);
+    const line = value.slice(lineStart(field), selectionStart);
     const [blanks] = line.match(/^[ \t]*/);
-    replace(field, selectionStart, selectionEnd, `\n${blanks}${/:\s*(#.*)?$/.test(line) ? INDENT : ""}`);
+    const next = LEAVES_A_BLOCK.test(line) ? blanks.slice(backFrom(blanks.length)) : blanks;
+    replace(field, selectionStart, selectionEnd, `\n${next}${/:\s*(#.*)?$/.test(line) ? INDENT : ""}`);
+  }
+
+  // where only blanks stand before the caret, the column of the last indentation; whether they do
+  function deleteIndentation(field) {
+    const { value, selectionStart, selectionEnd } = field;
+    const column = selectionStart - lineStart(field);
+    if (selectionStart !== selectionEnd || !/^ +$/.test(value.slice(selectionStart - column, selectionStart))) return false;
+    replace(field, selectionStart - backFrom(column), selectionStart, "");
+    return true;
+  }
+
+  // a place in the text that can be seen without scrolling sideways is shown so
+  const letters = document.createElement("canvas").getContext("2d");
+  function reveal(box) {
+    const field = fieldOf(box);
+    const code = box.querySelector(".highlight");
+    letters.font = getComputedStyle(field).font;
+    const column = field.selectionStart - lineStart(field) + 1;
+    const room = code.clientWidth - box.querySelector("[data-lines]").offsetWidth;
+    if (column * letters.measureText("0").width < room) code.scrollLeft = 0;
   }
 
   // what is said below
@@ -91,6 +142,7 @@ globalThis.attncourseEditors = (() => {
 
   function say(box, html, status = "") {
     box.dataset.status = status;
+    delete box.dataset.stale;
     box.querySelector("[role=status]").innerHTML = html;
   }
 
@@ -168,7 +220,7 @@ globalThis.attncourseEditors = (() => {
   }
 
   function receive({ loaded, total, starting, ready, id, result, error }) {
-    if (loaded) enter({ words: `Loading Python: ${megabytes(loaded)} of ${megabytes(total)} MB`, share: loaded / total });
+    if (loaded) enter({ words: `Loading Python: ${megabytes(loaded)} of ${megabytes(total)} MB, kept for the next time`, share: loaded / total });
     if (starting) enter({ words: "Starting Python" });
     if (ready) {
       starter = undefined;
@@ -207,8 +259,7 @@ globalThis.attncourseEditors = (() => {
     if (reason) return say(box, `<p>${reason}</p>`);
     startWorker(box);
     markLine(box, null);
-    const size = Math.round(pythonFiles.reduce((sum, file) => sum + file.size, 0) / 1e6);
-    say(box, phase.ready ? "" : `<p>First Python is loaded, ${size} MB, and kept for the next time.</p>`);
+    say(box, "");
     requests += 1;
     asked.set(requests, box);
     enter(phase);
@@ -221,14 +272,18 @@ globalThis.attncourseEditors = (() => {
     button(box, "check").focus();
   }
 
-  // the given text again, or what stood there before that
+  // the given text again
   function restart(box) {
-    const state = states.get(box);
-    const { given, earlier } = state;
     const field = fieldOf(box);
-    const { value } = field;
-    replace(field, 0, value.length, earlier ?? given);
-    state.earlier = earlier === undefined ? value : undefined;
+    replace(field, 0, field.value.length, exchange(box, states.get(box).given));
+    draw(box);
+  }
+
+  // what stood there before; each time an earlier text, and after the earliest the present one
+  function bring(box) {
+    const field = fieldOf(box);
+    const [text, ...earlier] = setAside(box);
+    replace(field, 0, field.value.length, exchange(box, text, earlier, "push"));
     draw(box);
   }
 
@@ -238,7 +293,9 @@ globalThis.attncourseEditors = (() => {
     const next = hints.find((one) => !one.open) ?? hints.at(-1);
     next.open = true;
     next.querySelector("summary").focus();
-    button(box, "hint").textContent = next === hints.at(-1) ? "Hint 3" : `Hint ${hints.indexOf(next) + 2}`;
+    next.scrollIntoView({ block: "nearest" });
+    button(box, "hint").hidden = next === hints.at(-1);
+    button(box, "hint").textContent = `Hint ${hints.indexOf(next) + 2}`;
   }
 
   // the notebook of the page's exercises
@@ -257,6 +314,7 @@ globalThis.attncourseEditors = (() => {
     link.download = `${name}.ipynb`;
     link.click();
     URL.revokeObjectURL(link.href);
+    notebookOutput(`${link.download} has your answers as they stand in this page.`);
   }
 
   async function open(file) {
@@ -268,35 +326,45 @@ globalThis.attncourseEditors = (() => {
     }
     const changed = answered().filter((box) => box.dataset.answer in answers && answers[box.dataset.answer] !== fieldOf(box).value);
     for (const box of changed) {
-      const field = fieldOf(box);
-      states.get(box).earlier = field.value;
-      field.value = answers[box.dataset.answer];
+      fieldOf(box).value = exchange(box, answers[box.dataset.answer]);
       draw(box);
       keep(box);
+      box.toggleAttribute("data-stale", true);
     }
-    notebookOutput(`${file.name}: ${changed.length} of ${answered().length} answers are now those of the notebook.`);
+    notebookOutput(
+      changed.length
+        ? `${file.name}: ${changed.length} of ${answered().length} answers were not the same, and are now those of the notebook.`
+        : `${file.name}: the answers in this page are the same already.`,
+    );
   }
 
   // events
 
-  const ACTIONS = { check, stop, restart, hint, download };
+  const ACTIONS = { check, stop, restart, bring, hint, download };
   const press = (one) => ACTIONS[one.dataset.do](boxAround(one));
 
   document.addEventListener("input", ({ target }) => {
     const box = boxAround(target);
     if (!box) return;
-    Object.assign(states.get(box), { earlier: undefined, isTyped: true });
+    states.get(box).isTyped = true;
     draw(box);
     keep(box);
     markLine(box, null);
+    box.toggleAttribute("data-stale", true);
     if (whyNot()) return;
     startWorker(box);
     prepare(box);
   });
   document.addEventListener("beforeinput", (event) => {
-    if (event.inputType !== "insertLineBreak" || !boxAround(event.target)) return;
-    event.preventDefault();
-    breakLine(event.target);
+    const { data, inputType, target } = event;
+    if (replaces || !boxAround(target)) return;
+    const breaks = ["insertLineBreak", "insertParagraph"].includes(inputType) || (inputType === "insertText" && data === "\n");
+    if (breaks) breakLine(target);
+    if (breaks || (inputType === "deleteContentBackward" && deleteIndentation(target))) event.preventDefault();
+  });
+  document.addEventListener("selectionchange", () => {
+    const box = boxAround(document.activeElement);
+    if (box && document.activeElement === fieldOf(box)) requestAnimationFrame(() => reveal(box));
   });
   // Tab indents once a text is being changed, until Escape; before that it goes on to what follows
   document.addEventListener("keydown", (event) => {

@@ -4,7 +4,7 @@
   const boxes = [...document.querySelectorAll("[data-answer]")];
   let kept, loading;
   try {
-    kept = localStorage.getItem("attncourse-answers");
+    kept = ["attncourse-answers", "attncourse-answers-set-aside"].map((key) => localStorage.getItem(key)).join();
   } catch {
     // a browser may refuse to keep anything
   }
