@@ -89,6 +89,7 @@ print(json.dumps([[results.pop(name) for name in answers], list(results.values()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_process_1_costs_no_neighbour_where_it_has_the_user_of_the_answer():
     if reason := machines.missing_reason("a user"):

@@ -186,6 +186,7 @@ def test_nothing_is_said_of_what_is_right(build_errors):
     assert len(re.findall("WARNING|ERROR", build_errors)) == len(FAULTS), build_errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("builder", ["dummy", "linkcheck", "text"])
 def test_sphinx_makes_other_things_than_a_site_of_it(builder, tmp_path):
     box = (

@@ -34,11 +34,13 @@ def run_python(course: Path, *words: str) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_they_keep_the_rule_of_the_layout(extended_course, rule):
     assert list(rule(extended_course)) == []
 
 
+@pytest.mark.slow
 def test_their_code_is_laid_out_and_their_tests_pass(extended_course):
     tests = ["tests/attncourse/test_toy.py", "tests/judge/test_checks.py"]
     code = [tests[0], "attncourse/toy.py", "attncourse/course/toy"]

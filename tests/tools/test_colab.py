@@ -149,13 +149,14 @@ def page_cells(slug: str) -> list:
 
 # nbval runs the exercises with the IPython that is here; one that is to be solved raises no error.
 # Where Colab's is not, all chapters run with this one
+@pytest.mark.slow
 @pytest.mark.usefixtures("site")
 @pytest.mark.parametrize(
     ("old", "paths"),
     [
         pytest.param(False, CHAPTERS[:1], id="here"),
         pytest.param(True, [CHAPTERS[0], EXERCISES], id="as on Colab"),
-        pytest.param(OLD_WHEELS.is_dir(), [*CHAPTERS, EXERCISES], marks=pytest.mark.slow, id="all"),
+        pytest.param(OLD_WHEELS.is_dir(), [*CHAPTERS, EXERCISES], id="all"),
     ],
 )
 def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(

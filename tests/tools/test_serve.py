@@ -82,6 +82,7 @@ def output_until(server: subprocess.Popen, end: str) -> str:
     raise AssertionError(f"{end!r} is not in {lines}")
 
 
+@pytest.mark.slow
 def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site(served_book):
     book, server, address = served_book
     chapter_path, success, failure = (
