@@ -11,7 +11,7 @@ def three_outputs() -> Drawing:
         480,
         330,
         "Three models beside each other, read upwards. In each, an encoder makes three rows of "
-        "three words. Left: a linear layer makes a label of each row. Middle: the rows' mean, then "
+        "three words. Left: a linear layer makes a label of each row. Middle: the rows’ mean, then "
         "a linear layer, make one label. Right: a decoder attends to the rows, and writes one word "
         "after another until it writes the end.",
     )

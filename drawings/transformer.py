@@ -74,10 +74,10 @@ def encoder_decoder() -> Drawing:
     sheet = Drawing(
         490,
         498,
-        "Two columns, read upwards. On the left, the source's m tokens, their embedding and "
-        "positions, m × d, and the encoder's L blocks of self-attention and feed-forward; their "
-        "output, m × d, is the memory. On the right, the target's n tokens, their embedding and "
-        "positions, n × d, and the decoder's L blocks of causal attention, cross-attention and "
+        "Two columns, read upwards. On the left, the source’s m tokens, their embedding and "
+        "positions, m × d, and the encoder’s L blocks of self-attention and feed-forward; their "
+        "output, m × d, is the memory. On the right, the target’s n tokens, their embedding and "
+        "positions, n × d, and the decoder’s L blocks of causal attention, cross-attention and "
         "feed-forward, then the scores, n × vocabulary. Keys and values of the cross-attention "
         "come from the memory, queries from the target.",
     )

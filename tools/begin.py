@@ -38,10 +38,11 @@ def write_chapter(slug: str, root: Path = ROOT) -> list[str]:
     """Write the skeleton of a chapter, and list it in `_toc.yml` and among the modules."""
     if not re.fullmatch(r"[a-z][a-z_]*", slug):
         raise ValueError(f"SLUG={slug} is no plain word, as in make chapter SLUG=relative")
-    title = slug.replace("_", " ").capitalize()
+    topic = slug.replace("_", " ")
     last = re.findall(r"file: exercises/(\w+)", (root / "_toc.yml").read_text("utf-8"))[-1]
     header = (root / f"chapters/{last}.md").read_text("utf-8").partition("\n\n")[0]
-    return write_template("chapter", root, NOTEBOOK=header, SLUG=slug, TITLE=title, LAST=last)
+    names = {"SLUG": slug, "TOPIC": topic, "TITLE": topic.capitalize(), "LAST": last}
+    return write_template("chapter", root, NOTEBOOK=header, **names)
 
 
 def write_exercise(path: str, root: Path = ROOT) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write the pictures and notebooks that are stale: `make release`."""
+"""Write the pictures, the notebooks and Zenodo's record that are stale: `make release`."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools import pictures
+from tools import pictures, zenodo
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
@@ -47,11 +47,11 @@ def main() -> str | None:
     """Write what is stale; gives the fault that keeps it from being written."""
     try:
         # the notebooks hold the pictures
-        paths = pictures.write() + write()
+        paths = pictures.write() + write() + zenodo.write()
     except (OSError, ValueError) as error:
         return str(error)
     names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)
-    print(f"wrote {names}" if names else "the notebooks are up to date")
+    print(f"wrote {names}" if names else "all is up to date")
     return None
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from tools import colab
 from tools.execute import BuildError, digest, execute, package_digest
 from tools.pyodide import is_fetched
 from tools.urls import repository_url, site_url
@@ -29,7 +30,8 @@ def build(book: Path, log=print) -> Path:
     stamp.parent.mkdir(exist_ok=True)
     # a second build waits for the first, and finds nothing to do
     with FileLock(stamp.with_name("building")):
-        state = digest(book, package_digest(), repository_url(), str(is_fetched()))
+        facts = (repository_url(), str(is_fetched()), str(colab.last_run(book)))
+        state = digest(book, package_digest(), *facts)
         if stamp.is_file() and stamp.read_text("utf-8") == state and site.is_dir():
             log("the site is up to date")
             return site

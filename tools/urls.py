@@ -1,4 +1,4 @@
-"""The web addresses of the repository, the site, Colab and the form for errors."""
+"""The web addresses of the repository, the site, notebooks elsewhere and the form for errors."""
 
 import functools
 import os
@@ -43,9 +43,25 @@ def site_url(repository: str) -> str:
 
 def colab_url(name: str, repository: str | None = None, root: Path = ROOT) -> str:
     """The address at which Colab opens a notebook of the repository: by default, this one's."""
+    file = github_file(name, "blob/", repository, root)
+    return f"https://colab.research.google.com/github/{file}"
+
+
+def molab_url(name: str) -> str:
+    """The address at which molab opens a notebook of this repository."""
+    return f"https://molab.marimo.io/github/{github_file(name, 'blob/')}"
+
+
+def kaggle_url(name: str) -> str:
+    """The address at which Kaggle copies a notebook of this repository into a new one."""
+    source = f"https://raw.githubusercontent.com/{github_file(name)}"
+    return f"https://kaggle.com/kernels/welcome?src={source}"
+
+
+def github_file(name: str, view: str = "", repository: str | None = None, root: Path = ROOT) -> str:
+    """The path of a file on GitHub and on sites that follow it: by default, this repository's."""
     owner, project = (repository or repository_url(root)).rsplit("/", 2)[-2:]
-    path = f"{owner}/{project}/blob/{branch(root)}/{name}"
-    return f"https://colab.research.google.com/github/{path}"
+    return f"{owner}/{project}/{view}{branch(root)}/{name}"
 
 
 def issue_url(repository: str, **fields: str) -> str:

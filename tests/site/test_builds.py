@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup
 
 from tests import ROOT
 from tests.books import FILES, NOTEBOOK, build, write
+from tools.colab import RECORD
 from tools.execute import BuildError
 from tools.newest import write_config
 from tools.site import require_all_pages
@@ -76,13 +77,14 @@ FAULTS = [
 ]
 INDEX = '# Book\n\nA book, as <a href="attncourse.zip">one file</a>.\n'
 HOME = "https://someone.github.io/fork/"
+COLAB_RUN = '{"date": "2026-09-07", "versions": {"torch": "2.11.0", "ipython": "7.34.0"}}'
 CI = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Path:
     """A small book, built with the environment of a fork's CI."""
-    texts = {"chapters/one.md": NOTEBOOK + CHAPTER, "index.md": INDEX}
+    texts = {"chapters/one.md": NOTEBOOK + CHAPTER, "index.md": INDEX, str(RECORD): COLAB_RUN}
     book = write(tmp_path_factory.mktemp("fork"), texts)
     result = build(book, **CI)
     assert result.returncode == 0, result.stderr
@@ -144,17 +146,32 @@ def test_a_site_that_lacks_a_page_is_not_deployed(book, tmp_path):
         require_all_pages(book, site)
 
 
-def test_every_address_of_a_fork_is_the_fork_s(fork_pages):
+def test_every_address_of_a_fork_is_the_fork_s(book, fork_pages):
     page = fork_pages["chapters/one.html"]
     links = {link["href"] for link in page.select("a[href^=https]")}
     repository = "https://github.com/Someone/fork"
-    colab = "https://colab.research.google.com/github/Someone/fork/blob/main/chapters/one.ipynb"
-    assert {repository, f"{repository}/edit/main/chapters/one.md", colab} <= links
+    notebook = "Someone/fork/blob/main/chapters/one.ipynb"
+    raw = "https://raw.githubusercontent.com/Someone/fork/main/chapters/one.ipynb"
+    assert {
+        repository,
+        f"{repository}/edit/main/chapters/one.md",
+        f"https://colab.research.google.com/github/{notebook}",
+        f"https://molab.marimo.io/github/{notebook}",
+        f"https://kaggle.com/kernels/welcome?src={raw}",
+    } <= links
     assert any(link.startswith(f"{repository}/issues/new?") for link in links)
     assert page.select_one("link[rel=canonical]")["href"] == f"{HOME}chapters/one.html"
     for name, text in fork_pages.items():
         assert "attncourse.github.io" not in str(text), name
         assert "github.com/attncourse" not in str(text), name
+    llms = (book / "_build" / "html" / "llms.txt").read_text("utf-8")
+    assert f"[One]({HOME}chapters/one.html)" in llms and f"{repository}/blob/main/exer" in llms
+
+
+def test_a_page_says_when_the_notebooks_ran_with_colab_s_packages(fork_pages):
+    box = " ".join(fork_pages["chapters/one.html"].select_one(".to-run").text.split())
+    assert "On 7 September 2026 we last ran the code of all chapters" in box
+    assert "torch 2.11.0 and IPython 7.34.0." in box
 
 
 def test_displayed_formulas_have_names_the_focus_and_one_number(fork_pages):

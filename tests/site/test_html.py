@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 from attncourse.course import exercises
 from attncourse.course.claim import claims
@@ -20,6 +21,7 @@ from attncourse.course.quiz import chosen_questions
 from tests import ROOT
 from tests.site.addresses import KEPT, addresses
 from tests.test_layout import slugs
+from tools.colab import last_run
 from tools.extensions.report import version
 from tools.urls import ERROR_FORM, repository_url, site_url
 
@@ -34,6 +36,10 @@ VAGUE_LABEL = re.compile(
 )
 # Sphinx makes them itself, and they are found through the others
 GENERATED = {"404.html", "search.html"}
+# what the model of a figure writes, and a command of VS Code's
+OTHERS_WORDS = ".attncourse-figure noscript, .to-run em"
+# an apostrophe, or a quotation mark that opens; other straight ones are primes, or code in a hint
+STRAIGHT = re.compile(r".*(?:[a-z]{2}'(?![,)])|(?<![^\s(])'[a-z]).*", re.IGNORECASE)
 # spaces that do not break, joiners, marks of direction
 INVISIBLE = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
 SECTION_BY_TERM = {
@@ -143,6 +149,25 @@ def test_the_site_map_has_every_page_with_a_text(site, names):
     assert mapped == {*names} - GENERATED
 
 
+def test_llms_txt_asks_for_tutors_and_lists_each_page_in_order_with_what_it_is_about(pages, site):
+    text = (site / "llms.txt").read_text("utf-8")
+    title, summary, tutors, *parts = text.strip().split("\n\n")
+    toc = parse_toc_yaml(ROOT / "_toc.yml")
+    assert title == "# Self-attention, measured" and summary.startswith("> Learn how attention")
+    assert "Do not give the answer to an exercise" in tutors
+    assert f"{repository_url()}/blob/main/exercises/AGENTS.md" in tutors
+    captions = [tree.caption for tree in toc.root.subtrees]
+    assert parts[::2] == [f"## {caption}" for caption in captions]
+    lines = "\n".join(parts[1::2]).splitlines()
+    entries = [re.fullmatch(r"- \[(.+)\]\((.+)\): (.+)", line).groups() for line in lines]
+    names = [f"{page}.html" for page in toc if page != "index"]
+    assert [address for _, address, _ in entries] == [HOME + name for name in names]
+    for name, (heading, _, words) in zip(names, entries, strict=True):
+        head = pages[name].head
+        assert head.select_one("meta[property='og:title']")["content"] == heading
+        assert head.select_one("meta[name=description]")["content"] == words
+
+
 def test_a_function_and_its_section_lead_to_each_other(pages):
     reference, count = pages["reference/api.html"], 0
     for name in pages:
@@ -223,19 +248,28 @@ def test_what_can_be_copied_as_code_holds_no_character_that_is_not_seen(pages, s
 def test_a_chapter_and_its_exercises_have_one_name(pages):
     for slug in CHAPTERS:
         name = pages[f"chapters/{slug}.html"].h1.get_text().strip("#").lstrip("0123456789. ")
-        lower_name = name[0].lower() + name[1:]
-        assert pages[f"exercises/{slug}.html"].h1.text == f"Exercises: {lower_name}#"
+        topic = pages[f"exercises/{slug}.html"].h1.text.removeprefix("Exercises: ").strip("#")
+        # within a sentence a title begins with a small letter, where that is no name
+        assert topic in (name, name[0].lower() + name[1:]), slug
         link = pages["index.html"].select_one(f".course-chapters a[href='exercises/{slug}.html']")
-        assert link.text.endswith(f"exercises on {lower_name}")
+        assert link.text.endswith(f" exercises on {topic}")
 
 
-def test_apostrophes_in_the_text_are_curly(pages):
+def test_apostrophes_are_curly_in_text_in_figures_and_in_what_is_read_aloud(pages):
     for name, page in pages.items():
         article = BeautifulSoup(str(page.select_one("article")), "html.parser")
-        # the model of a figure writes as its texts do, and VS Code calls a command so
-        for element in article.select("pre, code, math, svg, .attncourse-figure, .sig, .to-run em"):
+        skipped = f"pre, code, math, script, style, .sig, {OTHERS_WORDS}"
+        for element in article.select(skipped):
             element.decompose()
-        assert re.findall(r".*[a-z]{2}'[ a-z].*", article.get_text()) == [], name
+        texts = [
+            article.get_text(),
+            *(
+                element[attribute]
+                for attribute in ("alt", "aria-label", "title", "placeholder")
+                for element in article.select(f"[{attribute}]")
+            ),
+        ]
+        assert [straight for text in texts for straight in STRAIGHT.findall(text)] == [], name
 
 
 def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, site):
@@ -255,6 +289,7 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
     )
     notebook = re.compile(r"https://colab.*/exercises/dot_product\.ipynb")
     assert len(page.find_all("a", href=notebook)) == 2
+    assert ("we last ran the code" in page.select_one(".to-run").text) == bool(last_run(ROOT))
     assert not page.select(".dropdown-launch-buttons")
 
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tomllib
 import venv
+from ast import literal_eval
 from importlib import metadata
 from pathlib import Path
 from zipfile import ZipFile
@@ -15,19 +16,25 @@ import pytest
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import attncourse
 from tests import ROOT
 from tests.browser import site  # noqa: F401
 from tests.needs import lacks
+from tools import colab
 from tools.execute import notebooks, output_cache
 from tools.setup_cell import LIGHT_REQUIREMENTS
 
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
 EXERCISES = ROOT / "exercises/dot_product.ipynb"
 HEAVY = ["torch", "numpy", "matplotlib"]
-COLAB = ["ipython==7.34.0", "ipykernel==6.17.1"]
-# the wheels of Colab's IPython, if somebody has put them there
+SHELL = ["ipython", "ipykernel"]
+# those of the kernel that has run the notebooks
+VERSIONS = f"""\
+from importlib import metadata
+{{name: metadata.version(name) for name in {[*HEAVY, *SHELL]}}}"""
+# the wheels of Colab's, if somebody has put them there
 OLD_WHEELS = ROOT / ".cache/wheels"
 
 
@@ -79,14 +86,14 @@ def make_environment(folder: Path, with_colab_ipython: bool) -> Path:
     venv.create(folder, with_pip=False)
     (packages,) = folder.glob("lib/python*/site-packages")
     names = {*with_dependencies([*HEAVY, "ipykernel", "pip"])}
-    for name in names - ({"ipython", "ipykernel"} if with_colab_ipython else set()):
+    for name in names - ({*SHELL} if with_colab_ipython else set()):
         for top in {file.parts[0] for file in package_files(name)}:
             source = Path(str(metadata.distribution(name).locate_file(top)))
             if not (packages / top).exists():
                 (packages / top).symlink_to(source)
     if with_colab_ipython:
         pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--find-links", OLD_WHEELS]
-        if subprocess.run([*pip, *COLAB]).returncode:
+        if subprocess.run([*pip, *SHELL]).returncode:
             pytest.skip(lacks("the IPython of Colab"))
     return packages
 
@@ -181,6 +188,7 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
             if path == CHAPTERS[0] or ".measure()" not in cell.source
         ]
         whole_notebook.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells[path]]
+    whole_notebook.cells.append(nbformat.v4.new_code_cell(VERSIONS))
     (tmp_path / "empty").mkdir()
     resources = {"metadata": {"path": str(tmp_path / "empty")}}
     NotebookClient(whole_notebook, kernel_name="fresh", timeout=600, resources=resources).execute()
@@ -192,3 +200,37 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
         assert len(cells[path]) > len(page_cells_compared) and cell_texts(
             cells[path]
         ) == cell_texts(page), path.stem
+    versions = literal_eval(whole_notebook.cells[-1].outputs[0].data["text/plain"])
+    ran_with = {name: Version(version).public for name, version in versions.items()}
+    # the weekly job has fetched the list
+    if (ROOT / colab.LIST).is_file() and paths == [*CHAPTERS, EXERCISES]:
+        assert ran_with == colab.versions([*HEAVY, *SHELL])
+        colab.record(ran_with)
+
+
+COLAB_LIST = """\
+# what Colab has
+ipython==7.34.0
+ipython-genutils==0.2.0
+numpy==2.1.3
+torch @ https://wheels.example.org/cpu/torch-2.11.0%2Bcpu-cp313-cp313-linux_x86_64.whl
+torchao==0.10.0
+"""
+
+
+def test_the_versions_of_colab_are_read_from_its_list(tmp_path):
+    (tmp_path / colab.LIST).parent.mkdir()
+    (tmp_path / colab.LIST).write_text(COLAB_LIST)
+    versions = {"torch": "2.11.0", "ipython": "7.34.0"}
+    assert colab.versions(["torch", "ipython"], tmp_path) == versions
+    with pytest.raises(KeyError, match="matplotlib"):
+        colab.versions(["matplotlib"], tmp_path)
+
+
+def test_a_run_is_said_with_its_day_and_nothing_is_said_where_none_is_recorded(tmp_path):
+    (tmp_path / colab.RECORD).parent.mkdir()
+    assert colab.last_run(tmp_path) == {}
+    colab.record({"torch": "2.11.0"}, tmp_path)
+    run = colab.last_run(tmp_path)
+    assert run["versions"] == {"torch": "2.11.0"}
+    assert re.fullmatch(r"\d{1,2} [A-Z][a-z]+ 20\d\d", run["date"])

@@ -1,4 +1,4 @@
-"""What GitHub is told: what its workflows may write, and which tag makes a release."""
+"""What GitHub is told: what its workflows may write, which tag makes a release, its forms."""
 
 import os
 import subprocess
@@ -16,6 +16,7 @@ WORKFLOWS = {
     for path in sorted((ROOT / ".github/workflows").glob("*.yml"))
 }
 RELEASE = WORKFLOWS["release.yml"]["jobs"]
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -49,3 +50,17 @@ def test_a_tag_that_is_not_the_version_ends_the_release_and_both_are_named(tag):
     assert result.returncode == (0 if is_right else 1), result.stderr
     message = f"::error::the tag is {tag}, but the version is {attncourse.__version__}"
     assert is_right or result.stdout.startswith(message)
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_form_for_an_issue_has_fields_that_github_accepts(path):
+    form = yaml.safe_load(path.read_text("utf-8"))
+    assert {*form} == {"name", "description", "title", "body"}
+    ids = [field["id"] for field in form["body"]]
+    assert len({*ids}) == len(ids)
+    for field in form["body"]:
+        assert field["type"] in ("input", "textarea", "dropdown") and field["attributes"]["label"]
+        options = field["attributes"].get("options", [])
+        assert bool(options) == (field["type"] == "dropdown")
+        # a bare No is a boolean
+        assert all(isinstance(option, str) for option in options)

@@ -154,7 +154,7 @@ def filter_include(app, path, parent, text):
 def fill_boxes(app, doctree):
     """Move each task into its box, and each group's opening before the first exercise.
 
-    Also set the description of the page.
+    Also set the topic of the page, as its title says it, and its description.
     """
     if not app.env.docname.startswith(PAGES):
         return
@@ -168,8 +168,9 @@ def fill_boxes(app, doctree):
         task = section[1 : section.index(box)]
         box.extend(task)
         del section[1 : section.index(box)]
-    topic = doctree.next_node(nodes.title).astext().partition(": ")[2]
-    app.env.metadata[app.env.docname]["description"] = (
+    metadata = app.env.metadata[app.env.docname]
+    topic = metadata["topic"] = doctree.next_node(nodes.title).astext().partition(": ")[2]
+    metadata["description"] = (
         f"{len(boxes)} exercises in code on {topic}, each with hints and a worked solution, folded "
         "away until you want them."
     )

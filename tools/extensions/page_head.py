@@ -13,8 +13,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from attncourse.course.aims import AIMS
 from drawings import cards
+from tools.colab import last_run
 from tools.questions import curl_quotes
-from tools.urls import colab_url, repository_url
+from tools.urls import colab_url, kaggle_url, molab_url, repository_url
 
 from .claims import claim_boxes
 from .editors import python_megabytes
@@ -104,7 +105,8 @@ def duration(minutes: float) -> str:
 
 def chapter_facts(app, slug: str, page: str) -> dict:
     """Title, times, questions and exercises of a chapter, with links relative to `page`."""
-    exercises = app.env.metadata.get(f"exercises/{slug}", {}).get("exercises", {})
+    metadata = app.env.metadata.get(f"exercises/{slug}", {})
+    exercises = metadata.get("exercises", {})
     doctree, link = app.env.get_doctree(f"chapters/{slug}"), app.builder.get_relative_uri
     drawings = (
         element["drawing"] for element in doctree.findall(nodes.figure) if "drawing" in element
@@ -120,6 +122,7 @@ def chapter_facts(app, slug: str, page: str) -> dict:
         "path": reading_path(doctree),
         "questions": question_names(doctree),
         "exercises": exercises,
+        "exercises_topic": metadata.get("topic", ""),
         "exercises_link": link(page, f"exercises/{slug}"),
         "exercises_minutes": sum(exercise["minutes"] for exercise in exercises.values()),
     }
@@ -144,6 +147,9 @@ def insert_page_header(app, doctree, docname):
         **chapter_facts(app, slug, docname),
         kind=folder,
         colab=colab_url(f"{docname}.ipynb"),
+        colab_run=last_run(app.srcdir),
+        kaggle=kaggle_url(f"{docname}.ipynb"),
+        molab=molab_url(f"{docname}.ipynb"),
         repository=repository_url(),
         python_megabytes=python_megabytes(),
     )

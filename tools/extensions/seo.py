@@ -25,22 +25,25 @@ def opening_text(doctree: nodes.document) -> str:
     return shorten(prose(*texts), MAX_DESCRIPTION, placeholder=" …")
 
 
+def description(app, page: str, doctree: nodes.document) -> str:
+    """What a page is about: its front matter says it, or else its opening."""
+    return curl_quotes(app.env.metadata[page].get("description") or opening_text(doctree))
+
+
 def page_url(app, page: str) -> str:
     """The canonical address of a page."""
     return app.config.html_baseurl + ("" if page == app.config.root_doc else f"{page}.html")
 
 
 def add_metadata(app, pagename, templatename, context, doctree):
-    """Add the meta tags of a page; its description is in its front matter, or else its opening."""
+    """Add the meta tags of a page."""
     tags = {'name="robots"': "noindex"} if pagename == app.config.notfound_pagename else {}
     context["pageurl"] = None if tags else page_url(app, pagename)
     if doctree is not None:
-        description = curl_quotes(
-            app.env.metadata[pagename].get("description") or opening_text(doctree)
-        )
+        words = description(app, pagename, doctree)
         tags = {
-            'name="description"': description,
-            'property="og:description"': description,
+            'name="description"': words,
+            'property="og:description"': words,
             'property="og:title"': prose(doctree.next_node(nodes.title)),
             'property="og:image"': f"{app.config.html_baseurl}_static/{Path(PICTURE).name}",
             'property="og:type"': "website",
