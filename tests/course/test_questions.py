@@ -5,6 +5,7 @@ Answers are judged by the script that the pages load, in Node.
 
 import gzip
 import json
+import math
 import re
 import subprocess
 from collections import Counter
@@ -182,9 +183,9 @@ def test_questions_are_light(chapter):
     [
         ("0.25", [0.25]), (" 1/4 ", [0.25]), ("0,25", [0.25]), ("25 %", [0.25]), ("−2", [-2]),
         (".5", [0.5]), ("1,152", [1.152, 1152]), ("-3/8", [-0.375]), ("2e3", [2000]),
-        ("ln 1", [0]), ("-2 ln 1", [0]), ("four", []), ("", []), ("1/0", []), ("1/2/3", []),
+        ("ln 1", [0]), ("-2 ln 1", [0]), ("four", []), ("", []), ("1/0", []), ("1/2/3", [1 / 6]),
         ("12,5 %", [0.125]), ("-2 1/2", [-2.5]), ("−2½", [-2.5]), ("⅓", [1 / 3]), ("1⁄3", [1 / 3]),
-        ("≈ 0.33", [0.33]), ("8 tokens", [8]), ("- 2", [-2]), ("1 000", [1000]), ("2³", []),
+        ("≈ 0.33", [0.33]), ("8 tokens", [8]), ("- 2", [-2]), ("1 000", [1000]), ("2³", [8]),
         ("1 / 3", [1 / 3]), ("2 ln 1", [0]), ("1/6 ≈ 0.167", []), ("4:1", []),
         ("2rad", [2]), ("9x", [9]), ("9 ×", [9]), ("a = 10", [10]),
         ("α≈0.3", [0.3]), ("q·k = −6", [-6]), ("w_1: 4", [4]), ("l = ln 1", [0]),
@@ -193,6 +194,79 @@ def test_questions_are_light(chapter):
 def test_numbers_are_read_as_people_write_them(text, numbers, judge):
     parsed = judge(text=text)
     assert parsed == pytest.approx(numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("2^3", 8), ("2**3", 8), ("2^-3", 1 / 8), ("10⁻³", 1e-3), ("-2^2", -4), ("2^3^2", 512),
+        ("(-2)^2", 4), ("24*12*2", 576), ("24 x 12 × 2", 576), ("8/2/2", 2), ("7 - 2 - 1", 4),
+        ("1 + 2*3", 7), ("2*-3", -6), ("e^5", math.exp(5)), ("exp(5)", math.exp(5)), ("e", math.e),
+        ("EXP(-1)", 1 / math.e), ("sqrt(2)", 2**0.5), ("1/sqrt(64)", 1 / 8), ("2√4", 4),
+        ("pi", math.pi), ("2pi", 2 * math.pi), ("π/2", math.pi / 2), ("(1 + 2)/(3 + 1)", 0.75),
+        ("ln(3)/2", math.log(3) / 2), ("1/2 ln 3", math.log(3) / 2),
+        ("2 ln 3 + ln(2)", math.log(18)), ("50 %*3", 1.5), ("3 1/2 - 1/2", 3),
+        ("1,5*2,5", 3.75), ("1e-3", 1e-3), ("1 000/8", 125),
+        ("n·d = 3*4", 12), ("2^3 tokens", 8), ("(1+2) tokens", 3),
+    ],
+)  # fmt: skip
+def test_a_calculation_is_evaluated(text, number, judge):
+    assert judge(text=text) == pytest.approx([number])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["--2", "2^^3", "2^", "0/0", "1/0", "()", "()^0", "(1", "1)", "1 2", "5 % 3", "2.5.3",
+     "sqrt(-1)", "(-8)^(1/3)", "9^9^9^9", "1e400", "sin(1)", "e5", "alert(1)",
+     "constructor", "*2", "-", "%",
+     "(" * 100_000, "9" * 100_000, "1+" * 100_000 + "1"],
+    ids=lambda text: text[:12],
+)  # fmt: skip
+def test_what_is_no_number_is_not_read_at_whatever_length(text, judge):
+    assert judge(text=text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("3*2^-4", {"status": "right"}), ("3/sqrt(256)", {"status": "right"}),
+        ("e^2", {"status": "mistake", "place": 0}), ("24*12", {"status": "mistake", "place": 1}),
+        # whoever calculates has not rounded, nor cut off
+        ("288", {"status": "mistake", "place": 1}), ("144.2*2", {"status": "unknown"}),
+        ("0.18", {"status": "cut"}), ("1*0.18", {"status": "unknown"}),
+        ("2^^3", {"status": "unread"}),
+    ],
+)  # fmt: skip
+def test_a_calculation_is_right_or_a_known_mistake_by_its_value(text, verdict, judge):
+    question = {"kind": "number", "tolerance": 0.001, "table": ""}
+    variant = {"right": [3 / 16], "mistakes": [[math.exp(2)], [288]]}
+    assert judge(question=question, variant=variant, answer=[text]) == verdict
+
+
+@pytest.mark.parametrize(
+    ("chapter", "name", "guesses"),
+    [
+        # all scores taken for equal
+        ("dot_product", "weight_of_a_key", ["1/3"]),
+        # that, half of the weight, and a sign that was lost
+        ("positional", "position_of_an_output", ["{m}", "{base}", "{base}*({m} + 1)"]),
+    ],
+)
+def test_each_likely_guess_has_a_sentence_of_its_own(chapter, name, guesses, judge):
+    question = load(chapter)[name]
+    for variant in question["variants"]:
+        base, *_, m = re.findall(r"\d+", variant["asks"])
+        texts = [guess.format(base=base, m=m) for guess in guesses]
+        verdicts = [judge(question=question, variant=variant, answer=[text]) for text in texts]
+        assert {verdict["status"] for verdict in verdicts} == {"mistake"}, variant["asks"]
+        assert len({verdict["place"] for verdict in verdicts}) == len(guesses), variant["asks"]
+
+
+def test_what_is_said_of_a_map_has_room_for_its_number():
+    for question in all_questions():
+        if question.kind == "maps":
+            for sentence in question.says:
+                assert len(re.findall(r"\bthis map\b", sentence, re.I)) == 1, sentence
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import json
 
+from playwright.sync_api import expect
+
 CHAPTER = "chapters/dot_product.html"
 AGAIN, BEGIN = "reference/once_more.html", "reference/where_to_begin.html"
 NUMBER_QUESTION = '[data-question="dot_product.weight_of_a_key"]'
@@ -33,7 +35,8 @@ def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, addr
     tab.goto(address + CHAPTER)
     box = tab.locator(NUMBER_QUESTION)
     output, steps = box.locator("output"), box.locator("details li")
-    assert answer(box, "a third") == "unread" and "1/4" in output.inner_text()
+    assert answer(box, "a third") == "unread"
+    assert output.inner_text() == "I cannot read that as a number. Try 0.25, 1/4, 25 % or 2^3."
     assert answer(box, str(mistakes[0][0])) == "mistake"
     assert output.inner_html() == question["says"][0] and not steps.first.is_visible()
     assert answer(box, "77") == "unknown" and output.inner_html() == question["check"]
@@ -112,6 +115,60 @@ def test_what_was_wrong_is_asked_once_more_until_it_is_right_at_once(tab, addres
     tab.get_by_text("Nothing is left").wait_for()
 
 
+def test_what_is_asked_once_more_comes_first_and_is_explained_while_there_is_nothing(tab, address):
+    tab.goto(address + AGAIN)
+    page = tab.locator("[data-out]")
+    link = page.get_by_role("link", name="the first question")
+    assert "answered no question in this browser" in page.inner_text()
+    link.click()
+    assert answer(tab.locator(NUMBER_QUESTION), "1/3") == "mistake"
+    assert tab.locator(":target").get_attribute("data-question") in NUMBER_QUESTION
+    tab.goto(address + AGAIN)
+    box = tab.locator(NUMBER_QUESTION)
+    expect(box.get_by_role("textbox")).to_be_in_viewport()
+    heading = tab.get_by_role("heading", name="Your marks")
+    assert heading.bounding_box()["y"] > box.bounding_box()["y"]
+    # until the scripts of the site have come, the place of what is asked is empty and large
+    tab.route("**/site.js*", lambda route: route.fulfill(body=""))
+    tab.reload()
+    assert page.inner_html() == "" and page.bounding_box()["height"] > 500
+
+
+def test_a_question_whose_steps_were_looked_at_is_asked_once_more(tab, address, site):
+    variants = data(site)["weight_of_a_key"]["variants"]
+    tab.goto(address + CHAPTER)
+    box = tab.locator(NUMBER_QUESTION)
+    summary = box.locator("summary")
+    # to look after a right answer is no help
+    assert answer(box, str(variants[0]["right"][0])) == "right"
+    summary.click()
+    tab.goto(address + AGAIN)
+    tab.get_by_text("Nothing is left").wait_for()
+    # without an answer, and with the steps closed again before one
+    tab.goto(address + CHAPTER)
+    summary.press("Enter")
+    tab.goto(address + AGAIN)
+    box.wait_for()
+    tab.goto(address + CHAPTER)
+    for _ in range(2):
+        summary.click()
+    assert answer(box, str(variants[0]["right"][0])) == "right"
+    tab.goto(address + AGAIN)
+    box.wait_for()
+
+
+def test_what_is_said_of_a_map_names_the_map(tab, address, site):
+    question = data(site)["causal_and_padding"]
+    variant = question["variants"][0]
+    tab.goto(address + CHAPTER)
+    box = tab.locator('[data-question="dot_product.causal_and_padding"]')
+    for mistake, sentence in zip(variant["mistakes"], question["says"], strict=True):
+        box.get_by_role("radio").nth(mistake).check()
+        box.get_by_role("button", name="Check").click()
+        named_sentence = sentence.replace("this map", f"map {mistake + 1}")
+        expect(box.locator("output")).to_have_text(named_sentence)
+
+
 def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
     tab.goto(address + CHAPTER)
     tab.get_by_role("button", name="I have read this chapter").click()
@@ -121,8 +178,8 @@ def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
         tab.get_by_role("button", name="Save my marks").click()
     other_tab = new_tab()
     other_tab.goto(address + AGAIN)
-    other_tab.get_by_text("Nothing is left").wait_for()
-    field, message = other_tab.locator("input[type=file]"), other_tab.locator("[data-said]")
+    other_tab.get_by_text("Nothing is here yet").wait_for()
+    field, message = other_tab.get_by_label("Open a file"), other_tab.locator("[data-marks] output")
     field.set_input_files({"name": "<b>.json", "mimeType": "", "buffer": b"{"})
     other_tab.get_by_text("<b>.json holds no marks of this course").wait_for()
     field.set_input_files(download.value.path())

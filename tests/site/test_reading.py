@@ -28,9 +28,10 @@ TARGET_BY_QUERY = {
     "temperature": "glossary.html#term-temperature",
     "logits": "glossary.html#term-logits",
     # words that every sentence has, and a sign by its name
-    "why divide by sqrt": "dot_product.html#",
+    "why divide by sqrt": "dot_product.html#why-divide-by-the-square-root",
     # no section has all of these
     "why divide attention by xyzzy": "dot_product.html#",
+    "why divide by sqrt of xyzzy": "dot_product.html#why-divide-by-the-square-root",
     "softmax": "glossary.html#term-softmax",
 }
 COLOURS = """() => ["body", "article a", "article pre", ".bd-header-article", "article .k"].map(
@@ -165,12 +166,31 @@ def test_what_is_searched_for_is_found_first_quoted_in_prose_and_marked_nowhere_
 def test_a_search_without_words_or_with_strange_ones_says_so(tab, address):
     tab.goto(f"{address}search.html")
     assert tab.locator("#search-results").inner_text() == ""
-    tab.goto(f"{address}search.html?q=xyzzy+%3Cb%3E(%5B*%5C")
+    tab.goto(f"{address}search.html?q=xyzzy+%3Cplugh%3E(%5B*%5C")
     assert tab.locator("#search-results").inner_text().strip() == "Nothing was found."
     # a piece of a word, and another form of one
     for words in ("ftmax", "masking"):
         tab.goto(f"{address}search.html?q={words}")
         assert tab.locator("#search-results li").count() > 5
+
+
+def test_a_search_names_the_words_that_no_page_has_and_goes_by_the_others(tab, address):
+    message, results = tab.get_by_role("status"), tab.locator("#search-results li a")
+    tab.goto(f"{address}search.html?q=xyzzy+rotary+plugh")
+    expect(message).to_have_text(
+        re.compile(r"^No page has “xyzzy” or “plugh”\. Found in \d+ places\.$")
+    )
+    links = results.all_inner_texts()
+    tab.goto(f"{address}search.html?q=rotary")
+    assert results.all_inner_texts() == links
+    # a piece of a word, beside a word that begins another
+    tab.goto(f"{address}search.html?q=scaled+ftmax")
+    expect(message).to_have_text(re.compile("^Found"))
+    # each has a page, and no section has both
+    tab.goto(f"{address}search.html?q=otter+ALiBi")
+    expect(message).to_have_text("No section has all these words. The nearest are:")
+    both = tab.locator("#search-results li").all_inner_texts()
+    assert any("ALiBi" in one for one in both) and any("otter" in one for one in both)
 
 
 def test_from_a_folder_formulas_figures_and_icons_are_drawn(tab, site):

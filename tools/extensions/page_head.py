@@ -195,7 +195,7 @@ def show_chapters(app, doctree, docname):
 
 
 def setup(app):
-    for name in ("course-start", "course-chapters", "once-more", "where-to-begin"):
+    for name in ("course-start", "course-chapters", "once-more", "marks", "where-to-begin"):
         app.add_directive(name, ChaptersDirective)
     app.connect("doctree-resolved", show_chapters)
     app.connect("doctree-resolved", insert_page_header)

@@ -191,12 +191,12 @@ seen_through_two_windows = Maps(
     check="Take the last row. Which position is the farthest that it reads in one layer, and what "
     "does that one read?",
     mistakes={
-        "There the outputs see what comes after them. Is a row an output or an input?":
+        "In this map, the outputs see what comes after them. Is a row an output or an input?":
             seen_the_other_way,
-        "That is what one layer sees. The tokens that an output reads there have read others "
-        "before.":
+        "This map shows what one layer sees. The tokens that an output reads there have read "
+        "others before.":
             lambda n, width: window_mask(n, width, causal=True).double(),
-        "There an output sees one position too many. Each window holds the position that it "
+        "In this map, an output sees one position too many. Each window holds the position that it "
         "starts from: how far back does one layer reach?":
             lambda n, width: window_mask(n, 2 * width, causal=True).double(),
     },

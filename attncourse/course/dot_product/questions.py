@@ -71,6 +71,9 @@ weight_of_a_key = Number(
             lambda scores: scores[0].number,
         "That is the weight of the last key. Which one is asked for?":
             lambda scores: weights_of(scores)[2],
+        "You gave all three keys the same weight, as if their scores were equal. What are the "
+        "exponentials of the three scores?":
+            1 / 3,
     },
 )  # fmt: skip
 
@@ -243,13 +246,14 @@ causal_and_padding = Maps(
     ),
     check="Take the last row. Which columns may it attend to, and what does each of them get?",
     mistakes={
-        "There the last row attends to padding. Which columns are padding, and for which rows?":
+        "In this map, the last row attends to padding. Which columns are padding, and for which "
+        "rows?":
             lambda words: uniform(decoder_mask("the padding is not masked", words)),
-        "There the first word attends to later words. In which direction does time run along a "
-        "row?":
+        "In this map, the first word attends to later words. In which direction does time run "
+        "along a row?":
             lambda words: uniform(decoder_mask("the future is not masked", words)),
-        "There no word attends to itself, so the first one gets nothing at all. May a word attend "
-        "to itself?":
+        "In this map, no word attends to itself, so the first one gets nothing at all. May a word "
+        "attend to itself?":
             lambda words: uniform(decoder_mask("a query does not see itself", words)),
     },
 )  # fmt: skip

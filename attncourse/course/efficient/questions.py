@@ -286,13 +286,13 @@ pairs_kept = Maps(
     "see each other?",
     minutes=1,
     mistakes={
-        "There the global token sees all, but only its neighbours see it. What could a distant "
-        "token learn from it?":
+        "In this map, the global token sees all, but only its neighbours see it. What could a "
+        "distant token learn from it?":
             partial(pattern, "the listed tokens see all, but not all"),
-        "There all see the global token, but it sees only its neighbours. How would it learn what "
-        "to pass on?":
+        "In this map, all see the global token, but it sees only its neighbours. How would it "
+        "learn what to pass on?":
             partial(pattern, "all see the listed tokens, but those"),
-        "That is the window alone. What does a global token add to it?":
+        "This map shows the window alone. What does a global token add to it?":
             partial(pattern, "the listed tokens see only each other"),
     },
 )  # fmt: skip

@@ -270,13 +270,14 @@ what_a_count_sees = Maps(
     ),
     check="Take the last row: which tokens does the model look at to predict this one?",
     mistakes={
-        "There a row has one token too many. How many tokens of a run are left to look at, if the "
-        "last one is predicted?":
+        "In this map, a row has one token too many. How many tokens of a run are left to look at, "
+        "if the last one is predicted?":
             lambda kind, n: seen_by(KINDS[kind] + 1, n),
-        "There a token takes part in its own prediction. Is it known before it is predicted?":
+        "In this map, a token takes part in its own prediction. Is it known before it is "
+        "predicted?":
             lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril().triu(2 - KINDS[kind]),
-        "There a row sees the text from its beginning, as in a GPT. How far back do the runs "
-        "reach that this model has counted?":
+        "In this map, a row sees the text from its beginning, as in a GPT. How far back do the "
+        "runs reach that this model has counted?":
             lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril(-1),
     },
 )  # fmt: skip

@@ -462,12 +462,13 @@ weights_with_a_gate = Maps(
     check="Write down the state after each token, as a sum of keys with numbers in front.",
     minutes=2,
     mistakes={
-        "There the gate also multiplies the key of its own token. Is that key in the state "
+        "In this map, the gate also multiplies the key of its own token. Is that key in the state "
         "already when the gate acts?":
             partial(gates_by_mutant, "a_t multiplies b_t, too"),
-        "There the gate acts one token late. Does it act before its own token is added, or after?":
+        "In this map, the gate acts one token late. Does it act before its own token is added, or "
+        "after?":
             partial(gates_by_mutant, "the factor of the step before is used"),
-        "There only one query reads a faded state. From which state do the later tokens get "
+        "In this map, only one query reads a faded state. From which state do the later tokens get "
         "theirs?":
             one_row_only,
     },

@@ -144,13 +144,13 @@ numbers_of_a_view = Maps(
     ),
     check="Number the entries of `x` row by row. Which of them come first in the result?",
     mistakes={
-        "Those are the numbers that the head should get. In which order does `view` go through "
-        "the numbers of `x`?":
+        "This map marks the numbers that the head should get. In which order does `view` go "
+        "through the numbers of `x`?":
             lambda n, head: read_by(attend_in_heads, n, head),
-        "There the heads take turns within each row. Which numbers stand next to each other in "
-        "memory, and does `view` move any of them?":
+        "In this map, the heads take turns within each row. Which numbers stand next to each other "
+        "in memory, and does `view` move any of them?":
             lambda n, head: read_by(mutant(IN_HEADS, "a head takes every so many"), n, head),
-        "That is what the other head gets. Heads are counted from 0.":
+        "This map marks what the other head gets. Heads are counted from 0.":
             lambda n, head: numbers_of_a_view.right(n, 1 - head),
     },
 )  # fmt: skip
@@ -396,12 +396,12 @@ after_the_same_word = Maps(
     ),
     check="Write below each token the word that its key comes from. What does the last row match?",
     mistakes={
-        "There a word finds itself. From which token is each key made?":
+        "In this map, a word finds itself. From which token is each key made?":
             lambda: story_weights(STORY, causal_mask(5)),
-        "There each query looks one token back. Here only the keys are made from the token "
+        "In this map, each query looks one token back. Here only the keys are made from the token "
         "before: at which token is the key made from the first word?":
             lambda: story_weights(torch.cat([STORY[1:], NOTHING]), causal_mask(5)),
-        "There the first word looks ahead. What does a causal mask allow it?":
+        "In this map, the first word looks ahead. What does a causal mask allow it?":
             lambda: story_weights(SHIFTED_STORY),
     },
 )  # fmt: skip

@@ -51,12 +51,13 @@ mask_without_order = Maps(
     ),
     check="Exchange the first two words. May each of them still attend to the same words?",
     mistakes={
-        "There the first word attends to itself alone. What happens to it when it moves to the "
-        "end?":
+        "In this map, the first word attends to itself alone. What happens to it when it moves to "
+        "the end?":
             lambda n, to_others: causal_mask(n).double(),
-        "There a word attends to its neighbours. Which words are they when the order changes?":
+        "In this map, a word attends to its neighbours. Which words are they when the order "
+        "changes?":
             lambda n, to_others: (offsets(n).abs() <= 1).double(),
-        "There no word attends to the first place. Does it matter which word stands in it?":
+        "In this map, no word attends to the first place. Does it matter which word stands in it?":
             lambda n, to_others: torch.ones(n, n).double() * (torch.arange(n) > 0),
     },
 )  # fmt: skip
@@ -296,13 +297,14 @@ the_word_before = Maps(
     check="Take the query of position 2. With which position's sinusoids does it agree in each "
     "hand?",
     mistakes={
-        "There each word asks for the next one. Whose sinusoids does the query of a position hold?":
+        "In this map, each word asks for the next one. Whose sinusoids does the query of a "
+        "position hold?":
             the_word_after,
-        "There both neighbours get half. It is true that a product of sinusoids does not tell "
-        "before from after; but what has been done to this query?":
+        "In this map, both neighbours get half. It is true that a product of sinusoids does not "
+        "tell before from after; but what has been done to this query?":
             lambda n: uniform_weights(offsets(n).abs() == 1),
-        "There the first position treats all keys alike. Does its query, 30 times the sinusoids "
-        "of position −1, agree with all of them equally?":
+        "In this map, the first position treats all keys alike. Does its query, 30 times the "
+        "sinusoids of position −1, agree with all of them equally?":
             nothing_for_the_first,
     },
 )  # fmt: skip
@@ -352,10 +354,11 @@ position_of_an_output = Number(
         "score ln <base>, and all other tokens have the score 0. The value of the first token is "
         "1, all other values are 0. At which position, counted from 0, is the output 1/<m>?"
     ),
-    # with 2, two of the mistakes come to the same, and with 3 nearly
+    # with a base of 2, two of the mistakes come to the same, and with 3 nearly; at 1/2, the base
+    # itself is right
     draw=lambda rng: {
-        "base": rng.choice([4, 5, 6, 7, 8]),
-        "m": rng.choice([2, 3, 4, 5]),
+        "base": rng.choice([4, 5, 6, 7, 8, 9, 10]),
+        "m": rng.choice([3, 4, 5]),
     },
     right=nearest_position,
     steps=lambda base, m: (
@@ -385,6 +388,15 @@ position_of_an_output = Number(
         "You gave the sum one term too many. How many tokens does the mask allow at position 0, "
         "and how many at position 1?":
             lambda base, m: position_of_an_output.right(base, m) - 1,
+        "That is how many tokens would share the weight if all scores were equal. What is the "
+        "exponential of the first token's score?":
+            lambda base, m: m,
+        "At that position, the first token weighs as much as all the others together, so the "
+        "output is a half. How much of the weight should the others have?":
+            lambda base, m: base,
+        "You added the first token's exponential once more, but it is in the sum already. How "
+        "much of the sum is left for the others?":
+            lambda base, m: base * (m + 1),
     },
 )  # fmt: skip
 

@@ -568,13 +568,13 @@ gradients_of_pieces = Maps(
     check="Take the first state of the second piece. Which tokens can it have a gradient for?",
     minutes=1,
     mistakes={
-        "There the gradient runs back to the first token of the text. What does detaching the "
-        "state do to it?":
+        "In this map, the gradient runs back to the first token of the text. What does detaching "
+        "the state do to it?":
             not_detached,
-        "There every state looks back over equally many tokens. How far can one look back that "
-        "has just begun a piece?":
+        "In this map, every state looks back over equally many tokens. How far can one look back "
+        "that has just begun a piece?":
             lambda n, piece: torch.ones(n, n).double().tril().triu(1 - piece),
-        "There a state has a gradient for later tokens of its piece. Has it read them?":
+        "In this map, a state has a gradient for later tokens of its piece. Has it read them?":
             whole_pieces,
     },
 )  # fmt: skip

@@ -264,13 +264,14 @@ weights_of_alibi = Maps(
     ),
     check="Take the second row. Which two keys are equally far from the query?",
     mistakes={
-        "There the first query looks most at the last key. Does a penalty raise a score or lower "
-        "it?":
+        "In this map, the first query looks most at the last key. Does a penalty raise a score or "
+        "lower it?":
             lambda n: (-alibi_bias(8, n, dtype=torch.float64)[0]).softmax(-1),
-        "There all rows are the same, so no query knows where it stands. A distance has no sign: "
-        "what happens to the keys on the left?":
+        "In this map, all rows are the same, so no query knows where it stands. A distance has no "
+        "sign: what happens to the keys on the left?":
             lambda n: alibi_bias(8, n, dtype=torch.float64)[0, :1].softmax(-1).expand(n, n),
-        "There a query gives all later keys as much as itself. Are they not at a distance, too?":
+        "In this map, a query gives all later keys as much as itself. Are they not at a distance, "
+        "too?":
             lambda n: alibi_bias(8, n, dtype=torch.float64)[0].tril().softmax(-1),
     },
 )  # fmt: skip

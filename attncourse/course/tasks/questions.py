@@ -460,14 +460,14 @@ looks_ahead = Maps(
     ),
     check="Write down the German token that follows each of the four. What is its English word?",
     mistakes={
-        "There each row looks at the word of the token that it has just written. Which token is "
-        "to be written next?":
+        "In this map, each row looks at the word of the token that it has just written. Which "
+        "token is to be written next?":
             lambda number, **_: weight_map(number, (None, 0, 1, 2)),
-        "There the decoder goes through the English words one by one. In which order do the tens "
-        "and the ones come in German?":
+        "In this map, the decoder goes through the English words one by one. In which order do the "
+        "tens and the ones come in German?":
             lambda number, **_: weight_map(number, (0, 1, 2, 3)),
-        "There the tens come before the ones, as in English. Which of the two does German say "
-        "first?":
+        "In this map, the tens come before the ones, as in English. Which of the two does German "
+        "say first?":
             lambda number, **_: weight_map(number, (0, 1, 3, 4)),
     },
 )  # fmt: skip

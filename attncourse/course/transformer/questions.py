@@ -174,12 +174,12 @@ seen_of_the_source = Maps(
     ),
     check="Whose tokens are the columns? Which of them are padding?",
     mistakes={
-        "There the first word of the target sees only the first of the source. Which of the two "
-        "texts is not known yet while the decoder writes?":
+        "In this map, the first word of the target sees only the first of the source. Which of the "
+        "two texts is not known yet while the decoder writes?":
             causal,
-        "There the columns go by the length of the target. Of which text are the keys?":
+        "In this map, the columns go by the length of the target. Of which text are the keys?":
             partial(cross, "the cross-attention hides by the target's lengths"),
-        "There the target attends to padding. Which columns hold words?":
+        "In this map, the target attends to padding. Which columns hold words?":
             partial(cross, "the padding of the source is not hidden from the decoder"),
     },
 )  # fmt: skip

@@ -1,46 +1,106 @@
 // Judges answers to questions; numbers may be written as people write them.
 globalThis.attncourseAnswers = (() => {
-  const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+  const NUMBER = /^(\d{1,3}( \d{3})+(?!\d)|\d+)(\.\d*)?(e[+-]?\d+)?|^\.\d+(e[+-]?\d+)?/;
+  const CONSTANTS = { e: Math.E, pi: Math.PI, π: Math.PI };
+  const FUNCTIONS = { ln: Math.log, exp: Math.exp, sqrt: Math.sqrt, "√": Math.sqrt };
 
-  function parseNumber(text) {
-    const mixed = text.match(/^([+-]?)(\d+) (\d+\/\d+)$/);
-    if (mixed) return (mixed[1] === "-" ? -1 : 1) * (Number(mixed[2]) + parseNumber(mixed[3]));
-    if (text.includes(" ")) return parseNumber(text.replaceAll(" ", ""));
-    const part = text.match(/^([^/]+)\/([^/]+)$/);
-    if (part) return parseNumber(part[1]) / parseNumber(part[2]);
-    if (text.endsWith("%")) return parseNumber(text.slice(0, -1)) / 100;
-    const log = text.match(/^([+-]?)([\d.]*)[·*]?ln\(?(\d+)\)?$/i);
-    if (log) return (log[1] === "-" ? -1 : 1) * Number(log[2] || 1) * Math.log(Number(log[3]));
-    return DECIMAL.test(text) ? Number(text) : NaN;
+  // the value of 1/4, -25%, 3 1/2, 24*12, 2 ln 3, sqrt(2), 2^-3; NaN for what is no such expression
+  function evaluate(text) {
+    let rest = text;
+    const take = (pattern) => {
+      const token = rest.match(pattern);
+      if (token) rest = rest.slice(token[0].length).trimStart();
+      return token;
+    };
+    const need = (pattern) => {
+      if (!take(pattern)) throw new SyntaxError(rest);
+    };
+    function sum() {
+      let value = product();
+      for (let sign; (sign = take(/^[+-]/)); ) value += sign[0] === "-" ? -product() : product();
+      return value;
+    }
+    function product() {
+      let value = signed();
+      for (;;) {
+        if (take(/^\*/)) value *= signed();
+        else if (take(/^\//)) value /= signed();
+        // from left to right: 1/2 ln 3 is half of ln 3
+        else if (/^[a-zπ√(]/.test(rest)) value *= power();
+        else return value;
+      }
+    }
+    const signed = () => (take(/^[+-]/)?.[0] === "-" ? -power() : power());
+    function power() {
+      const base = atom() / (take(/^%/) ? 100 : 1);
+      return take(/^\^/) ? base ** signed() : base;
+    }
+    function atom() {
+      const mixed = take(/^(\d+) (\d{1,2})\/(\d+)/);
+      if (mixed) return Number(mixed[1]) + mixed[2] / mixed[3];
+      const number = take(NUMBER);
+      if (number) return Number(number[0].replaceAll(" ", ""));
+      const constant = take(/^(e|pi|π)(?![a-z])/);
+      if (constant) return CONSTANTS[constant[1]];
+      const name = take(/^(ln|exp|sqrt|√)/);
+      if (name) return FUNCTIONS[name[1]](atom());
+      need(/^\(/);
+      const value = sum();
+      need(/^\)/);
+      return value;
+    }
+    try {
+      const value = sum();
+      need(/^$/);
+      return value;
+    } catch {
+      return NaN;
+    }
   }
 
   // drops the name in a = 4 or q·k ≈ 0.3
   const withoutName = (text) => text.replace(/^\s*(\p{L}[\p{L}\p{N}_'’·]*\s*)?[≈~=:]/u, "");
 
-  // the numbers that a text may mean: a comma divides thousands or begins the decimals
-  function readings(text) {
-    const bare = withoutName(text)
+  // an answer without its name and unit, in the signs that evaluate knows
+  const normalize = (text) =>
+    withoutName(text)
+      .replace(/[⁻⁰¹²³⁴-⁹]+/g, (exponent) => `^${exponent.normalize("NFKC")}`)
       .replace(/[\u2212\u2013]/g, "-")
       .replace(/[¼-¾⅐-⅞]/g, (one) => ` ${one.normalize("NFKC")}`)
-      .replaceAll("\u2044", "/")
+      .replace(/[\u2044÷]/g, "/")
+      .trim()
       // drops the unit in 8 tokens, 2rad, 9x
-      .replace(/(?<=\d)\s*([a-z]{2,}|[x×])$/i, "")
+      .replace(/(?<=[\d)])\s*(?!pi$)([a-z]{2,}|[x×])$/i, "")
+      .replace(/(?<=[\d)])\s*x\s*(?=[\d.(])/gi, "*")
+      .replace(/[·⋅×]/g, "*")
+      .replaceAll("**", "^")
       .replace(/\s*\/\s*/g, "/")
-      .replace(/^\s*([+-])\s*/, "$1")
       .replace(/\s+/g, " ")
-      .trim();
-    const thousands = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(bare);
-    const texts = [bare.replace(",", "."), ...(thousands ? [bare.replaceAll(",", "")] : [])];
-    return texts.map(parseNumber).filter(Number.isFinite);
+      .toLowerCase();
+
+  const THOUSANDS = /(?<![\d.,])[1-9]\d{0,2}(,\d{3})+(?![\d,])/g;
+  const joinThousands = (text) => text.replace(THOUSANDS, (number) => number.replaceAll(",", ""));
+  // no answer is longer, and each parenthesis is a call
+  const MAX_LENGTH = 100;
+
+  // the numbers that a text may mean: a comma divides thousands or begins the decimals
+  function readings(text) {
+    if (text.length > MAX_LENGTH) return [];
+    const bare = normalize(text);
+    const texts = new Set([bare, joinThousands(bare)].map((one) => one.replaceAll(",", ".")));
+    return [...texts].map(evaluate).filter(Number.isFinite);
   }
+
+  // what was calculated is not rounded
+  const isDecimal = (text) => /^[+-]? ?[\d., ]+(e[+-]?\d+)? ?%?$/.test(normalize(text));
 
   const near = (one, other, tolerance) => Math.abs(one - other) <= tolerance + 1e-9;
 
-  // whether a text is the number, rounded; a fraction or a small whole number has to be exact
+  // whether a text is the number, rounded; a calculation or a small whole number has to be exact
   function isRounded(text, number) {
     const decimals = text.replace(",", ".").match(/\.(\d+)\D*$/)?.[1].length ?? 0;
     const percent = text.includes("%");
-    if (/\/|ln/i.test(text) || (!decimals && !percent && Math.abs(number) < 10)) return false;
+    if (!isDecimal(text) || (!decimals && !percent && Math.abs(number) < 10)) return false;
     const unit = 10 ** -decimals / (percent ? 100 : 1);
     // a half is rounded up
     const limit = decimals || percent ? unit / 2 : 0.49;
@@ -51,7 +111,9 @@ globalThis.attncourseAnswers = (() => {
   // whether a text is the number, truncated to its decimals
   function isTruncated(text, number) {
     const decimals = text.replace(",", ".").match(/\.(\d{2,})$/)?.[1].length;
-    return Boolean(decimals) && readings(text).some((one) => near(one, Math.trunc(number * 10 ** decimals) / 10 ** decimals, 0));
+    if (!decimals || !isDecimal(text)) return false;
+    const truncated = Math.trunc(number * 10 ** decimals) / 10 ** decimals;
+    return readings(text).some((one) => near(one, truncated, 0));
   }
 
   const sorted = (list) => [...list].sort((a, b) => a - b);
@@ -73,7 +135,7 @@ globalThis.attncourseAnswers = (() => {
     // 20,000 is not taken for a mistake that comes to 20
     const ambiguous = lenient.given.map((list) => list.length > 1);
     const { given, equals, roundsTo, truncatesTo } = readAnswer(
-      texts.map((text, i) => (ambiguous[i] ? text.replaceAll(",", "") : text)), tolerance,
+      texts.map((text, i) => (ambiguous[i] ? joinThousands(text) : text)), tolerance,
     );
     const exact = mistakes.findIndex(equals);
     if (exact >= 0) return { status: "mistake", place: exact };

@@ -6,7 +6,7 @@
   const WRITE_FIRST = ["Write a number first.", "Write one number in each box."];
   const FEEDBACK = {
     right: "Right.",
-    unread: "That is no number that can be read here: write 0.25, 1/4 or 25 %.",
+    unread: "I cannot read that as a number. Try 0.25, 1/4, 25 % or 2^3.",
     digits: "That is right as far as it goes. Give more digits.",
     cut: "Nearly: round it, or write a fraction.",
     comma: "Does your comma stand between thousands, or before decimals? Write 20000 or 20.0.",
@@ -85,6 +85,10 @@
       details.insertAdjacentHTML("beforeend", '<button type="button" data-step>Next step</button>');
   }
 
+  // a sentence about one of the maps to choose from, with its number
+  const withMapNumber = (sentence, number) =>
+    sentence.replace("This map", `Map ${number}`).replace("this map", `map ${number}`);
+
   async function judge(box) {
     const given = answerIn(box);
     if (given === null) return showFeedback(box, missingMessage(box), "asked");
@@ -92,9 +96,12 @@
     const { status, place } = attncourseAnswers.judge(question, variant, given);
     const boxesHint = status === "unread" && fieldCount(box) > 1 ? ` ${WRITE_FIRST[1]}` : "";
     const feedback = { ...FEEDBACK, unknown: question.check };
-    showFeedback(box, (feedback[status] ?? question.says[place]) + boxesHint, status);
-    const helped = box.querySelector("details").open || box.dataset.tries > 0;
+    const sentence = feedback[status] ?? question.says[place];
+    const isMap = question.kind === "maps";
+    showFeedback(box, (isMap ? withMapNumber(sentence, given + 1) : sentence) + boxesHint, status);
+    const helped = "looked" in box.dataset || box.dataset.tries > 0;
     if (status === "right") {
+      box.dataset.answered = "yes";
       if (question.examples > 1) offerAnother(box);
     } else if (["mistake", "unknown", "exchanged"].includes(status)) {
       box.dataset.tries = Number(box.dataset.tries ?? 0) + 1;
@@ -117,8 +124,7 @@
   async function showVariant(box) {
     const { variant } = await variantOf(box);
     box.innerHTML = variant.body;
-    delete box.dataset.tries;
-    delete box.dataset.status;
+    for (const key of ["tries", "status", "looked", "answered"]) delete box.dataset[key];
     showForms(box);
   }
 
@@ -145,6 +151,15 @@
   }
 
   document.addEventListener("input", (event) => boxAround(event) && clearFeedback(boxAround(event)));
+  // a search in the page may open the steps, too: only who asks for them has looked
+  document.addEventListener("click", (event) => {
+    const details = event.target.closest?.(".question summary")?.parentElement;
+    const box = details && boxAround(event);
+    if (!box || details.open || "answered" in box.dataset) return;
+    box.dataset.looked = "yes";
+    const detail = { id: box.dataset.question };
+    box.dispatchEvent(new CustomEvent("attncourse-looked", { bubbles: true, detail }));
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("button");
     const box = button && boxAround(event);

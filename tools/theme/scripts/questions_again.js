@@ -4,6 +4,7 @@
   const MISTAKES = "attncourse-mistakes";
   const { listOf } = attncourseProgress;
   const PAGE = document.querySelector("[data-practice]");
+  const MARKS = document.querySelector("[data-marks]");
   const escapeHtml = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
 
   function readStored(key) {
@@ -25,17 +26,21 @@
     localStorage.setItem(MISTAKES, JSON.stringify(kept));
   }
 
+  function keep(id) {
+    const list = load();
+    if (list.some((entry) => entry.id === id)) return;
+    save([...list, { id, at: Date.now() }].sort((one, other) => one.at - other.at));
+  }
+
   // a question stays in the list until its first answer is right, without help; the oldest come first
   document.addEventListener("attncourse-answered", ({ detail: { id, right, helped, place } }) => {
     if (place !== undefined) addMistakes({ [id]: [place] });
-    const list = load();
-    const others = list.filter((entry) => entry.id !== id);
-    const entry = list.find((entry) => entry.id === id) ?? { id, at: Date.now() };
-    save(right && !helped ? others : [...others, entry].sort((one, other) => one.at - other.at));
+    if (right && !helped) save(load().filter((entry) => entry.id !== id));
+    else keep(id);
   });
+  document.addEventListener("attncourse-looked", ({ detail: { id } }) => keep(id));
   document.addEventListener("attncourse-forgotten", () => {
-    save([]);
-    localStorage.removeItem(MISTAKES);
+    for (const key of [KEY, MISTAKES]) localStorage.removeItem(key);
   });
 
   if (!PAGE) return;
@@ -45,26 +50,28 @@
   const append = (html) => out.insertAdjacentHTML("beforeend", html);
   const chapterLink = ({ link, title }, to = "") => `<a href="${link}${to}">${title}</a>`;
 
-  async function askQuestion(chapter, name) {
+  async function boxOf(chapter, name) {
     const { examples, variants } = (await attncourseQuestion.load(chapter.file))[name];
     // the variants of a single example differ in the order of the options
     const variant = Math.floor(Math.random() * (examples > 1 ? examples : variants.length));
-    const box = await attncourseQuestion.box(`${chapter.slug}.${name}`, chapter.file, variant);
-    out.append(box);
-    return box;
+    return attncourseQuestion.box(`${chapter.slug}.${name}`, chapter.file, variant);
   }
 
+  // shows all at once, below which nothing moves
   async function askAgain() {
-    const list = load();
-    out.innerHTML = list.length ? "" : "<p>Nothing is left to ask again.</p>";
-    for (const { id } of list) {
+    const items = [];
+    for (const { id } of load()) {
       const [slug, name] = id.split(".");
       const chapter = chapters.find((one) => one.slug === slug);
       // a question that the course no longer has is skipped
       if (!chapter || !(await attncourseQuestion.load(chapter.file))[name]) continue;
-      append(`<p>From ${chapterLink(chapter, `#question-${name.replaceAll("_", "-")}`)}:</p>`);
-      await askQuestion(chapter, name);
+      const source = document.createElement("p");
+      source.innerHTML = `From ${chapterLink(chapter, `#question-${name.replaceAll("_", "-")}`)}:`;
+      items.push(source, await boxOf(chapter, name));
     }
+    if (items.length) out.replaceChildren(...items);
+    // before the first answer nothing is stored, and the page says so
+    else if (Array.isArray(readStored(KEY))) out.innerHTML = "<p>Nothing is left to ask again.</p>";
   }
 
   const waitForAnswer = (box) =>
@@ -82,7 +89,8 @@
     for (const chapter of chapters) {
       append(`<h2>${chapter.title}</h2>`);
       for (const name of chapter.placement) {
-        const box = await askQuestion(chapter, name);
+        const box = await boxOf(chapter, name);
+        out.append(box);
         box.scrollIntoView({ block: "nearest" });
         if (!(await waitForAnswer(box))) return showPlacement(passed, chapter);
       }
@@ -116,7 +124,7 @@
 
   // adds the marks in a file to those of this browser
   async function importMarks(file) {
-    const output = PAGE.querySelector("[data-said]");
+    const output = MARKS.querySelector("output");
     let marks;
     try {
       marks = JSON.parse(await file.text());
@@ -145,9 +153,9 @@
   const begin = { "once-more": askAgain, "where-to-begin": placeReader }[PAGE.dataset.practice];
   PAGE.addEventListener("click", ({ target }) => {
     if (target.matches("[data-begin]")) begin();
-    if (target.matches("[data-write]")) downloadMarks();
   });
-  PAGE.querySelector("input[type=file]")?.addEventListener("change", ({ target }) => {
+  MARKS?.querySelector("button").addEventListener("click", downloadMarks);
+  MARKS?.querySelector("input").addEventListener("change", ({ target }) => {
     if (target.files[0]) importMarks(target.files[0]);
     target.value = "";
   });

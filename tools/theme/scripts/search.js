@@ -11,21 +11,23 @@ function showFound(pages) {
     /^(an?|and|are|by|can|do|does|for|from|how|i|in|is|it|of|on|or|the|to|what|when|where|which|why|with)$/;
   const SYNONYMS = { sqrt: "(?:√|sqrt|square root)" };
 
-  // the stems of a text, under which head finds heads, and scaled scaling
-  function stemsOf(text) {
+  const stemOf = (word) => SYNONYMS[word] ?? word.replace(/(?<=.{4})(ing|ed|es|e|s)$|(?<=^...)s$/, "");
+
+  function wordsOf(text) {
     const all = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
     const content = all.filter((word) => !FUNCTION_WORD.test(word));
-    return (content.length ? content : all).map(
-      (word) => SYNONYMS[word] ?? word.replace(/(?<=.{4})(ing|ed|es|e|s)$|(?<=^...)s$/, "")
-    );
+    return content.length ? content : all;
   }
+
+  // the stems of a text, under which head finds heads, and scaled scaling
+  const stemsOf = (text) => wordsOf(text).map(stemOf);
   const stems = stemsOf(query);
   if (!stems.length) return;
 
   const count = (text, word) => [...text.matchAll(word)].length;
 
   // the relevance of a part to the words
-  function score({ page, names, text }, words) {
+  function score({ page, names, text }) {
     const whole = names.some((name) => stemsOf(name).join() === stems.join());
     const kind = page.endsWith("glossary") ? 6 : page.startsWith("chapters/") ? 5 : 1;
     const points = words.map(
@@ -34,22 +36,34 @@ function showFound(pages) {
     return points.reduce((sum, point) => sum + point, 100 * whole + kind);
   }
 
-  function search(start) {
-    const words = stems.map((stem) => new RegExp(start + stem, "giu"));
-    return Object.entries(pages)
-      .flatMap(([page, parts]) => {
-        const [[, [top]]] = parts;
-        return parts.map(([anchor, names, text]) => {
-          const title = anchor ? `${top} › ${names.join(", ")}` : top;
-          const part = { page, anchor, names, text, title };
-          const found = words.filter((word) => count(title + text, word)).length;
-          return { ...part, found, score: score(part, words) };
-        });
+  const allParts = Object.entries(pages).flatMap(([page, parts]) => {
+    const [[, [top]]] = parts;
+    return parts.map(([anchor, names, text]) => {
+      const title = anchor ? `${top} › ${names.join(", ")}` : top;
+      return { page, anchor, names, text, title };
+    });
+  });
+
+  const occurs = (word) => allParts.some(({ title, text }) => count(title + text, word));
+  // a pattern for the words that begin with a stem, or have it inside; none where no page has one
+  const patternOf = (word) =>
+    ["(?<![\\p{L}\\p{N}])", ""]
+      .map((start) => new RegExp(start + stemOf(word), "giu"))
+      .find(occurs);
+  const patterns = wordsOf(query).map((word) => [word, patternOf(word)]);
+  const missing = patterns.filter(([, pattern]) => !pattern).map(([word]) => `“${word}”`);
+  const words = patterns.map(([, pattern]) => pattern).filter(Boolean);
+
+  // the parts with all words, or else those with at least half of them, the most first
+  function search() {
+    return allParts
+      .map((part) => {
+        const found = words.filter((word) => count(part.title + part.text, word)).length;
+        return { ...part, found, score: score(part) };
       })
-      // the parts with the most words, and at least half of them
-      .filter(({ found }) => found > words.length / 2)
+      .filter(({ found }) => found && found >= words.length / 2)
       .sort((one, other) => other.found - one.found || other.score - one.score)
-      .filter(({ found }, _, [first]) => found === first.found)
+      .filter(({ found }, _, [first]) => first.found < words.length || found === words.length)
       .slice(0, MOST);
   }
 
@@ -59,31 +73,29 @@ function showFound(pages) {
     return element;
   }
 
-  function excerpt(text, start) {
-    const words = new RegExp(`(${start}(?:${stems.join("|")})[\\p{L}\\p{N}]*)`, "iu");
-    const from = text.lastIndexOf(" ", text.search(words) - BEFORE) + 1;
+  function excerpt(text) {
+    const found = new RegExp(`((?:${words.map(({ source }) => source).join("|")})[\\p{L}\\p{N}]*)`, "iu");
+    const from = text.lastIndexOf(" ", text.search(found) - BEFORE) + 1;
     const to = text.length > from + LENGTH ? text.lastIndexOf(" ", from + LENGTH) : text.length;
     const excerptText = (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
     // split puts the matches at odd indices
-    return excerptText.split(words).map((piece, i) => (i % 2 ? createElement("mark", {}, piece) : piece));
+    return excerptText.split(found).map((piece, i) => (i % 2 ? createElement("mark", {}, piece) : piece));
   }
 
-  const WORD_START = "(?<![\\p{L}\\p{N}])";
-  // where no word begins with a stem, match it inside words
-  const start = search(WORD_START).length ? WORD_START : "";
-  const parts = search(start);
+  const parts = search();
   const items = parts.map(({ page, anchor, title, text }) =>
     createElement(
       "li",
       {},
       createElement("a", { href: `${page}.html${anchor && "#"}${anchor}` }, title),
-      createElement("p", { className: "context" }, ...excerpt(text, start))
+      createElement("p", { className: "context" }, ...excerpt(text))
     )
   );
   const COUNT_MESSAGES = { 0: "Nothing was found.", 1: "Found in one place.", [MOST]: "Found first:" };
+  const missingMessage = items.length && missing.length ? `No page has ${missing.join(" or ")}. ` : "";
   const status =
-    parts[0]?.found < stems.length
-      ? "No section has all these words. Most of them are in:"
+    parts[0]?.found < words.length
+      ? `No section has all ${missing.length ? "the other" : "these"} words. The nearest are:`
       : (COUNT_MESSAGES[items.length] ?? `Found in ${items.length} places.`);
-  output.append(createElement("p", { role: "status" }, status), createElement("ul", {}, ...items));
+  output.append(createElement("p", { role: "status" }, missingMessage + status), createElement("ul", {}, ...items));
 }
