@@ -238,11 +238,18 @@ class Exercise:
         )
 
     @cached_property
-    def parameters(self) -> list[str]:
-        """The names of what an answer is called with: the text and the reference have the same."""
+    def signature(self) -> dict[str, inspect.Parameter]:
+        """What an answer is called with, by name: the text and the reference have the same."""
         answer = self.reference_answer
         function = answer.forward if isinstance(answer, type) else answer
-        return [name for name in inspect.signature(function).parameters if name != "self"]
+        parameters = dict(inspect.signature(function).parameters)
+        parameters.pop("self", None)
+        return parameters
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of what an answer is called with."""
+        return [*self.signature]
 
     @property
     def is_test(self) -> bool:

@@ -5,18 +5,17 @@ FLOAT64 = "the result is always float64: keep the dtype of the inputs"
 FLOAT32_INSIDE = "the numbers were rounded to float32 on the way: stay in the dtype of the inputs"
 HALF_INSIDE = "the numbers were rounded to 16 bits on the way: stay in the dtype of the inputs"
 NEARLY = (
-    "the numbers are nearly right: is an epsilon added, is a part of them float32, or do digits "
-    "get lost, in a difference of two large numbers or where equations are solved?"
+    "the numbers are nearly right: is an epsilon added, or a part of them float32, as "
+    "`torch.arange(n) / k` is? If neither, look for a difference of two large numbers"
 )
 NEARLY_ZERO = (
-    "what should be 0 is only nearly 0: is a masked number not low enough, an epsilon added, a "
-    "part float32, or do digits get lost, in a difference of two large numbers or where equations "
-    "are solved?"
+    "what should be 0 is only nearly 0: is a masked number not low enough, an epsilon added, or a "
+    "part float32? If none of these, look for a difference of two large numbers"
 )
 ROUNDED = {FLOAT32, FLOAT64, FLOAT32_INSIDE, HALF_INSIDE, NEARLY, NEARLY_ZERO}
 NAN_GRADIENT = (
-    "the numbers are right, but a gradient is NaN: is the root of 0 taken, or a NaN replaced too "
-    "late?"
+    "the numbers are right, but a gradient is NaN: is a NaN replaced too late, as that of 0 / 0 "
+    "after the division, or the root of 0 taken?"
 )
 REFUSES_ALL = "your test refuses every right answer: is its own formula right, or its tolerance?"
 # of which it is said what it accepts; its own formula mostly makes the same mistake
@@ -29,7 +28,11 @@ CUT_OFF = (
     "of the inputs, which gives a gradient of 0"
 )
 LOOPS = "it loops in Python, the longer the input the more: use whole tensors"
-STEPS = "it takes too many steps: is something done again and again that can be done at once?"
+NO_END = "it runs on and on: does a loop never end, or does it walk over single numbers?"
+STEPS = (
+    "it takes too many steps: is something done again and again that can be done at once, or does "
+    "a loop never end?"
+)
 CHANGES = "an input changes: work on a new tensor"
 BATCH = "it needs a batch axis: any leading axes, or none, should work"
 FRONT = "an axis is counted from the front: count it from the end, -1 is the last"
@@ -49,6 +52,8 @@ DTYPES = (
 )
 TRUTH = "`or`, `and`, `not` and `if` ask a whole tensor if it is true: compare it, as in `is None`"
 NOTHING = "something is None where a tensor should be: is a return missing, or an argument?"
+# with the name of the argument before it
+LEFT_OUT = " is None in this call: check for None before you use it"
 NO_GPU = "it asks for a GPU by name, and there may be none: use the device of an input, x.device"
 TURNED = ".T turns round all axes, those of a batch too: .mT exchanges the last two alone"
 MATRICES_ALONE = "mm, bmm and t() want a fixed number of axes: @ and .mT take any leading ones"
@@ -103,6 +108,11 @@ RETURNED = {
 }
 
 TWO = "there are two mistakes. First: {}. Second: {}"
+
+
+def is_of_an_error(message: str) -> bool:
+    """Whether it says what an error of torch's or Python's mostly comes from."""
+    return message in TORCH_SAYS.values() or message.endswith(LEFT_OUT)
 
 
 def leading(wrong: set[int], right: set[int]) -> str:

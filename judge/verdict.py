@@ -19,6 +19,7 @@ from judge.say.explain import explain
 from judge.status import Status
 
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
+UNWRITTEN = "the line `raise NotImplementedError` is still there: put your code in its place"
 UNDEFINED = "nothing is called `{}`: its cell defines it"
 
 
@@ -72,7 +73,7 @@ def verdict(run: Run) -> Verdict:
     if has_passed:
         return Verdict(Status.PASSED)
     if run.is_unwritten:
-        return Verdict(Status.NOT_ATTEMPTED, f"write `{exercise.name}` in its answer cell")
+        return Verdict(Status.NOT_ATTEMPTED, UNWRITTEN)
     if run.first_failure.got.outcome == Outcome.MISSING:
         return Verdict(Status.ERROR, UNDEFINED.format(exercise.name))
     if exercise.stub_answer and run.behaves_like(exercise.stub_answer):

@@ -22,8 +22,16 @@ from judge.compare.criteria import (
 )
 from judge.compare.probes import Purpose
 from judge.compare.tolerance import close_gradient
-from judge.exercise import Case
-from judge.say.evidence import arguments, differentiated, misfit, of_value, unfinished, unfit
+from judge.exercise import Case, Exercise
+from judge.say.evidence import (
+    arguments,
+    differentiated,
+    left_out,
+    misfit,
+    of_value,
+    unfinished,
+    unfit,
+)
 from judge.status import Status
 
 
@@ -56,7 +64,9 @@ def too_slow(difference: Difference) -> Explanation:
         evidence += f": it was stopped after {exercise.max_steps:,} lines of Python"
     if got.outcome == Outcome.TIME:
         evidence += f": it was stopped after {SECONDS} seconds of work"
-    message = messages.STEPS if "loops" in exercise.without else messages.LOOPS
+    message = messages.NO_END if got.outcome == Outcome.STEPS else messages.LOOPS
+    if "loops" in exercise.without:
+        message = messages.STEPS
     if got.outcome in STOPPED and got.is_test:
         message = "your test runs too long: fewer inputs, or smaller ones, will do"
     elif got.outcome == Outcome.TIME:
@@ -82,7 +92,7 @@ def ending(difference: Difference) -> Explanation:
 
 def raised(difference: Difference) -> Explanation:
     """What is said of a call that ends in an error, and should not, or in another."""
-    _, probe, got, *_ = difference
+    exercise, probe, got, *_ = difference
     error = got.error or {}
     if error["type"] == UnfitError.__name__:
         return Explanation(Status.WRONG, unfit(error["text"]), on(difference))
@@ -97,13 +107,13 @@ def raised(difference: Difference) -> Explanation:
         return Explanation(Status.WRONG, message, exception)
     if "view size is not compatible" in error["text"]:
         return Explanation(Status.WRONG, messages.VIEW, f"{on(difference)}{where}")
-    if message := cause(probe.case, error):
+    if message := cause(exercise, probe.case, error):
         return Explanation(Status.ERROR, message, f"{on(difference)}: {exception}")
     alone = ", on another device alone" * on_fake_device
     return Explanation(Status.ERROR, f"it raises {exception}{alone}", on(difference))
 
 
-def cause(case: Case, error: dict) -> str | None:
+def cause(exercise: Exercise, case: Case, error: dict) -> str | None:
     """What an error of torch's or Python's mostly comes from, where the error says that much."""
     known = (
         message
@@ -111,7 +121,11 @@ def cause(case: Case, error: dict) -> str | None:
         if re.search(pattern, error["text"])
     )
     message = next(known, None)
-    transposes = bool(error["line"]) and re.search(r"\.T\b", error["line"][1])
+    line = error["line"][1] if error["line"] else ""
+    if message == messages.NOTHING:
+        used = (name for name in left_out(exercise, case) if re.search(rf"\b{name}\b", line))
+        return next((f"`{name}`{messages.LEFT_OUT}" for name in used), message)
+    transposes = re.search(r"\.T\b", line)
     is_batch = any(isinstance(x, Tensor) and x.dim() > 2 for x in case.args)
     if message in (messages.NO_PRODUCT, messages.NO_BROADCAST) and transposes and is_batch:
         return messages.TURNED
@@ -141,7 +155,7 @@ def inputs(difference: Difference) -> Explanation:
 
 def largest_tensor(difference: Difference) -> Explanation:
     most, found = difference.probe.case.max_elements, difference.got.too_many_elements
-    sizes = f"one has {found} numbers, where {most} are enough"
+    sizes = f"one has {found} numbers, and none may have more than {most}"
     return Explanation(Status.WRONG, messages.TOO_LARGE, f"{on(difference)}: {sizes}")
 
 
@@ -161,18 +175,20 @@ def gradients(difference: Difference) -> Explanation:
     triples = [*zip(names, got.gradients or (), want.gradients or (), strict=False)]
     flows = any(isinstance(right, Tensor) and right.any() for _, _, right in triples)
     for name, gradient, right in triples:
-        where = f"{on(difference)}: {name}"
+        where = f"{on(difference)}: the gradient of {name}"
         if isinstance(gradient, Unsendable):
             message = "the numbers are right, but autograd cannot go back"
             return Explanation(
                 Status.WRONG, message, f"{where}: {quotation.quoted(gradient, MAX_TEXT)}"
             )
         if right is not None and gradient is None:
+            message = messages.DETACHED if flows else messages.CUT_OFF
             return Explanation(
-                Status.WRONG, messages.DETACHED if flows else messages.CUT_OFF, where
+                Status.WRONG, message, f"{on(difference)}: no gradient reaches {name}"
             )
-        if isinstance(gradient, Tensor) and gradient.isnan().any():
-            return Explanation(Status.WRONG, messages.NAN_GRADIENT, where)
+        if isinstance(gradient, Tensor) and (found := gradient.isnan().nonzero().tolist()):
+            place = f" at {found[0]}" if found[0] else ""
+            return Explanation(Status.WRONG, messages.NAN_GRADIENT, f"{where} is NaN{place}")
     evidence = on(difference)
     wrong = (triple for triple in triples if not close_gradient(*triple[1:], length))
     if first := next(wrong, None):

@@ -70,6 +70,13 @@ def arguments(exercise: Exercise, case: Case) -> list[str]:
     return [*names, *case.kwargs]
 
 
+def left_out(exercise: Exercise, case: Case) -> list[str]:
+    """The names of the arguments that are None in a case's call, by default mostly."""
+    values = {name: parameter.default for name, parameter in exercise.signature.items()}
+    passed = zip(arguments(exercise, case), (*case.args, *case.kwargs.values()), strict=True)
+    return [name for name, value in (values | dict(passed)).items() if value is None]
+
+
 def article(kind: str) -> str:
     return {"NoneType": "None", "int": "an int"}.get(kind, f"a {kind}")
 
@@ -80,7 +87,7 @@ def of_value(got: Any, want: Any, on: str, length: int, depth: int = 0) -> tuple
     A result has a number from 1 on; what lies within one is named as Python does.
     """
     if got is None:
-        return "it returns None: is the return missing?", on
+        return "it returns None: is the return missing, or inside an if?", on
     if isinstance(want, (tuple, list)) and isinstance(got, (tuple, list)):
         if len(got) != len(want):
             sizes = expected_got(len(want), len(got))

@@ -41,7 +41,7 @@ def from_known_mistake(run: Run, first: Explanation) -> Explanation | None:
     if got.is_test and is_other:
         evidence = ": ".join(filter(None, (first.message, evidence)))
     elif got.outcome == Outcome.RAISED and is_other:
-        if first.message not in messages.TORCH_SAYS.values():
+        if not messages.is_of_an_error(first.message):
             evidence = ": ".join(filter(None, (evidence, first.message)))
     return first._replace(message=message, evidence=evidence)
 
@@ -51,7 +51,7 @@ def from_most_calls(run: Run, first: Explanation) -> Explanation | None:
     if not (alike := most_alike(run)):
         return None
     message, count, calls = alike
-    how_often = "" if count == calls else f"; so in {count} of {calls} calls that fail"
+    how_often = "" if count == calls else f"; this explains {count} of the {calls} calls that fail"
     return first._replace(message=message, evidence=first.evidence + how_often)
 
 
@@ -61,7 +61,7 @@ def from_leading_axes(run: Run, first: Explanation) -> Explanation | None:
         return None
     if not (message := only_some_axes(run)):
         return None
-    if first.message in messages.TORCH_SAYS.values():
+    if messages.is_of_an_error(first.message):
         return first._replace(message=message)
     return first._replace(message=message, evidence=f"{first.evidence}: {first.message}")
 

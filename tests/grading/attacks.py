@@ -81,7 +81,7 @@ ATTACKS = {
     "a loop without end": wrong_answer(
         body_start="\n    while True: pass",
         statuses=("too slow",),
-        hint="loops in Python|has worked",
+        hint="runs on and on|has worked",
     ),
     "a flood of output": wrong_answer(suffix="while True: print('x' * 999)", statuses=("crashed",)),
     "all the memory": wrong_answer(

@@ -4,8 +4,11 @@ The seed is new at each run; ATTNCOURSE_SEED=<number> runs an earlier one again,
 as many from there on. With `--all`, every wrong answer is judged.
 """
 
+import ast
 import os
+import re
 import secrets
+import sys
 from functools import cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
@@ -142,6 +145,31 @@ def test_an_exercise_has_a_card_and_three_hints(task):
     assert len(set(task.hints)) == 3
     assert all(text.strip() for text in task.hints)
     assert task.own_mutants and task.valid_answers
+
+
+def names_bound(code: str) -> set[str]:
+    """What a cell imports, or takes as a parameter."""
+    nodes = [*ast.walk(ast.parse(code))]
+    imported = {
+        (one.asname or one.name).partition(".")[0]
+        for node in nodes
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for one in node.names
+    }
+    return imported | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def test_a_hint_uses_no_module_that_its_cell_lacks():
+    modules = {*sys.stdlib_module_names, "F", "einops", "nn", "np", "numpy", "torch"}
+    lacking = [
+        (task.name, name)
+        for task in EXERCISES
+        for hint in task.hints
+        for name in {*re.findall(r"(?<![\w.])(\w+)\.\w", hint)} & modules
+        if name not in names_bound(f"{task.task.imports}\n{task.task.start}")
+        if f"import {name}" not in hint
+    ]
+    assert not lacking
 
 
 def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(task):

@@ -255,8 +255,9 @@ def no_return_inside(x, w_x, w_h, b, first=None):
     [
         (zeros_in_float32, "the first state is always float32: give it the dtype of x"),
         (first_or_zeros, messages.TRUTH),
-        (no_return, "it returns None: is the return missing?"),
+        (no_return, "it returns None: is the return missing, or inside an if?"),
         (no_return_inside, messages.NOTHING),
+        (lambda x, *w, first=None: x + first, f"`first`{messages.LEFT_OUT}"),
         (lambda x, *w, first=None: x.cuda(), messages.NO_GPU),
         (lambda x, w_x, *w, first=None: x.mT @ w_x.T, messages.TURNED),
         (lambda x, w_x, *w, first=None: x.mm(w_x.mT), messages.MATRICES_ALONE),

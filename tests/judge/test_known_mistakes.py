@@ -103,7 +103,7 @@ def test_a_known_mistake_is_named_where_most_calls_show_it_and_the_others_anothe
 
     verdict = verdict_on(identity_task, lambda x: x + 1 if len(x) < 8 else 3 * x.abs())
     assert verdict.hint == SHIFTED
-    assert re.search(r"so in \d+ of \d+ calls that fail$", verdict.evidence)
+    assert re.search(r"this explains \d+ of the \d+ calls that fail$", verdict.evidence)
     # half of them is not most
     assert verdict_on(identity_task, lambda x: x + 1 if len(x) < 6 else 3 * x.abs()).hint != SHIFTED
 
@@ -278,3 +278,12 @@ def test_where_loops_are_fine_one_that_runs_too_long_is_not_sent_to_tensors():
 
     verdict = judge(exercise("likeliest_pair"), local(occurrence_by_occurrence), 0, forbidden=())
     assert (verdict.status, verdict.hint) == ("too slow", messages.STEPS)
+
+
+def test_a_loop_without_end_is_not_said_to_follow_the_length():
+    def distance_attention(q, k, v, mask=None):
+        while True:
+            pass
+
+    verdict = verdict_on(exercise("distance_attention"), distance_attention)
+    assert (verdict.status, verdict.hint) == ("too slow", messages.NO_END)

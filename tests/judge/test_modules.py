@@ -161,7 +161,7 @@ def test_a_right_module_passes():
         (DropoutLeftOn, "wrong", "it draws random numbers"),
         (DropoutInTraining, "wrong", "it draws random numbers"),
         (OnTheCpu, "wrong", "a new tensor is made on the CPU: give it the device of an input"),
-        (Unwritten, "not attempted", "write `LinearMap` in its answer cell"),
+        (Unwritten, "not attempted", "`raise NotImplementedError` is still there"),
         (Looping, "too slow", "it loops in Python"),
         (map_of_a_vector, "wrong", "it should be a class that derives from torch.nn.Module"),
         (LinearMap(3, 4), "wrong", "it should be the class itself, not a module made from it"),
@@ -177,14 +177,17 @@ def test_a_wrong_module_is_told_what_is_wrong(answer, status, message):
 
 
 def test_a_gradient_that_is_missing_is_named_by_its_parameter():
-    assert judge(exercise, local(Detached), seed=1).evidence == "On a batch: w.bias"
+    assert (
+        judge(exercise, local(Detached), seed=1).evidence
+        == "On a batch: no gradient reaches w.bias"
+    )
 
 
 def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
     monkeypatch.setattr(exercise, "own_mutants", [])
     verdict = judge(exercise, local(AllProducts), seed=1)
     assert verdict.hint == "a tensor made on the way is too large"
-    assert verdict.evidence == "On a batch: one has 120 numbers, where 40 are enough"
+    assert verdict.evidence == "On a batch: one has 120 numbers, and none may have more than 40"
 
 
 def test_a_module_is_asked_for_in_plain_data():

@@ -104,7 +104,10 @@ def state_cases(draw):
 
 @pytest.mark.parametrize(
     ("answer", "evidence"),
-    [(detach_state, "On a batch: state"), (detach_input, "On a batch: state")],
+    [
+        (detach_state, "On a batch: no gradient reaches state"),
+        (detach_input, "On a batch: no gradient reaches state"),
+    ],
 )
 def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
     task = make_exercise(state_cases, append_and_sum)
@@ -133,8 +136,8 @@ def detached_sum(x, real):
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (sum_or_new_zeros, (messages.CUT_OFF, "On none real: x")),
-        (detached_sum, (messages.DETACHED, "On all real: x")),
+        (sum_or_new_zeros, (messages.CUT_OFF, "On none real: no gradient reaches x")),
+        (detached_sum, (messages.DETACHED, "On all real: no gradient reaches x")),
     ],
 )
 def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, sentence):

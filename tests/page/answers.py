@@ -19,7 +19,7 @@ UPSIDE_DOWN = changed("~mask", "mask")
 UPSIDE_DOWN_HINT = "the mask is upside down: True means may attend"
 # what it is told, and the line that is marked, by its text
 FAULTY = {
-    STUB: ("not attempted: write `softmax_with_sink` in its answer cell", ""),
+    STUB: ("not attempted: the line `raise NotImplementedError` is still there", ""),
     UPSIDE_DOWN: (f"wrong: {UPSIDE_DOWN_HINT}", ""),
     "": ("error: nothing is called `softmax_with_sink`: its cell defines it", ""),
     changed("is not None:", "is not None"): ("SyntaxError: expected ':'", "is not None"),

@@ -131,7 +131,7 @@ variants.wrong(exercise, {
         *(f"weights = scores.masked_fill(~words, {fill}).softmax(dim=-1){EMPTY}"
           for fill in ("-10.0", "-1e4", "-1e9")),
         ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
-    "fill with -inf, since scores may be lower than a large number; and zeros at length 0":
+    "scores may be lower than the number you fill with: fill with -inf, and give zeros at length 0":
         "weights = scores.masked_fill(~words, -1e4).softmax(dim=-1)",
     "large scores are cut off: take the largest of a sequence's words away instead":
         "scores = (x @ query).clamp(-1e6, 1e6) / scale",

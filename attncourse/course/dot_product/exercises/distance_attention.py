@@ -47,7 +47,11 @@ def cases(draw):
     not_first = (~is_first).expand(n, m)
     yield Case("a masked key near, the others far away", (q, far_keys, v, not_first))
     far_keys = torch.where(is_first[:, None], k, 1e12 + 1e11 * k)
-    yield Case("the others 10^12 times as far away", (q, far_keys, v, not_first), gradient=False)
+    yield Case(
+        "a masked key near, the others 10^12 times as far away",
+        (q, far_keys, v, not_first),
+        gradient=False,
+    )
     mask_with_empty_row = mask.clone()
     mask_with_empty_row[1, 0] = False
     longer_masked = (*(x.repeat(4, 1, 1) for x in longer_inputs), draw.mask(8, 64 + n, 64 + m))

@@ -112,8 +112,10 @@ variants.wrong(exercise, {
         "logs = weights.log()\ncount = entropy.nan_to_num(0.0).exp()"],
     "the logarithm has a floor, which small weights fall below: only a weight of 0 is left out": [
         f"logs = weights.clamp(min={floor}).log()" for floor in ("1e-3", "1e-4", "1e-6")],
+    "log(w + epsilon) changes every weight: treat only the zeros": [
+        f"logs = (weights + {epsilon}).log()"
+        for epsilon in ("1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9")],
     "the epsilon is large enough to show: make it far smaller, or ask where the weight is 0": [
-        *(f"logs = (weights + {epsilon}).log()" for epsilon in ("1e-3", "1e-4", "1e-6")),
         "entropy = torch.special.entr(weights.clamp(min=1e-6)).sum(dim=-1)",
         "normed = weights / (weights.sum(-1, keepdim=True) + 1e-6)\n"
         "entropy = torch.special.entr(normed).sum(dim=-1)"],

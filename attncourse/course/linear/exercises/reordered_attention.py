@@ -59,7 +59,7 @@ def cases(draw):
     yield Case("n=16, m=18, d=2, e=3", long_inputs, gradient=False, max_elements=16 * 18 - 1)
 
 
-PADDED = "phi_k * padding[..., None]"
+PADDED, HIDDEN = "phi_k * padding[..., None]", "phi_k.masked_fill(~padding[..., None], 0.0)"
 variants.right(exercise,
     # feature by feature: a loop over the width is none over the positions
     "pairs = [(phi_q[..., [c]], keys[..., [c]]) for c in range(keys.shape[-1])]\n"
@@ -116,10 +116,17 @@ variants.wrong(exercise, {
          "masked_fill(total == 0, 1.0)", "where(total > 0, 1.0)"),
         (PADDED, "phi_k.masked_fill(~padding[..., None], -1e9)")],
     "a sentence of nothing but padding gives NaN: it should give zeros": "divisor = total",
-    "rows without a key are fixed after the division by 0, whose gradient stays NaN: divide by "
-    "something else there": "divisor = total\nreturn (phi_q @ s / divisor).nan_to_num(0.0)",
+    "the NaN of 0 / 0 is replaced after the division, and its gradient stays NaN: make the divisor "
+    "safe first": [
+        *(f"keys = phi_k if padding is None else {keys}\ndivisor = total\nreturn {result}"
+          for keys in (PADDED, HIDDEN)
+          for result in ("(phi_q @ s / divisor).nan_to_num(0.0)",
+                         "(phi_q @ keys.mT / divisor).nan_to_num(0.0) @ v")),
+        "weights = phi_q @ phi_k.mT\nif padding is not None:\n"
+        "    weights = weights * padding[..., None, :]\n"
+        "return (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0) @ v"],
     "an epsilon in the denominator shows where features are small: ask where the sum is 0": [
-        f"divisor = total + {epsilon}" for epsilon in ("1e-6", "1e-9")],
+        f"divisor = total + {epsilon}" for epsilon in ("1e-6", "1e-8", "1e-9")],
     "a least value for the denominator shows where features are small: ask where the sum is 0": [
         f"divisor = total.clamp(min={least})" for least in ("1e-6", "1e-8", "1e-10")],
     "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1":
@@ -142,7 +149,7 @@ variants.wrong(exercise, {
     "the axes of padding are aligned from the left: they broadcast from the right": [
         ("    keys", "    while padding is not None and padding.dim() < phi_k.dim() - 1:\n"
          "        padding = padding.unsqueeze(1)\n    keys", PADDED, hidden)
-        for hidden in (PADDED, "phi_k.masked_fill(~padding[..., None], 0.0)")],
+        for hidden in (PADDED, HIDDEN)],
     # the features of padding are 0
     "this is the softmax: take the products of the features as they are":
         "scores = (phi_q @ keys.mT / phi_q.shape[-1] ** 0.5).masked_fill(\n"

@@ -77,11 +77,11 @@ variants.right(exercise,
     "return torch.linalg.matrix_exp(offset[..., None, None] * turn)",
 )  # fmt: skip
 
-SINGLE = "it takes a single offset only: a tensor of offsets gives as many matrices"
+SINGLE = "it works for a single offset only: offset may have any shape, and each gets a matrix"
 variants.wrong(exercise, {
     "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs":
         "matrix[..., even, even + 1] = -sine\nmatrix[..., even + 1, even] = sine",
-    "the sines have the same sign: expand cos(a + b) once more, one of them is minus": [
+    "the sines have the same sign: only one has a minus, as cos(a + b) shows if you expand it": [
         "matrix[..., even + 1, even] = sine", "matrix[..., even, even + 1] = -sine"],
     "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle":
         "cosine, sine = (1 - angles.sin() ** 2).clamp(min=0).sqrt(), angles.sin()",
@@ -125,9 +125,24 @@ variants.wrong(exercise, {
         "angles = offset.trunc()[..., None] * rates", "angles = offset.round()[..., None] * rates"],
     "these are only the blocks: put them on the diagonal of one (d, d) matrix":
         "return torch.stack([cosine, sine, -sine, cosine], dim=-1).unflatten(-1, (2, 2))",
-    SINGLE: "pairs = zip(cosine, sine, strict=True)\n"
+    SINGLE: [
+        "pairs = zip(cosine, sine, strict=True)\n"
         "blocks = [torch.stack([c, s, -s, c]).reshape(2, 2) for c, s in pairs]\n"
         "return torch.block_diag(*blocks)",
+        "pairs = [((offset * rate).cos(), (offset * rate).sin()) for rate in rates]\n"
+        "blocks = [torch.stack([torch.stack([c, s]), torch.stack([-s, c])]) for c, s in pairs]\n"
+        "return torch.block_diag(*blocks)",
+        ("new_zeros(*offset.shape, d, d)", "new_zeros(d, d)"),
+        ("offset[..., None] * rates", "offset * rates", "new_zeros(*offset.shape, d, d)",
+         "new_zeros(d, d)"),
+        *(f"turn = offset.new_zeros(d, d)\nfor i, rate in {walk}:\n"
+          "    c, s = (offset * rate).cos(), (offset * rate).sin()\n"
+          f"    {block}\nreturn turn"
+          for walk in ("zip(range(0, d, 2), rates)", "zip(even, rates)")
+          for block in (
+              "turn[i, i], turn[i, i + 1], turn[i + 1, i], turn[i + 1, i + 1] = c, s, -s, c",
+              "turn[i : i + 2, i : i + 2] = torch.tensor([[c, s], [-s, c]])",
+              "turn[i : i + 2, i : i + 2] = torch.stack([c, s, -s, c]).reshape(2, 2)"))],
     LOOP: "rows = [one for one in matrix.reshape(-1, d, d)]\n"
         "return torch.stack(rows).reshape(*offset.shape, d, d)",
     messages.CHANGES: "offset *= 1 + 1e-12\neven = torch.arange(0, d, 2, device=offset.device)",

@@ -104,6 +104,7 @@ variants.wrong(exercise, {
         "share = places - low\nreturn table[low] + (table[high] - table[low]) * share"],
     "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row": [
         f"places = {COUNT} * (last / (n - 1))",
+        f"places = {COUNT} * last / (n - 1)",
         f"places = {COUNT} * last / (n - 1)\nlow = places.long().clamp(0, last)"],
     "n = 1 gives another row: it should give the first": [
         (", share)", ", share) if n > 1 else table[-1:]"),
@@ -124,10 +125,10 @@ variants.wrong(exercise, {
     NEAREST: ('mode="linear", align_corners=True', 'mode="nearest"'),
     "this is a smooth curve through more than two rows: use straight lines": (
         "[None], size=n", "[None, :, None], size=(1, n)", "linear", "bicubic", "[0]", "[0, :, 0]"),
-    "the width is stretched, not the length: F.interpolate works on the last axis": (
+    "the width is stretched, not the length: interpolate works on the last axis": (
         every(".T"), ""),
     "the result is (d, n): the length comes first": ("rows[0].T", "rows[0]"),
-    "an axis is left over: F.interpolate needs a batch, the result has none": (
+    "an axis is left over: interpolate needs a batch, the result has none": (
         "rows[0].T", "rows.mT"),
     "squeeze takes away every axis of size 1, and n or d may be 1: name the axis": (
         "rows[0]", "rows.squeeze()"),

@@ -97,7 +97,7 @@ top_not_below_zero = way(
 cut_off = way(
     "large scores are cut off: shift all scores of a row by the same number instead",
     "    if", "    scores = scores.clamp(-1e6, 1e6)\n    if")  # fmt: skip
-LATE = "a masked key with a far larger score leaves 0 to the others: mask before you compare scores"
+LATE = "a masked key with a far larger score leaves nothing to the others: mask the scores first"
 masked_late = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}.clamp(min=1e-9)", ZEROS, "")
 masked_late_without_a_floor = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}", *EMPTY_ROWS)
 top_of_the_masked_too = way(
@@ -120,7 +120,8 @@ zero_fill = way(
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf",
     *EMPTY_ROWS, FILL, "0.0")  # fmt: skip
 zero_fill_and_zeros = way(WAYS[zero_fill], FILL, "0.0")
-SMALL = "the fill is not small enough to mask a score, since others may be lower: fill with -inf"
+zero_fill_alone = way(WAYS[zero_fill], ZEROS, "", FILL, "0.0")
+SMALL = "scores may be lower than the number you fill with: fill with -inf"
 fill_with_minus_ten = way(SMALL, *EMPTY_ROWS, FILL, "-10.0")
 fill_with_minus_thousand = way(SMALL, *EMPTY_ROWS, FILL, "-1e3")
 fill_with_minus_ten_thousand = way(SMALL, *EMPTY_ROWS, FILL, "-1e4")
@@ -146,7 +147,7 @@ nan_for_an_empty_row = way(
 uniform_for_an_empty_row = way(
     "a query that may attend nowhere attends everywhere: it should get zeros",
     FILL, "-1e30", ZEROS, "")  # fmt: skip
-EMPTY = "fill with -inf, since scores may be lower than a large number; and zeros where no key is"
+EMPTY = f"{SMALL}, and give zeros to a query that may attend nowhere"
 large_fill_alone = way(EMPTY, FILL, "-1e9", ZEROS, "")
 large_number_added = way(EMPTY, MASKED, "(scores + (~mask) * -1e9)", ZEROS, "")
 ten_alone = way(EMPTY, FILL, "-10.0", ZEROS, "")
