@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from language_model import GPT, LSTM, PARTS, SIZES, run_file
 from torch import Tensor
-from writer import add_records
+from writer import add_opening, add_training
 
 from attncourse.data import Addresses, BytePairs, addresses, excerpts, stored_pairs
 from attncourse.data.windows import DECADES, Windower, window_batches
@@ -52,10 +52,10 @@ MIN_MEAN_WEIGHT = 0.4
 # after so many twentieths of the training
 EARLIER_PARTS = (0, 1, 4, 10)
 ROLE_SCORES = {
-    "looks at the piece before": lambda weights: offset_score(weights).mean(1),
+    "looks at the token before": lambda weights: offset_score(weights).mean(1),
     "looks at the decade": lambda weights: weights[..., 2:, 1].mean((1, 3)),
     "looks at the start": lambda weights: weights[..., 2:, 0].mean((1, 3)),
-    "looks at the piece itself": lambda weights: weights.diagonal(0, -2, -1)[..., 2:].mean((1, 3)),
+    "looks at the token itself": lambda weights: weights.diagonal(0, -2, -1)[..., 2:].mean((1, 3)),
 }
 
 
@@ -170,7 +170,8 @@ def main() -> None:
         }
         for part, file in zip(EARLIER_PARTS, earlier_files.values(), strict=True):
             write_weights(file, NAME, state(part), **script_data)
-        add_records(path, earlier_files, options.part * steps_of_part)
+        add_opening(path)
+        add_training(path, earlier_files, options.part * steps_of_part)
     bits_before_rounding = bits(load_language_model(trained, size.heads), windower, corpus.test)
     print(f"{script_data['bits']} bits a character, {bits_before_rounding:.4f} before rounding")
     print(f"{script_data['bits_excerpts']} on the excerpts; {path.stat().st_size / 2**20:.2f} MiB")

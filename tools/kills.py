@@ -446,8 +446,13 @@ def greedy(area: str, candidates: Path | None = None) -> None:
 
 @app.command()
 def summary() -> None:
-    """Write how many mutants of each area are killed, for the page on tests."""
-    with (ROOT / "reference" / "kills.csv").open("w", encoding="utf-8", newline="") as file:
+    """Write how many mutants of each area are killed, for the page on tests.
+
+    An area that was not tried again keeps what it had.
+    """
+    path = ROOT / "reference" / "kills.csv"
+    earlier = {row[0]: row for row in csv.reader(path.read_text("utf-8").splitlines())}
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["area", "mutants", "killed", "share", "date"])
         for area in AREAS:
@@ -456,6 +461,8 @@ def summary() -> None:
                 killed = sum(bool(killers(row)) for row in tried)
                 share = f"{killed / len(tried):.0%}"
                 writer.writerow([area, len(tried), killed, share, date.today()])
+            elif area in earlier:
+                writer.writerow(earlier[area])
 
 
 if __name__ == "__main__":

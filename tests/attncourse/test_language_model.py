@@ -746,7 +746,7 @@ def test_the_heads_on_the_page_are_the_results():
             assert max(float(costliest["decade"]), float(costliest["one back"])) < 0.2
             assert (
                 float(costliest["itself"]) > 0.5
-                and costliest["role"] == "looks at the piece itself"
+                and costliest["role"] == "looks at the token itself"
             )
             assert max(float(row["copying"]) for row in heads) < 0.02
     assert len(lines) == 4

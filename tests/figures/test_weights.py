@@ -37,7 +37,7 @@ TYPED = [
         ["chapters/language_model.html", "index.html"],
         "Begin a sentence",
         "We must",
-        "After “We must”, most likely",
+        "After “We must”, the model expects",
     ),
 ]
 each_typed = pytest.mark.parametrize("typed", TYPED, ids=lambda typed: typed.weights)

@@ -52,6 +52,8 @@ CHAPTER_BLOCKS = {
     "```{schedule}\n- {title: One, path: [one]}\n```": "one has no path: read the whole",
     "```{schedule}\n- {title: One, solve: [nobody]}\n```": "a schedule: nobody is no exercise",
     "```{schedule}\n- {title: One, set: [nobody]}\n```": "a week has no set",
+    "```{evening}\nchapters/nobody#one\n```": "the evening: chapters/nobody#one: there is no",
+    "```{evening}\nchapters/one#nobody\n```": "chapters/one#nobody: chapters/one has no section",
     r"A formula that nobody can read: $\nosuchcommand$.": r"wrong TeX: Unsupported function name",
     r"$$\frac{1}{$$": "wrong TeX: Unexpected end of input",
 }

@@ -5,7 +5,8 @@ import json
 import posixpath
 import re
 from html import unescape
-from urllib.parse import parse_qsl, unquote, urlsplit
+from itertools import pairwise
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 from xml.etree import ElementTree
 
 import nbformat
@@ -291,6 +292,27 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
     assert len(page.find_all("a", href=notebook)) == 2
     assert ("we last ran the code" in page.select_one(".to-run").text) == bool(last_run(ROOT))
     assert not page.select(".dropdown-launch-buttons")
+
+
+def test_each_section_of_the_evening_ends_with_a_link_to_the_next(pages):
+    links = pages["index.html"].select(".evening a")
+    minutes = [int(link.find_next("span").text.removesuffix(" min")) for link in links]
+    total = re.match(r"About (?:(\d+) h ?)?(?:(\d+) min)?", links[0].find_previous("p").text)
+    hours, rest = (int(part or 0) for part in total.groups())
+    # each is rounded, and so is the sum
+    assert abs(sum(minutes) - 60 * hours - rest) <= 2.5 + len(links) / 2
+    assert len(links) > 10 and min(minutes) >= 1
+    for link, following in pairwise([*links, None]):
+        name, anchor = link["href"].split("#")
+        section = pages[name].find(id=anchor)
+        heading = section.find(["h2", "h3"]).text.removesuffix("#")
+        assert link.text == re.sub(r"^([\d.]+)\. ", r"\1 ", heading)
+        last = section.find_all(recursive=False)[-1]
+        assert last["class"] == ["evening-next"]
+        if following:
+            assert urljoin(name, last.select("a")[-1]["href"]) == following["href"]
+        else:
+            assert "ends here" in last.text
 
 
 def test_a_chapter_and_its_exercises_lead_to_each_other(pages):

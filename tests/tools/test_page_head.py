@@ -1,9 +1,12 @@
 """How long a page takes to read, as its head says it."""
 
+from itertools import pairwise
+
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
+from tools.extensions.details import fold
 from tools.extensions.page_head import duration, reading_minutes, reading_path
 
 
@@ -15,20 +18,33 @@ def test_a_time_is_said_to_five_minutes(minutes, words):
     assert duration(minutes) == words
 
 
-def test_reading_takes_time_for_prose_code_and_what_is_displayed():
-    page, ids = new_document("page"), []
-    box = nodes.raw("", '<div class="claim" id="a.b">'), nodes.paragraph("", "word " * 90)
+def test_reading_takes_time_for_the_prose_the_code_the_live_figures_and_the_questions_shown():
+    def prose():
+        return nodes.paragraph("", "word " * 190)
+
+    def code():
+        return nodes.literal_block("", "print(1)\n" * 30)
+
+    def cell(**attributes):
+        source = nodes.container("", code(), classes=["cell_input"])
+        return nodes.container("", source, classes=["cell"], **attributes)
+
+    live = nodes.raw("", '<div class="attncourse-figure" data-figure="a">', format="html")
+    page, minutes = new_document("page"), [0.0]
     for node in (
-        nodes.paragraph("", "word " * 90),
-        nodes.literal_block("", "\n".join("abcd")),
-        nodes.math_block("", "x"),
-        nodes.figure(),
-        # of an output, no more than that there is one
-        nodes.container("", *box, nodes.raw("", "</div>"), classes=["cell_output"]),
+        prose(),
+        code(),
+        cell(),
+        cell(hide_mode="input"),
+        # of an output, no more than that it is a figure to try
+        nodes.container("", live, code(), prose(), classes=["cell_output"]),
+        fold("What it shows", prose(), code()),
+        nodes.raw("", "<div></div>", format="html", question="which_is_heavier", minutes=3),
     ):
         page += node
-        ids.append(reading_minutes(page))
-    assert ids == [1, 1.5, 2.5, 3.5, 4.5]
+        minutes.append(reading_minutes(page))
+    added = [after - before for before, after in pairwise(minutes)]
+    assert added == pytest.approx([1, 25 / 60, 25 / 60, 0, 2.5, 0, 3])
 
 
 def section(name: str, *paragraphs: str) -> nodes.section:
@@ -54,7 +70,7 @@ def test_the_path_ends_where_a_page_says_what_goes_deeper():
     assert reading_path(page) == {
         "title": "Second",
         "anchor": "second",
-        "minutes": words / 90,
+        "minutes": words / 190,
         "questions": ["which_is_heavier"],
     }
     short += section("Page", "word")

@@ -17,14 +17,13 @@ from tools.colab import last_run
 from tools.questions import curl_quotes
 from tools.urls import colab_url, kaggle_url, molab_url, repository_url
 
-from .claims import claim_boxes
+from .details import folded
 from .editors import python_megabytes
 from .questions import page_of
 
-# as reported by readers who followed every step; an inline formula counts as words
-WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
-# for a display formula, a figure, or the box of a claim
-MINUTES_A_DISPLAY = 1
+# of what a page shows before anything on it is opened; a question says its own minutes
+WORDS_A_MINUTE, SECONDS_A_CELL, MINUTES_A_FIGURE = 190, 25, 2.5
+LIVE_FIGURE = '<div class="attncourse-figure"'
 # a MyST role; the group is its visible text
 ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)(?: <[^`]*>)?`")
 
@@ -42,24 +41,27 @@ class ChaptersDirective(SphinxDirective):
         return [nodes.pending(None, {"template": f"{self.name}.html"})]
 
 
-def reading_minutes(doctree: nodes.document) -> float:
-    """Estimated minutes to read a page: its prose, code, display formulas, figures and claims."""
-    outputs = [
-        node for node in doctree.findall(nodes.container) if "cell_output" in node["classes"]
-    ]
-    in_outputs = {node for output in outputs for node in output.findall(nodes.Element)}
+def is_skipped(node: nodes.Node) -> bool:
+    """Whether a reader skips a part of a page: an output, or what is folded."""
+    classes = node["classes"] if isinstance(node, nodes.container) else []
+    hidden = "cell_input" in classes and node.parent.get("hide_mode") == "input"
+    return isinstance(node, folded) or "cell_output" in classes or hidden
 
-    def outside_outputs(kind: type) -> list:
-        return [node for node in doctree.findall(kind) if node not in in_outputs]
 
-    words = sum(len(node.astext().split()) for node in outside_outputs(nodes.paragraph))
-    lines = sum(len(node.astext().split("\n")) for node in outside_outputs(nodes.literal_block))
-    displays = (
-        outside_outputs(nodes.math_block)
-        + outside_outputs(nodes.figure)
-        + list(claim_boxes(doctree, "claim"))
-    )
-    return words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + len(displays) * MINUTES_A_DISPLAY
+def reading_minutes(part: nodes.Element) -> float:
+    """Estimated minutes for a page or a section: its prose, code, live figures and questions."""
+    skipped = {node for box in part.findall(is_skipped) for node in box.findall(nodes.Element)}
+
+    def read(kind: type) -> list:
+        return [node for node in part.findall(kind) if node not in skipped]
+
+    words = sum(len(node.astext().split()) for node in read(nodes.paragraph))
+    cells = len(read(nodes.literal_block))
+    blocks = [*part.findall(nodes.raw)]
+    figures = sum(LIVE_FIGURE in block.astext() for block in blocks)
+    questions = sum(block.get("minutes", 0) for block in blocks)
+    prose_and_code = words / WORDS_A_MINUTE + cells * SECONDS_A_CELL / 60
+    return prose_and_code + figures * MINUTES_A_FIGURE + questions
 
 
 def last_path_section(page: nodes.Element) -> nodes.section | None:
@@ -195,7 +197,9 @@ def show_chapters(app, doctree, docname):
 
 
 def setup(app):
-    for name in ("course-start", "course-chapters", "once-more", "marks", "where-to-begin"):
+    for name in (
+        "course-start", "course-path", "course-chapters", "once-more", "marks", "where-to-begin"
+    ):  # fmt: skip
         app.add_directive(name, ChaptersDirective)
     app.connect("doctree-resolved", show_chapters)
     app.connect("doctree-resolved", insert_page_header)

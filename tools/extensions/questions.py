@@ -40,7 +40,8 @@ class QuestionBox(SphinxDirective):
             known = ", ".join(page.questions) or "none"
             raise self.error(f"{name} is no question of {module.name}: there are {known}")
         self.env.note_dependency(str(module))
-        return [nodes.raw("", page.box(name), format="html", question=name)]
+        minutes = page.questions[name]["minutes"]
+        return [nodes.raw("", page.box(name), format="html", question=name, minutes=minutes)]
 
 
 def chapters_of(docnames: Container[str]) -> list[str]:

@@ -26,40 +26,52 @@ from attncourse.stored import read_script
 FOLDER = Path(__file__).parent
 WEIGHTS = FOLDER.parents[1] / "stored" / "english.js"
 SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "start")
-BARS, EARLY_BARS, GUESSES = 6, 4, 3
+BARS, GUESSES = 6, 3
 NOTE = (
     "A small model makes this text up: nobody said it, though a phrase may be real. It learned "
     "from the Presidents’ addresses to Congress, 1790 to 2026, and repeats the language of their "
     "times, prejudices included."
 )
-HINT = "Choose another decade, click a word to take it, or type a beginning of your own."
+BARS_NOTE = (
+    "Each bar is the probability of the next token, a word or a part of one (bold); the grey "
+    "letters are the likeliest rest of the word."
+)
+BITS_NOTE = (
+    "The bar below a word shows how far the prediction shifts when you cover it. At 1 bit, what "
+    "the model expected becomes half as likely, on average, and the bar is full; at 2 bits, a "
+    "quarter as likely, and so on."
+)
 SUGGESTIONS = ("My fellow", "We must", "Our enemies", "The railroads")
 
 
-def writer(*, suggestions: Sequence[str] = SUGGESTIONS) -> Interactive:
-    """Figure: how a trained model continues a sentence in two decades.
+def writer(*, suggestions: Sequence[str] = SUGGESTIONS, more: bool = False) -> Interactive:
+    """Figure: how a trained model continues a sentence, and what it expects without a word of it.
 
-    The first text and its decades are recorded ones; `suggestions` are other beginnings.
+    The first text and its decades are recorded ones; `suggestions` are other beginnings. With
+    `more`, the figure opens with a second decade, the heads, a game and the training.
     """
     model_data = read_script(WEIGHTS)
     opening = model_data["opening"]
     decades = [decade_name(decade) for decade in opening["decades"]]
     side = Choice("side", decades)
+    tip = tip_text(opening, decades)
     return Interactive(
         FOLDER / "view.js",
         {
             "opening": opening,
-            "hint": HINT,
-            "heads": len(opening["sides"][0]["looks"]) - 1,
+            "tip": tip,
+            "tipped": tipped_item(opening),
+            "trained": model_data["training"]["steps"][-1]["next"],
+            "heads": len(first_sides(opening)[0]["looks"]) - 1,
             "of_block": model_data["heads"],
             "unsaid": (FOLDER / "unsaid.txt").read_text("utf-8").split(),
         },
         [],
         "",
-        alt=summary(opening, decades),
-        picture=picture_html(model_data, decades, side, suggestions) + deferred_script(WEIGHTS),
+        alt=summary(opening, decades, more),
+        picture=picture_html(model_data, decades, tip, more) + deferred_script(WEIGHTS),
         within=[side],
-        below=collapsed_parts_html(model_data, decades),
+        below=text_field_html(opening, suggestions) + more_html(model_data, side, more) + notes(),
         scripts=[FOLDER / f"{name}.js" for name in SCRIPTS],
         fallback=examples_table(model_data["examples"]),
     )
@@ -75,52 +87,72 @@ def token_label(text: str) -> str:
     return text.strip() or ("¶" if "\n" in text else "␣")
 
 
-def summary(opening: Mapping, decades: Sequence[str]) -> str:
-    """Caption of the first state: the likeliest continuation in each decade."""
-    firsts = (side["next"][0] for side in opening["sides"])
-    continuations = (
-        f"“{token_label(token['text'])}{token['rest']}” ({token['p']:.2f}) in the {decade}"
+def first_sides(opening: Mapping) -> Sequence[Mapping]:
+    """The predictions in the two decades, with no word covered."""
+    return opening["states"][0]["sides"]
+
+
+def tipped_item(opening: Mapping) -> int:
+    """The word to cover first, without which the next tokens are recorded, too."""
+    (item,) = opening["states"][1]["covered"]
+    return item
+
+
+def tip_text(opening: Mapping, decades: Sequence[str]) -> str:
+    """What to do first."""
+    word = token_label(opening["items"][tipped_item(opening)])
+    return f"What comes next in the {decades[0]}? Tap “{word}” to hide it from the model."
+
+
+def summary(opening: Mapping, decades: Sequence[str], more: bool) -> str:
+    """Caption of the first state: the likeliest continuation, in the first decade or in both."""
+    firsts = (side["next"][0] for side in first_sides(opening))
+    continuations = [
+        f"“{token_label(token['text'])}{token['rest']}” ({token['p']:.2f})"
+        + f" in the {decade}" * more
         for decade, token in zip(decades, firsts, strict=True)
-    )
-    return f"After “{opening['text']}”, most likely: {', '.join(continuations)}. {HINT}"
+    ]
+    expected = " and ".join(continuations if more else continuations[:1])
+    return f"After “{opening['text']}”, the model expects {expected}."
 
 
-def picture_html(
-    model_data: Mapping, decades: Sequence[str], side: Choice, suggestions: Sequence[str]
-) -> str:
-    """HTML of the text field, the words of the text, and the next tokens in two decades."""
+def picture_html(model_data: Mapping, decades: Sequence[str], tip: str, more: bool) -> str:
+    """HTML of what to do first, the words of the text, and the next tokens in two decades."""
     opening = model_data["opening"]
-    chips = "".join(button("try", text, f'data-try="{escape(text)}"') for text in suggestions)
-    marks = opening["sides"][0]["marks"]
+    marks = first_sides(opening)[0]["marks"]
+    looks = {0: " decade", tipped_item(opening): " tipped", len(marks) - 1: " on"}
     words = "".join(
-        item_html(i, text, marks[i], last=i == len(marks) - 1)
+        item_html(i, text, marks[i], look=looks.get(i, ""), more=more)
         for i, text in enumerate([decades[0], *opening["items"][1:]])
     )
     sides = "".join(
         bars_html(i, side_data, decade, model_data["decades"])
         for i, (side_data, decade) in enumerate(
-            zip(opening["sides"], opening["decades"], strict=True)
+            zip(first_sides(opening), opening["decades"], strict=True)
         )
     )
     return (
-        f'<div class="note">{NOTE}</div><div data-show="sheet" class="sheet">'
-        '<div class="typed" hidden><label>Begin a sentence '
-        f'<textarea name="text" rows="2" spellcheck="false">{escape(opening["text"])}</textarea>'
-        f'</label><div class="tries">or try {chips}</div></div>'
-        '<div class="onward none" data-show="onward">'
-        f"{button('onward', 'go on from the last 64 pieces')}</div>"
+        f'<div data-show="tip" class="tip" hidden>{escape(tip)}</div>'
+        f'<div data-show="sheet" class="sheet{" open" * more}">'
         '<div class="strip"><svg aria-hidden="true"></svg>'
         f'<div data-show="items" class="items">{words}</div></div>'
-        '<div class="legend" hidden><span>Tap a word to cover it, so that no later word sees it. '
-        "The bar below it says how much that changes what comes next: nothing at 0 bits, and from "
-        "1 bit on the bar is full.</span> "
-        f'<span data-show="legend">{legend(opening)}</span></div>'
-        '<details class="heads" hidden><summary>Look into its heads, which draw these lines'
-        f"</summary>{heads_html(model_data, side)}</details>"
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
         '<input type="hidden" name="writing" value="-1">'
         '<input type="hidden" name="whole" value="1">'
+        f'<input type="hidden" name="more" value="{int(more)}">'
+    )
+
+
+def text_field_html(opening: Mapping, suggestions: Sequence[str]) -> str:
+    """HTML of the field for a text of one's own, with some beginnings to try."""
+    chips = "".join(button("try", text, f'data-try="{escape(text)}"') for text in suggestions)
+    return (
+        '<div class="typed" hidden><label>Begin a sentence of your own '
+        f'<textarea name="text" rows="2" spellcheck="false">{escape(opening["text"])}</textarea>'
+        f'</label><div class="tries">or try {chips}</div></div>'
+        '<div class="onward none" data-show="onward">'
+        f"{button('onward', 'go on from the last 64 tokens')}</div>"
     )
 
 
@@ -129,12 +161,12 @@ def button(action: str, text: str, attributes: str = "") -> str:
     return f'<button type="button" data-do="{action}" {attributes} hidden>{escape(text)}</button>'
 
 
-def item_html(i: int, text: str, bits: float, *, last: bool) -> str:
+def item_html(i: int, text: str, bits: float, *, look: str, more: bool) -> str:
     """HTML of a word that can be covered, with its effect in bits; item 0 is the decade."""
-    look = f"item{'' if i else ' decade'}{' on' if last else ''}"
-    name = f"cover {token_label(text) if i else 'the decade'} ({format_number(bits)} bits)"
+    effect = f" ({format_number(bits)} bits)" if more else ""
+    name = f"cover {token_label(text) if i else 'the decade'}{effect}"
     return (
-        f'<label data-show="item" class="{look}"><input type="checkbox" name="cover {i}" '
+        f'<label data-show="item" class="item{look}"><input type="checkbox" name="cover {i}" '
         f'data-show="cover" aria-label="{escape(name)}" hidden>'
         f'<span data-show="seen">{escape(token_label(text))}</span>'
         f'<i data-show="mark" style="--bits:{min(bits, 1):.3f}"></i></label>'
@@ -150,7 +182,8 @@ def bars_html(side: int, prediction: Mapping, decade: int, decades: Sequence[int
     name = ("decade", "beside")[side]
     rows = "".join(
         f'<div class="next" data-show="next" style="--share:{token["p"]:.3f}">'
-        f'<span><b data-show="word">{escape(token_label(token["text"]))}</b>'
+        f'<span><i data-show="joined"></i>'
+        f'<b data-show="word">{escape(token_label(token["text"]))}</b>'
         f'<i data-show="rest">{escape(token["rest"])}</i></span>{number("share", token["p"])}'
         f'<button type="button" data-do="take" data-take="{side * BARS + i}" data-show="take" '
         f'aria-label="take “{escape(token_label(token["text"]) + token["rest"])}”" hidden>'
@@ -171,17 +204,28 @@ def bars_html(side: int, prediction: Mapping, decade: int, decades: Sequence[int
     )
 
 
-def collapsed_parts_html(model_data: Mapping, decades: Sequence[str]) -> str:
-    """HTML of the collapsed parts: the guessing game, and the model during training."""
+def more_html(model_data: Mapping, side: Choice, more: bool) -> str:
+    """HTML of the fold with the bits of each word, the heads, the game, and the training."""
     return (
-        '<div class="folds" hidden>'
+        f'<details class="more"{" open" * more} hidden><summary>More to try: other decades, the '
+        "model’s heads, a game, its training</summary>"
+        f'<div class="legend">{BITS_NOTE} '
+        f'<span data-show="legend">{legend(model_data["opening"])}</span></div>'
+        '<details class="heads"><summary>Look into its heads</summary>'
+        f"{heads_html(model_data, side)}</details>"
         f"{details('Guess first: are you better than the model?', game_html())}"
-        f"{details('How it learned this', training_html(model_data, decades))}"
-        '<div class="note"><span class="sent">Once you have changed something, the address '
-        "of this page holds your text, the decades, what is covered and which heads are off: send "
-        "it, and others see what you see. </span>A bar is the chance of a next piece, in bold; in "
-        "grey is how its word would most likely end. A draw that would end in one of some forty "
-        "slurs and sexual words is drawn again.</div></div>"
+        f"{details('How it learned this', training_html(model_data['training']))}"
+        "</details>"
+    )
+
+
+def notes() -> str:
+    """HTML of what to know about the model and the page."""
+    return (
+        f'<div class="note">{BARS_NOTE} {NOTE} Some forty slurs and sexual words are blocked: the '
+        'model then draws again. <span class="sent" hidden>The address of this page holds your '
+        "text, the decades, what is covered and which heads are off: send it, and others see what "
+        "you see.</span></div>"
     )
 
 
@@ -200,7 +244,7 @@ def heads_html(model_data: Mapping, side: Choice) -> str:
     roles = {tuple(role["head"]): role["role"] for role in model_data["roles"]}
     count = model_data["heads"]
     opening = model_data["opening"]
-    all_heads = [divmod(i, count) for i in range(len(opening["sides"][0]["looks"]) - 1)]
+    all_heads = [divmod(i, count) for i in range(len(first_sides(opening)[0]["looks"]) - 1)]
     count_others = len(all_heads) - len(roles)
     ordered = [*roles, *(head for head in all_heads if head not in roles)]
     html_by_head = {
@@ -216,12 +260,12 @@ def heads_html(model_data: Mapping, side: Choice) -> str:
         f"</label>{''.join(html_by_head[role] for role in roles)}"
         f"{details(f'{count_others} heads whose weights have no one target', other_rows)}"
         f"<fieldset><legend>lines and bars for the</legend>{side_buttons}</fieldset>"
-        "<div>The lines above lead from a word, the last one or the one you point to, to where "
-        "the heads look: the thicker, the more. A word of several pieces looks with its last "
-        "one, and a loop is what it keeps within the word. The grey stroke is the start of the "
-        "text. A head that is off adds nothing. In a head’s name its block stands first, both "
-        "counted from 0.</div>"
-        "<div>Looking at a word is not needing it: compare the lines with the bars below the words."
+        "<div>The lines above the words lead from the last word, or the one you point to, to the "
+        "words that the heads look at: the thicker, the more. A word of several tokens looks with "
+        "its last one, and a loop is what it keeps within the word. The short grey stroke is the "
+        "start of the text. A head that is switched off adds nothing. Head 2.0 is head 0 of "
+        "block 2; both are counted from 0.</div>"
+        "<div>Looking at a word isn’t needing it: compare the lines with the bars below the words."
         "</div>"
     )
 
@@ -233,16 +277,16 @@ def item_names(opening: Mapping) -> list[str]:
 
 def legend(opening: Mapping) -> str:
     """Sentence: the word of the first text that matters most for the next token."""
-    bits, word = max(zip(opening["sides"][0]["marks"], item_names(opening), strict=True))
+    bits, word = max(zip(first_sides(opening)[0]["marks"], item_names(opening), strict=True))
     return (
-        f"What matters most is {word}: covering it changes what comes next by "
+        f"What matters most is {word}: cover it, and the prediction shifts by "
         f"{format_number(bits)} bits."
     )
 
 
 def attention_summary(opening: Mapping) -> str:
     """Sentence: where the heads look from the last word of the first text."""
-    start, *token_shares = opening["sides"][0]["looks"][0]
+    start, *token_shares = first_sides(opening)[0]["looks"][0]
     words, pieces_by_word = item_names(opening), opening["parts"]
     remaining = iter(token_shares)
     by_word = [[*islice(remaining, len(pieces_of_word))] for pieces_of_word in pieces_by_word]
@@ -259,7 +303,7 @@ def attention_summary(opening: Mapping) -> str:
         f"“{token_label(piece)}” {format_number(share)}"
         for piece, share in zip(pieces_by_word[-1], by_word[-1], strict=True)
     )
-    return f"{sentence} Its pieces: {', '.join(pieces)}."
+    return f"{sentence} Its tokens: {', '.join(pieces)}."
 
 
 def head_row(index: int, name: str, role: str) -> str:
@@ -280,37 +324,41 @@ def game_html() -> str:
         for i in range(1, GUESSES + 1)
     )
     return (
-        '<div class="guess"><div>A President did say this. Which word comes next? Deal 100 points '
-        "to at most three words. What is left, at least 1, is shared by all others: half of it "
-        "equally, as if there were 28,000 words, and half by how common their pieces are. A word "
-        "with half the points costs 1 bit, with a quarter 2: the fewer, the better. The model must "
-        "also reckon with a comma or a full stop, and you need not.</div>"
+        '<div class="guess"><div>A President really said this. Which word comes next? Share up to '
+        "99 points among at most three words; the rest of the 100 goes to all other words. With "
+        "half the points, the right word costs you 1 bit, with a quarter 2, and the fewest bits "
+        "win.</div>"
         f'<div class="passage" data-show="passage"></div>{deals}'
         '<div>another word: <b data-show="left">100</b></div>'
         f'<div class="acts">{button("open", "show the word")}'
         f"{button('another', 'another text')}</div>"
-        '<div data-show="verdict" aria-live="polite"></div></div>'
+        '<div data-show="verdict" aria-live="polite"></div>'
+        '<div class="note">Of what is left for all other words, half is shared equally, as if '
+        "there were 28,000, and half by how common their tokens are. The model must reckon with "
+        "a comma or a full stop, too; you needn’t.</div></div>"
     )
 
 
-def training_html(model_data: Mapping, decades: Sequence[str]) -> str:
-    """HTML of the likeliest next tokens after the first text, by training step."""
-    steps = [state["step"] for state in model_data["training"]]
+def training_html(training: Mapping) -> str:
+    """HTML of the likeliest next tokens after a text, by training step."""
+    steps = [state["step"] for state in training["steps"]]
     slider = Slider("step", steps, len(steps) - 1)
     sides = "".join(
-        f'<section class="side"><div class="head"><b>{decade}</b></div>'
+        f'<section class="side"><div class="head"><b>{decade_name(decade)}</b></div>'
         + "".join(
             f'<div class="next" data-show="early" style="--share:{token["p"]:.3f}"><span>'
             f'<b data-show="begun">{escape(token_label(token["text"]) + token["rest"])}</b></span>'
             f"{number('chance', token['p'])}</div>"
-            for token in side["next"][:EARLY_BARS]
+            for token in next_tokens
         )
         + "</section>"
-        for decade, side in zip(decades, model_data["opening"]["sides"], strict=True)
+        for decade, next_tokens in zip(
+            training["decades"], training["steps"][-1]["next"], strict=True
+        )
     )
     return (
-        f"<div>What came most likely after “{escape(model_data['opening']['text'])}” after so many "
-        f'steps of training:</div><div class="steps">{slider.html()}</div>'
+        f"<div>What the model expected after “{escape(training['text'])}” after so many steps of "
+        f'training:</div><div class="steps">{slider.html()}</div>'
         f'<div class="both">{sides}</div>'
     )
 

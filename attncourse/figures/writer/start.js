@@ -1,8 +1,8 @@
 // handlers of the figure: they change the text, and load the weights on first use
 (form, show, { formatNumber, arcs, address, guess }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const { text, pointed, writing, whole, decade, beside } = form.elements;
-  const strip = form.querySelector(".strip");
+  const { text, pointed, writing, whole, decade, beside, more } = form.elements;
+  const [strip, fold] = [".strip", ".more"].map((name) => form.querySelector(name));
   let current = {};
   let [finishing, measuring, playing, drawing, sending] = [];
   const game = guess.play(form, formatNumber, () => current);
@@ -163,6 +163,11 @@
     update();
   };
   for (const event of ["pointerover", "focusin"]) form.addEventListener(event, point);
+  fold.addEventListener("toggle", () => {
+    more.value = Number(fold.open);
+    refresh();
+    if (address.read(location.hash)) send();
+  });
   new ResizeObserver(() => current.arcs && arcs(strip, current.arcs())).observe(form);
 
   const load = () => {
@@ -198,6 +203,8 @@
     set("on", state.off, false);
     form.elements.head.value = state.head;
     form.elements.side.value = state.side;
+    fold.open = state.more !== "0";
+    more.value = Number(fold.open);
   };
   const loaded = () => {
     update();

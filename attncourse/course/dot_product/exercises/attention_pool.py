@@ -104,7 +104,8 @@ variants.wrong(exercise, {
     "then without that axis again": "return weights @ x",
     "an axis of size 1 goes missing: drop the axis you added by its place, not all": (
         "squeeze(1)", "squeeze()"),
-    "the softmax runs over the batch: each sequence, over its positions, must sum to one": (
+    "the softmax runs over the batch: run it over the positions, so that the weights of each "
+    "sequence sum to one": (
         "dim=-1", "dim=0"),
     "the softmax overflows or divides 0 by 0: take the largest score away first":
         "parts = scores.exp() * words\n"
