@@ -240,6 +240,28 @@ def test_beside_the_hint_for_an_error_stands_the_error(identity_task):
     assert verdict.hint == "the sizes do not fit" and "x + x.new_zeros(9)”)" in verdict.evidence
 
 
+TORCH_ERRORS = {
+    "ask a whole tensor if it is true": lambda x: x if x else x,
+    "tensors of two dtypes meet": lambda x: x @ torch.ones(x.shape[-1], 2),
+    "something is None where a tensor should be": lambda x: x + None,
+    "~ turns a boolean tensor round": lambda x: ~x,
+    "a mask of numbers stands where": lambda x: x.masked_fill(x, 0),
+    "values first, then their places": lambda x: x - x.max(dim=-1),
+    "a function of floating numbers": lambda x: (x > 0).softmax(-1),
+    "it needs whole ones, int64": lambda x: x[x],
+    "** 0.5 or math is for it": lambda x: x / torch.sqrt(x.shape[-1]),
+    "as many columns as the second has rows": lambda x: x @ x.new_ones(x.shape[-1] + 1, 2),
+    "counted from the last axis": lambda x: x + x.new_zeros(9),
+}
+
+
+@pytest.mark.parametrize("cause", TORCH_ERRORS)
+def test_an_error_of_torch_s_is_told_by_its_cause(identity_task, cause):
+    verdict = verdict_on(identity_task, TORCH_ERRORS[cause])
+    assert verdict.status == "error" and cause in verdict.hint
+    assert "Error: " in verdict.evidence
+
+
 def test_two_mistakes_from_the_end_of_a_long_table_are_named():
     task = exercise("distance_attention")
     known_hints = {mutant.hint for mutant in bank.mutants(task)}
