@@ -241,7 +241,7 @@ def test_beside_the_hint_for_an_error_stands_the_error(identity_task):
 
 
 TORCH_ERRORS = {
-    "ask a whole tensor if it is true": lambda x: x if x else x,
+    "ask a whole tensor if it is true": lambda x: x if x else -x,
     "tensors of two dtypes meet": lambda x: x @ torch.ones(x.shape[-1], 2),
     "something is None where a tensor should be": lambda x: x + None,
     "~ turns a boolean tensor round": lambda x: ~x,
