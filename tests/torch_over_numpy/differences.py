@@ -15,6 +15,10 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "*= a[..., :-reach, :] -> *= a[..., :-reach, :].clone()":
             "a page writes into a tensor only when it has read all, so that it does no more than "
             "the mistake beside it, which reads what it has written",
+        "+= a[ -> = b[..., reach:, :] + a[; *= a -> = a[..., reach:, :] * a": "likewise",
+    },
+    "newton_inverse": {
+        "return torch.linalg.pinv(a)": "the gradient of torch.linalg.pinv is absent",
     },
     "stretch_table": {
         "[None], size=n -> [None, :, None], size=(1, n); linear -> bicubic; [0] -> [0, :, 0]":
