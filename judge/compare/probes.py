@@ -146,7 +146,7 @@ def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:
     if any(map(is_floating, first.args)) and "ties" not in exercise.without:
         others.append(with_ties(first))
     for case in others:
-        if works(exercise, case):
+        if works(exercise.reference_answer, case):
             yield Probe(case, Purpose.VALUES)
     if case := with_anything_unread(exercise, cases):
         along = None
@@ -220,10 +220,11 @@ def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
         if leading := {key: count for key, count in leading_counts(case, own).items() if count}:
             batches.append(Batch(case, leading))
     # the reference may loop, and take long for the larger batch
-    right = next(iter(exercise.valid_answers), exercise.reference_answer)
+    reference = exercise.reference_answer
+    right = next(iter(exercise.valid_answers), reference)
     for batch in sorted(batches, key=most_axes, reverse=True):
         others = batch.of_one, batch.with_one_more
-        if all(works(exercise, one) for one in others) and works(exercise, batch.larger, right):
+        if all(works(reference, one) for one in others) and works(right, batch.larger):
             return batch
     return None
 
@@ -261,10 +262,10 @@ def leading_counts(case: Case, own: dict[int | str, int]) -> dict[int | str, int
     }
 
 
-def works(exercise: Exercise, case: Case, answer: Callable | None = None) -> bool:
-    """Whether a right answer, by default the reference, has a finite result for it."""
+def works(right_answer: Callable, case: Case) -> bool:
+    """Whether a right answer has a finite result for it."""
     try:
-        results = leaves(case.result(answer or exercise.reference_answer))
+        results = leaves(case.result(right_answer))
     except (ValueError, RuntimeError):
         return False
     return all(x.isfinite().all() for x in results if isinstance(x, Tensor))

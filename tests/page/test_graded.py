@@ -1,7 +1,6 @@
 """What a page says of its answers is what a grader says of the notebook that is taken from it."""
 
 import pytest
-from playwright.sync_api import expect
 
 from attncourse.course import exercises
 from judge.grading.grade import grade
@@ -9,7 +8,7 @@ from judge.task import with_first_line
 from tests.graders import grading  # noqa: F401
 from tests.grading.submissions import SECONDS, statuses
 from tests.needs import lacks
-from tests.page.test_check import SLOWLY
+from tests.page.test_check import Editor
 from tools import pyodide
 
 pytestmark = pytest.mark.skipif(not pyodide.is_fetched(), reason=lacks("Pyodide"))
@@ -32,11 +31,9 @@ def test_a_notebook_from_the_page_earns_what_the_page_has_promised(
     tab.goto(f"{address}exercises/{chapter}.html")
     said = {}
     for name, source in answers(chapter).items():
-        box = tab.locator(f"[data-answer={name}]")
-        box.locator("textarea").fill(source)
-        box.get_by_role("button", name="Check", exact=True).click()
-        expect(box.locator("[data-wait]")).to_be_hidden(timeout=SLOWLY)
-        said[name] = box.get_attribute("data-status")
+        editor = Editor(tab, name)
+        editor.check(source)
+        said[name] = editor.box.get_attribute("data-status")
     tab.get_by_text("Take your answers into the notebook").click()
     with tab.expect_download() as download:
         tab.get_by_role("button", name="Download the notebook").click()
