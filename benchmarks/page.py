@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, sync_playwright
 from timing import RESULTS, machine_info, markdown_table
 
 from attncourse.course import exercise, exercises
-from judge.task import with_first_line
+from judge.exercise_text import with_first_line
 from tools.chromium import FLAGS, chromium_path
 
 SITE = Path(__file__).parents[1] / "_build" / "html"

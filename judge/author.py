@@ -21,8 +21,8 @@ from judge.call.caller import local
 from judge.compare.credit import Groups, credit, in_parts
 from judge.course import Course, OneLineError
 from judge.exercise import Draw, Exercise, JudgesItself
+from judge.exercise_text import defined
 from judge.status import Status
-from judge.task import defined
 from judge.verdict import Verdict, judge
 
 

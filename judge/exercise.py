@@ -15,7 +15,7 @@ from torch import Tensor
 
 from judge.call.driver import module_call
 from judge.call.values import encode, implementation
-from judge.task import Task
+from judge.exercise_text import Task
 
 # what may stand where a text says "whatever it is", and where it says "any finite numbers"
 WHATEVER = (torch.nan, torch.inf, -torch.inf, 1e30, -1e30)

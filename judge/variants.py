@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from warnings import catch_warnings
 
 from judge.exercise import Exercise
-from judge.task import defined
+from judge.exercise_text import defined
 
 # statements, each in the place of the step that it is; or pieces of the text, each followed by what
 # takes its place; or an answer that is another program

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.course import listed_in
-from judge.task import with_first_line
+from judge.exercise_text import with_first_line
 from tools.blocks import Block, blocks_of
 
 FOLDER = "attncourse/course/{}/exercises"

@@ -24,7 +24,7 @@ def course_zip(chapter: str, names: Iterable[str]) -> bytes:
     index = COURSE.index(chapter)
     banks = [COURSE.one_of(chapter, name) for name in names]
     cells = {bank.task.imports for bank in banks}
-    modules = {"judge.page", COURSE.content, *(bank.module for bank in banks)}
+    modules = {"judge.page_worker", COURSE.content, *(bank.module for bank in banks)}
     modules |= {name for cell in cells for name in imported(ast.parse(cell), [])}
     others = [index, *(index.with_name(f"{bank.name}.md") for bank in banks), *TORCH.rglob("*.*")]
     others = [file for file in others if file.suffix != ".pyc"]

@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from attncourse.course import exercise
-from judge.cell_text import parsed
+from judge.cell_syntax import parsed
 from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
 from judge.grading.kernel.budget import EXERCISE

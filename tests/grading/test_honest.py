@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
-from judge.cell_text import LONGEST
+from judge.cell_syntax import LONGEST
 from judge.grading.grade import grade
 from judge.grading.notebook.graft import graft
 from judge.grading.notebook.repair import definitions, names_read, repaired, with_helpers

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from judge.cell_text import LONGEST
+from judge.cell_syntax import LONGEST
 from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.judging.answers import GradedNotebook, Judgement

@@ -14,7 +14,7 @@ from judge.compare.criteria import Record
 from judge.compare.run import Trial
 from judge.course import OneLineError
 from judge.exercise import Case, Exercise
-from judge.task import Task, emptied
+from judge.exercise_text import Task, emptied
 from judge.verdict import Verdict
 from tests import ROOT
 

@@ -1,7 +1,7 @@
 """Answers to an exercise, right and wrong, as a reader types them."""
 
 from attncourse.course import exercise
-from judge.task import with_first_line
+from judge.exercise_text import with_first_line
 
 NAME = "softmax_with_sink"
 TASK = exercise(NAME).task

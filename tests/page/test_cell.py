@@ -7,7 +7,7 @@ import pytest
 from attncourse.course import COURSE
 from judge.compare.run import Trial
 from judge.notebook import Session
-from judge.page import Page
+from judge.page_worker import Page
 from tests.page.answers import (
     FAULTY,
     NAME,

@@ -3,8 +3,8 @@
 import pytest
 
 from attncourse.course import exercises
+from judge.exercise_text import with_first_line
 from judge.grading.grade import grade
-from judge.task import with_first_line
 from tests.graders import grading  # noqa: F401
 from tests.grading.submissions import SECONDS, statuses
 from tests.needs import lacks

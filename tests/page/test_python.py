@@ -31,8 +31,8 @@ sys.meta_path.append(NumpyAlone())
 from torch_over_numpy.load import as_torch
 as_torch()
 from attncourse.course import COURSE
-from judge.page import Page
-from judge.task import with_first_line
+from judge.page_worker import Page
+from judge.exercise_text import with_first_line
 page, told = Page(COURSE), {}
 for name in names:
     answer = with_first_line(name, COURSE.exercise(name).task.code("answer"))

@@ -53,7 +53,7 @@ class TryAnswer(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         # imported here: the checks need torch, and most builds read no answer
         from attncourse.course import COURSE
-        from judge.page import Page
+        from judge.page_worker import Page
 
         name, source = self.arguments[0], "\n".join(self.content)
         exercise = COURSE.exercise(name)

@@ -12,7 +12,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from judge.task import with_first_line
+from judge.exercise_text import with_first_line
 from tools.exercise_texts import chapters, text_files, visible_text
 from tools.notebooks import GROUP_SENTENCES, card_facts, group_sentence
 from tools.urls import colab_url

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from judge.grading.gradebook import exports, feedback
+from judge.grading.gradebook import csv_tables, feedback
 from judge.grading.gradebook.grades import Gradebook, Overrides, unread
 from judge.grading.gradebook.overrides import Override
 from judge.grading.gradebook.resume import ReportCache
@@ -101,7 +101,7 @@ class Classroom:
         overrides, warnings = self.points_by_hand()
         without = [(one, report.only(self.exercises)) for one, report in unread(own, overrides)]
         book = Gradebook.of([*own, *without], missing, overrides)
-        exports.write(book, self.grades, self.roster)
+        csv_tables.write(book, self.grades, self.roster)
         feedback.write(book, self.grades)
         write_table(self.grades / "files.csv", self.file_rows(reports, others, cache))
         keyed = [(cache.key(one.file, one.submission_sha256), one) for one in reports]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
-from judge.cell_text import LONGEST
+from judge.cell_syntax import LONGEST
 from judge.cells import exercise_of
 from judge.grading.notebook.code_cells import CodeCell
 from judge.grading.notebook.pristine import Chapter, answer_cells, chapters

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from judge.cell_text import count_magics, without_magics
+from judge.cell_syntax import count_magics, without_magics
 from judge.cells import notebook_names
 
 # each magic has IPython read the whole cell again: no more characters than these, all together

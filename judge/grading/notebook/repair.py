@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from judge.cell_text import parsed, with_plain_spaces, without_magics
+from judge.cell_syntax import parsed, with_plain_spaces, without_magics
 from judge.cells import notebook_names
 from judge.course import course
 

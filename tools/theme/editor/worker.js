@@ -6,7 +6,7 @@ sys.path.insert(0, "/course")
 from torch_over_numpy.load import as_torch
 as_torch()
 from attncourse.course import COURSE
-from judge.page import Page
+from judge.page_worker import Page
 Page(COURSE)
 `;
 

@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from judge.call.torch_internals import shown_plainly
-from judge.cell_text import LONGEST, with_plain_spaces
+from judge.cell_syntax import LONGEST, with_plain_spaces
 from judge.compare.run import Trial
 from judge.course import Course, OneLineError
 from judge.notebook import SEEDS, Session, beginning
