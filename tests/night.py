@@ -1,10 +1,12 @@
-"""What a push leaves to the night: of an exercise that has not changed, all but a few mutants.
+"""What a push leaves to the night: of an exercise that has not changed, all but a few mutants,
+and most of what claims must notice.
 
 `python -m tests.night` records the files of a full run, once it has passed.
 """
 
 import json
 import random
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +26,11 @@ DRAWN, DRAWN_GOLDEN = 8, 3
 def commit() -> str:
     """The commit that is tested; where there is none, what git says of that."""
     return getoutput(f"git -C '{ROOT}' rev-parse HEAD")
+
+
+def drawn(things: Sequence, count: int, of: str = "") -> list:
+    """So many of these things, the same ones for a commit; all where there are no more."""
+    return random.Random(f"{commit()} {of}").sample(things, min(count, len(things)))
 
 
 def digests() -> dict[str, str]:
@@ -52,15 +59,13 @@ def changed_exercises() -> set[str]:
 def drawn_mutants(exercise: Exercise) -> list[Mutant]:
     """Some mutants of an exercise, the same ones for a commit; all if the exercise has changed."""
     mutants = bank.mutants(exercise)
-    if exercise.name in changed_exercises() or len(mutants) <= DRAWN:
-        return mutants
-    return random.Random(f"{commit()} {exercise.name}").sample(mutants, DRAWN)
+    return mutants if exercise.name in changed_exercises() else drawn(mutants, DRAWN, exercise.name)
 
 
 def drawn_golden() -> set[str]:
     """Some exercises of the golden verdicts, the same ones for a commit, and those that changed."""
     names = sorted(path.stem for path in GOLDEN.glob("*.json"))
-    return {*random.Random(commit()).sample(names, DRAWN_GOLDEN)} | changed_exercises()
+    return {*drawn(names, DRAWN_GOLDEN)} | changed_exercises()
 
 
 if __name__ == "__main__":

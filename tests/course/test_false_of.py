@@ -1,4 +1,7 @@
-"""Each claim notices a mutant: the tables are in `false_of`, one for each chapter."""
+"""Each claim notices a mutant: the tables are in `false_of`, one for each chapter.
+
+A push draws some of them.
+"""
 
 import inspect
 from collections.abc import Iterator
@@ -10,11 +13,13 @@ import pytest
 
 from attncourse.course.claim import claims
 from attncourse.dot_product import attention
+from tests.night import drawn
 
 CHAPTERS = sorted({claim.id.partition(".")[0] for claim in claims()})
 TABLES = {
     chapter: import_module(f"tests.course.false_of.{chapter}").FALSE_OF for chapter in CHAPTERS
 }
+PUSHED = 60
 # each claim with a function's path below attncourse, and another function; or with a piece of the
 # function's source, and what takes its place
 MUTANTS = [
@@ -23,10 +28,21 @@ MUTANTS = [
     for name, mutants in table.items()
     for path, *change in (mutants if isinstance(mutants, list) else [mutants])
 ]
+PUSHED_IDS = {mutant.id for mutant in drawn(MUTANTS, PUSHED)}
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(("chapter", "name", "path", "change"), MUTANTS)
+@pytest.mark.parametrize(
+    ("chapter", "name", "path", "change"),
+    [
+        pytest.param(
+            *mutant.values,
+            id=mutant.id,
+            marks=[] if mutant.id in PUSHED_IDS else [pytest.mark.slow],
+        )
+        for mutant in MUTANTS
+    ],
+)
 def test_a_claim_does_not_hold_of_a_mutant(chapter, name, path, change, monkeypatch):
     match change:
         case [replacement]:
