@@ -19,7 +19,7 @@ EXERCISES = {name: exercise for slug in chapters() for name, exercise in exercis
 def parse_weeks(schedule: str) -> list[dict]:
     """The weeks of a schedule, each with its readings."""
     weeks = yaml.safe_load(schedule)
-    return [week | {"reads": week.get("whole", []) + week.get("path", [])} for week in weeks]
+    return [week | {"reads": week.get("whole", []) + week.get("read", [])} for week in weeks]
 
 
 PLANS = [

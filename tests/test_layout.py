@@ -31,6 +31,8 @@ PARTS = {
     "tests/attncourse/test_{}.py": WRITE,
     "tests/course/false_of/{}.py": WRITE,
 }
+# and those of a chapter with a page that goes deeper
+DEEPER_PARTS = {"deeper/{}.md": WRITE, "deeper/{}.ipynb": RELEASE}
 # the entry of each chapter in the pages of the reference
 REFERENCE_ENTRIES = {
     "reference/api.md": ("attncourse.{}\n", "automodule"),
@@ -73,7 +75,10 @@ def missing_chapter_parts(root: Path) -> Iterator[str]:
         sections = [entry["file"] for entry in entries[f"chapters/{slug}"].get("sections", [])]
         if f"exercises/{slug}" not in sections:
             yield f"exercises/{slug} is not a section of chapters/{slug} in _toc.yml: add it there"
-        for pattern, remedy in PARTS.items():
+        deeper = f"deeper/{slug}" in sections or (root / f"deeper/{slug}.md").exists()
+        if deeper and f"deeper/{slug}" not in sections:
+            yield f"deeper/{slug} is not a section of chapters/{slug} in _toc.yml: add it there"
+        for pattern, remedy in (PARTS | (DEEPER_PARTS if deeper else {})).items():
             path = pattern.format(slug)
             # a module may be a folder
             package = (root / path).with_suffix("") / "__init__.py"
@@ -85,7 +90,8 @@ def missing_chapter_parts(root: Path) -> Iterator[str]:
 
 
 def parts_without_chapter(root: Path) -> Iterator[str]:
-    for pattern in ("chapters/*.md", "exercises/*.ipynb", "attncourse/course/*/__init__.py"):
+    texts = ("chapters/*.md", "deeper/*.md", "exercises/*.ipynb")
+    for pattern in (*texts, "attncourse/course/*/__init__.py"):
         for path in root.glob(pattern):
             slug = path.parent.name if path.suffix == ".py" else path.stem
             if slug not in slugs(root):

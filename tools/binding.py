@@ -17,7 +17,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 # the site itself, what works there alone, and a reference of the size of four chapters
 EXCLUDED_PAGES = ("index", "reference/where_to_begin", "reference/once_more", "reference/api")
 SCREEN_ONLY = (
-    ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim > details, "
+    ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim pre, "
     "script, button"
 )
 # the hints of an exercise, and last its worked solution
@@ -43,12 +43,16 @@ def bind(book: Path, published_url: str) -> dict[str, Pages]:
     """
     toc, site, parts = parse_toc_yaml(book / "_toc.yml"), book / "_build" / "html", {}
     for part in toc.root.subtrees:
-        names = [child for name in part.files() for child in (name, *toc[name].child_files())]
-        articles = {
-            name: read_article(site / f"{name}.html")
-            for name in names
-            if name not in EXCLUDED_PAGES
-        }
+        articles = {}
+        for chapter in part.files():
+            names = [chapter, *toc[chapter].child_files()]
+            chapter_pages = {
+                name: read_article(site / f"{name}.html")
+                for name in names
+                if name not in EXCLUDED_PAGES
+            }
+            number_questions(chapter_pages)
+            articles |= chapter_pages
         if articles:
             parts.setdefault(part.caption or "Chapters", {}).update(articles)
     pages = {name: page for part in parts.values() for name, page in part.items()}
@@ -65,13 +69,12 @@ def bind(book: Path, published_url: str) -> dict[str, Pages]:
 
 
 def read_article(path: Path) -> Tag:
-    """The article of a page, without what only a screen needs, and with numbered questions."""
+    """The article of a page, without what only a screen needs."""
     page = BeautifulSoup(path.read_text("utf-8"), "html.parser", parse_only=SoupStrainer("article"))
     if not (article := page.article):
         raise ValueError(f"{path} has no article: it is no page of the built site")
-    chapter = article.select_one("h1 .section-number")
-    for number, question in enumerate(article.select(".question"), start=1):
-        make_printable(question, f"{chapter.get_text().strip() if chapter else ''}{number}")
+    for question in article.select(".question"):
+        make_printable(question)
     for element in article.select(SCREEN_ONLY):
         element.decompose()
     for box in article.select("details"):
@@ -82,9 +85,18 @@ def read_article(path: Path) -> Tag:
     return article
 
 
-def make_printable(question: Tag, number: str) -> None:
-    """Number a question, and replace its form by a list of its options, or by space to write."""
-    question.select_one(".question-card b").append(f" {number}")
+def number_questions(pages: Pages) -> None:
+    """Number the questions of a chapter, through all its pages."""
+    articles = [*pages.values()]
+    chapter = next((one for page in articles for one in page.select("h1 .section-number")), None)
+    questions = (question for page in articles for question in page.select(".question"))
+    for number, question in enumerate(questions, start=1):
+        prefix = chapter.get_text().strip() if chapter else ""
+        question.select_one(".question-card b").append(f" {prefix}{number}")
+
+
+def make_printable(question: Tag) -> None:
+    """Replace the form of a question by a list of its options, or by space to write."""
     for control in question.select("form input"):
         control.extract()
     if options := question.select("form :is(label, .lines > button)"):

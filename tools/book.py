@@ -11,6 +11,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 
 from tools import exercise_texts
 from tools.blocks import Block, blocks_of
+from tools.numbers import section_numbers
 from tools.urls import ROOT, site_url
 
 
@@ -22,6 +23,12 @@ class Document:
     path: Path
     blocks: list[Block]
     title: str
+
+
+def chapter_texts(root: Path, slug: str) -> list[Path]:
+    """The texts of a chapter: its page, and what goes deeper where there is such a page."""
+    paths = (root / folder / f"{slug}.md" for folder in ("chapters", "deeper"))
+    return [path for path in paths if path.is_file()]
 
 
 class Book:
@@ -54,7 +61,7 @@ class Book:
             blocks = [*exercise_texts.blocks(self.root, slug)]
         else:
             blocks = blocks_of(path, path.read_text("utf-8"))
-        chapter, sections = self.pages[name], []
+        chapter = self.pages[name]
 
         def next_number(label_word: str, label: str | None) -> str:
             # a page without a number counts from 1, but for equations, which have no word
@@ -78,14 +85,20 @@ class Book:
                     block.number = next_number("Table", block.options.get("name"))
                 case "math" if "label" in block.options:
                     block.number = next_number("", block.options["label"])
-                case "heading" if folder == "chapters":
-                    # the page's title has depth 0
-                    if depth := len(block.argument) - 1:
-                        sections = [*sections, *[0] * depth][:depth]
-                        sections[-1] += 1
-                    block.number = ".".join([chapter, *map(str, sections)])
-        title = next(block.text for block in blocks if block.kind == "heading")
-        return Document(name, path, blocks, title)
+        title, *headings = (block for block in blocks if block.kind == "heading")
+        if chapter and folder in ("chapters", "deeper"):
+            title.number = chapter if folder == "chapters" else ""
+            self.number_headings(chapter, headings, counts)
+        return Document(name, path, blocks, title.text)
+
+    def number_headings(self, chapter: str, headings: list[Block], counts: Counter) -> None:
+        """Number the headings of a chapter's page, on from those of the page before it."""
+        depths_and_words = [(len(heading.argument) - 1, heading.text) for heading in headings]
+        numbers = section_numbers(depths_and_words, counts["section", chapter])
+        for heading, number in zip(headings, numbers, strict=True):
+            if number:
+                heading.number = ".".join(map(str, (chapter, *number)))
+                counts["section", chapter] = number[0]
 
     def page_url(self, name: str, anchor: str = "") -> str:
         """The address of a page of the site."""

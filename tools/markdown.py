@@ -4,6 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from html import escape
+from itertools import pairwise
 from posixpath import dirname, join, normpath
 from typing import Any
 
@@ -50,6 +51,7 @@ class Writer:
             "heading": self.heading,
             "math": self.math,
             "admonition": self.admonition,
+            "chapter-end": self.chapter_end,
             "drawing": self.drawing,
             "question": lambda block: for_notebook(self.slug, block.argument),
             "include": self.included_text,
@@ -124,6 +126,14 @@ class Writer:
         if block.folded:
             return f"<details>\n<summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
         return f"**{title}**\n\n{body}"
+
+    def chapter_end(self, block: Block) -> str:
+        """The end of a chapter: what comes next, with links to that and to what goes deeper."""
+        chapters = [name for name in self.book.documents if name.startswith("chapters/")]
+        following = dict(pairwise(chapters)).get(self.document.name)
+        pages = following, f"exercises/{self.slug}", f"deeper/{self.slug}"
+        links = (f"- {self.page_link(f'/{page}')}" for page in pages if page in self.book.documents)
+        return "\n\n".join(["**That is the chapter.**", self.inline(block.text), "\n".join(links)])
 
     def included_text(self, block: Block) -> str:
         """The part of a file that the options select: a function, a class, or lines of text."""

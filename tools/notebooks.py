@@ -38,6 +38,14 @@ def chapter_notebook(slug: str, book: Book) -> NotebookNode:
     return notebook(book, document, f"This is {link}, a chapter of", document_cells(document, book))
 
 
+def deeper_notebook(slug: str, book: Book) -> NotebookNode:
+    """The copy of what goes deeper than a chapter, which runs without that of the chapter."""
+    document, chapter = book.documents[f"deeper/{slug}"], book.documents[f"chapters/{slug}"]
+    link = f"[{chapter.title}]({book.page_url(chapter.name)})"
+    words = f"These sections go deeper than {link}, a chapter of"
+    return notebook(book, document, words, document_cells(document, book))
+
+
 def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
     """A chapter's exercises, with empty answers, or with the worked ones where `solved`."""
     # imported here: the checks need torch, the site's pages do not

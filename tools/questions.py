@@ -9,6 +9,7 @@ from hashlib import sha256
 from html import escape
 from math import isclose
 from os import getpid
+from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -16,6 +17,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from attncourse.course.question import chapters, page_data
 from tools.blocks import parse
+from tools.book import chapter_texts
 from tools.execute import package_digest
 from tools.extensions.formulas import with_commas
 from tools.urls import ROOT
@@ -48,15 +50,17 @@ def load(chapter: str) -> dict[str, dict[str, Any]]:
     return stored["questions"]
 
 
-def heading_by_question(page: str) -> dict[str, str]:
-    """For each question in the text of a page, the heading below which it stands."""
-    headings, heading = {}, ""
-    for block in parse(page):
-        if block.kind == "heading":
-            heading = block.text
-        elif block.kind == "question":
-            headings[block.argument] = heading
-    return headings
+def question_places(root: Path, chapter: str) -> dict[str, tuple[str, str]]:
+    """For each question in the texts of a chapter, its page, and the heading above it."""
+    places = {}
+    for path in chapter_texts(root, chapter):
+        page, heading = f"{path.parent.name}/{chapter}", ""
+        for block in parse(path.read_text("utf-8")):
+            if block.kind == "heading":
+                heading = block.text
+            elif block.kind == "question":
+                places[block.argument] = page, heading
+    return places
 
 
 class Page:

@@ -8,10 +8,14 @@ import nbformat
 
 from tools import pictures, zenodo
 from tools.book import Book
-from tools.notebooks import chapter_notebook, exercise_notebook
+from tools.notebooks import chapter_notebook, deeper_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
 
-MAKERS = {"chapters": chapter_notebook, "exercises": exercise_notebook}
+MAKERS = {
+    "chapters": chapter_notebook,
+    "deeper": deeper_notebook,
+    "exercises": exercise_notebook,
+}
 
 
 def outdated_notebooks(repository: str, root: Path = ROOT) -> Iterator[tuple[Path, str]]:

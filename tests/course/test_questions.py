@@ -26,10 +26,10 @@ from tools.extensions.questions import page_of
 from tools.questions import (
     code_html,
     example_number,
-    heading_by_question,
     in_full,
     join_lines,
     load,
+    question_places,
 )
 
 HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
@@ -126,8 +126,7 @@ def test_an_order_of_lines_gets_the_verdict_of_what_it_computes(chapter, judge):
 @pytest.mark.parametrize("chapter", chapters())
 def test_a_chapter_asks_enough_of_each_kind_where_it_belongs(chapter):
     by_name = questions(chapter)
-    page = (ROOT / "chapters" / f"{chapter}.md").read_text("utf-8")
-    assert heading_by_question(page).keys() == {*by_name}
+    assert question_places(ROOT, chapter).keys() == {*by_name}
     for name, question in by_name.items():
         assert question.aim in AIMS[chapter], f"{name}: {question.aim} is no aim of {chapter}"
         assert 1 <= question.minutes <= 3

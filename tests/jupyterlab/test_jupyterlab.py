@@ -13,11 +13,13 @@ from playwright.sync_api import Error
 
 from tests import ROOT, WEIGHTS
 from tests.browser import CONTROL_FIGURES, TEXT_FIGURES, responds_to_key, responds_to_text
+from tools.book import chapter_texts
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.slow
 
 SLUGS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
+TEXTS = [path for slug in SLUGS for path in chapter_texts(ROOT, slug)]
 # whether each picture of the text can be seen
 PICTURES = """async () => {
   const seen = [];
@@ -86,9 +88,9 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
     page.close()
 
 
-@pytest.mark.parametrize("slug", SLUGS)
-def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(slug, lab):
-    ran = run_notebook(lab, read_notebook("chapters", slug))
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_page_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(text, lab):
+    ran = run_notebook(lab, read_notebook(text.parent.name, text.stem))
     chosen, sliders = (lab.page.locator(kind).all() for kind in (CONTROL_FIGURES, TEXT_FIGURES))
     html = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs(ran)]
     assert len(chosen + sliders) == sum("attncourse-figure" in text for text in html)

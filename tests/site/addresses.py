@@ -1,5 +1,6 @@
 """The addresses of a built site: its pages, and the anchors that a reader may have kept.
 
+The anchors of what has moved from a chapter's page to its page that goes deeper are on both.
 `python -m tests.site.addresses` adds those of `_build/html` to the list of what every later site
 must have.
 """

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 # one of each of these folders shows the frame of them all
-SHARED_FRAME = ("chapters", "exercises", "reference")
+SHARED_FRAME = ("chapters", "deeper", "exercises", "reference")
 WIDTHS = Path(__file__).with_suffix(".js").read_text("utf-8")
 FIGURES = Path(__file__).with_name("figures.js").read_text("utf-8")
 OPEN = "document.querySelectorAll('details').forEach((box) => (box.open = true))"

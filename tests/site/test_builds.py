@@ -49,9 +49,8 @@ CHAPTER_BLOCKS = {
     "```{literalinclude} ../attncourse/one.py\n:pyobject: shown\n```": "target not found: "
     "attncourse.one.shown",
     "```{schedule}\n- {title: One, whole: [nobody]}\n```": "a schedule: nobody is no chapter",
-    "```{schedule}\n- {title: One, path: [one]}\n```": "one has no path: read the whole",
+    "```{schedule}\n- {title: One, path: [one]}\n```": "a week has no path",
     "```{schedule}\n- {title: One, solve: [nobody]}\n```": "a schedule: nobody is no exercise",
-    "```{schedule}\n- {title: One, set: [nobody]}\n```": "a week has no set",
     "```{evening}\nchapters/nobody#one\n```": "the evening: chapters/nobody#one: there is no",
     "```{evening}\nchapters/one#nobody\n```": "chapters/one#nobody: chapters/one has no section",
     r"A formula that nobody can read: $\nosuchcommand$.": r"wrong TeX: Unsupported function name",

@@ -17,11 +17,11 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 
 from attncourse.course import exercises
 from attncourse.course.claim import claims
-from attncourse.course.question import questions
 from attncourse.course.quiz import chosen_questions
 from tests import ROOT
 from tests.site.addresses import KEPT, addresses
 from tests.test_layout import slugs
+from tools.book import chapter_texts
 from tools.colab import last_run
 from tools.extensions.report import version
 from tools.urls import ERROR_FORM, repository_url, site_url
@@ -29,6 +29,7 @@ from tools.urls import ERROR_FORM, repository_url, site_url
 HOME = f"{site_url(repository_url())}/"
 BASE_PATH = urlsplit(HOME).path
 CHAPTERS = slugs(ROOT)
+TEXTS = [path for slug in CHAPTERS for path in chapter_texts(ROOT, slug)]
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 # heard alone, they do not say what is in a box
 SHOWS_OR_HIDES = r"((show|hide|toggle)( hidden content| code cell \w+)? ?)+"
@@ -45,7 +46,7 @@ STRAIGHT = re.compile(r".*(?:[a-z]{2}'(?![,)])|(?<![^\s(])'[a-z]).*", re.IGNOREC
 INVISIBLE = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
 SECTION_BY_TERM = {
     # linked where it is compared
-    "term-dot-product-score": "additive-and-dot-product-scores-side-by-side",
+    "term-dot-product-score": "additive-scores-came-first",
     # emphasised where it is defined, which is not where its word comes first
     "term-mask": "masks",
 }
@@ -67,6 +68,22 @@ def pages(site, names) -> dict[str, BeautifulSoup]:
 def test_what_a_reader_has_kept_as_an_address_is_still_there(pages):
     kept = {*KEPT.read_text("utf-8").splitlines()}
     assert len(kept) > 1000 and not kept - addresses(pages)
+
+
+def test_an_anchor_that_has_moved_is_at_the_line_that_leads_to_it(pages):
+    moved = 0
+    for name, page in pages.items():
+        for link in page.select(".chapter-end ul.deeper a"):
+            target = pages[
+                posixpath.normpath(posixpath.join("chapters", urlsplit(link["href"]).path))
+            ]
+            section = target.find(id=urlsplit(link["href"]).fragment)
+            anchors = [anchor["id"] for anchor in link.select("span[id]")]
+            assert all(anchor == section["id"] or section.find(id=anchor) for anchor in anchors), (
+                name
+            )
+            moved += len(anchors)
+    assert moved
 
 
 def test_no_link_is_dead(pages, site):
@@ -120,7 +137,7 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
         words = page.select_one("meta[name=description]")["content"]
         assert 10 < len(words) <= 200 and words not in descriptions, f"{name}: {words}"
         # its own words, or else its opening
-        assert not (name.startswith("chapters/") and words in page.article.text), name
+        assert not (name.startswith(("chapters/", "deeper/")) and words in page.article.text), name
         descriptions.add(words)
         address = HOME if name == "index.html" else HOME + name
         assert page.select_one("link[rel=canonical]")["href"] == address, name
@@ -222,7 +239,7 @@ def test_search_engines_and_the_search_read_plain_text(pages, site):
     chapters = [
         section
         for name, page_sections in sections.items()
-        if "chapters/" in name
+        if name.startswith(("chapters/", "deeper/"))
         for section in page_sections
     ]
     assert [text for _, _, text in chapters if re.search(r"[\\$]", text)] == []
@@ -346,20 +363,17 @@ def test_a_week_s_commands_are_of_what_it_sets_and_reads(pages):
         )
         graded_names = re.findall(r"--exercise (\S+)", grade)
         assert graded_names == [link.text for link in exercise_line.select("a")]
-        chapter_pages = [
-            link["href"].split("/")[-1] for link in week.select("ul > li a:not(:has(code))")
+        read = [
+            pages[urljoin("reference/", link["href"])]
+            for link in week.select("ul > li a:not(:has(code))")
         ]
+        asked = [box["data-question"] for page in read for box in page.select(".question")]
         for command in quiz:
             names = re.findall(r"--questions (\S+)", command)
-            assert {f"{name.split('.')[0]}.html" for name in names} == {
-                page for page in chapter_pages if "#" not in page
-            }
+            assert names == asked
             assert {question.id for question in chosen_questions([], names)} == {*names}
-        assert bool(quiz) == bool(chapter_pages)
-    # in a chapter that is read as far as its path, what comes later is not asked
-    (path,) = (week for week in weeks if "A language model of English to the end" in week.text)
-    assert "language_model.perplexity_of_a_text" in path.text and len(weeks) == 16
-    assert path.text.count("--questions") < len(questions("language_model"))
+        assert bool(quiz) == bool(read)
+    assert len(weeks) == 16
 
 
 def test_every_sign_of_a_formula_is_in_the_font(site, names):
@@ -373,10 +387,10 @@ def test_every_sign_of_a_formula_is_in_the_font(site, names):
     assert {sign for sign in signs - undrawn if ord(sign) not in font.getBestCmap()} == set()
 
 
-@pytest.mark.parametrize("slug", CHAPTERS)
-def test_a_notebook_has_the_numbers_and_the_links_of_its_page(pages, slug):
-    page = pages[f"chapters/{slug}.html"]
-    notebook = nbformat.read(ROOT / f"chapters/{slug}.ipynb", as_version=4)
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_notebook_has_the_numbers_and_the_links_of_its_page(pages, text):
+    page = pages[f"{text.parent.name}/{text.stem}.html"]
+    notebook = nbformat.read(text.with_suffix(".ipynb"), as_version=4)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     text = "\n".join(cells)
     for selector, source in NUMBER_PATTERNS.items():

@@ -44,6 +44,17 @@ COLOURS = """() => ["body", "article a", "article pre", ".bd-header-article", "a
 SCROLLING_JS = "all => all.map((one) => [one.scrollWidth > one.clientWidth, one.tabIndex])"
 
 
+def test_an_address_of_what_has_moved_leads_to_it_and_without_scripts_to_the_line_that_does(
+    new_tab, address
+):
+    tab, still = new_tab(), new_tab(java_script_enabled=False)
+    for one in (tab, still):
+        one.goto(f"{address}{CHAPTER}#a-finite-fill")
+    tab.wait_for_url("**/deeper/dot_product.html#a-finite-fill")
+    expect(tab.locator("#a-finite-fill > h3")).to_be_in_viewport()
+    expect(still.get_by_role("link", name="More about masks")).to_be_in_viewport()
+
+
 def test_without_scripts_no_button_stands_there_and_hints_open(new_tab, address):
     tab = new_tab(java_script_enabled=False, viewport=PHONE)
     for page in ("index.html", CHAPTER, EXERCISES):

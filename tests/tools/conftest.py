@@ -14,7 +14,7 @@ root: index
 parts:
 - numbered: true
   chapters:
-  - {file: chapters/first, sections: [{file: exercises/first}]}
+  - {file: chapters/first, sections: [{file: exercises/first}, {file: deeper/first}]}
   - {file: chapters/second}
 """
 TASK = """---
@@ -46,6 +46,7 @@ FILES = {
     "index.md": "# Home\n",
     "chapters/first.md": "# The first\n\n$$a$$ (eq-one)\n",
     "chapters/second.md": "# The second\n",
+    "deeper/first.md": "# The first: deeper\n",
     f"{TEXTS}/index.md": "# Exercises\n\n```{include} /how.md\n```\n\n- twice\n- fixed\n",
     "how.md": "This is said once.\n",
     **{f"{TEXTS}/{name}.md": TASK.format(name=name) for name in NAMES},

@@ -26,7 +26,7 @@ from tools import colab
 from tools.execute import notebooks, output_cache
 from tools.setup_cell import LIGHT_REQUIREMENTS
 
-CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
+CHAPTERS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("deeper/*.ipynb")])
 EXERCISES = ROOT / "exercises/dot_product.ipynb"
 HEAVY = ["torch", "numpy", "matplotlib"]
 SHELL = ["ipython", "ipykernel"]
@@ -148,9 +148,9 @@ def cell_texts(cells) -> dict[str, str]:
     return {source: re.sub(r"0x[0-9a-f]+", "", text) for source, text in texts.items() if text}
 
 
-def page_cells(slug: str) -> list:
-    """The cells of a chapter's page, with their outputs."""
-    text = notebooks(ROOT)[ROOT / f"chapters/{slug}.md"]
+def page_cells(notebook: Path) -> list:
+    """The cells of the page of a notebook, with their outputs."""
+    text = notebooks(ROOT)[notebook.with_suffix(".md")]
     return code_cells(output_cache(ROOT).merge_match_into_notebook(text)[1])
 
 
@@ -194,12 +194,12 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
     NotebookClient(whole_notebook, kernel_name="fresh", timeout=600, resources=resources).execute()
     assert packages_before < {path.name for path in packages.glob("*.dist-info")}
     for path in {*paths} - {EXERCISES}:
-        page = page_cells(path.stem)
+        page = page_cells(path)
         page_cells_compared = [cell for cell in page if ".measure()" not in cell.source]
         # the functions that the page includes are cells, too
         assert len(cells[path]) > len(page_cells_compared) and cell_texts(
             cells[path]
-        ) == cell_texts(page), path.stem
+        ) == cell_texts(page), path
     versions = literal_eval(whole_notebook.cells[-1].outputs[0].data["text/plain"])
     ran_with = {name: Version(version).public for name, version in versions.items()}
     # the weekly job has fetched the list

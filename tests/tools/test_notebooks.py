@@ -13,7 +13,8 @@ import pytest
 
 from tests import ROOT
 from tools.book import Book
-from tools.notebooks import chapter_notebook, exercise_notebook
+from tools.notebooks import chapter_notebook, deeper_notebook, exercise_notebook
+from tools.release import MAKERS
 
 REPOSITORY = "https://github.com/someone/course"
 FIRST = "https://someone.github.io/course/chapters/first.html"
@@ -63,8 +64,33 @@ def test_a_drawing_is_a_picture_within_a_cell_of_its_own_with_its_words_and_capt
     assert b64decode(match[2]) == (ROOT / "drawings/png/masks.png").read_bytes()
 
 
+def test_a_chapter_ends_with_the_ways_on_and_its_sections_are_counted_on_where_it_goes_deeper(
+    course,
+):
+    end = "```{chapter-end}\nWhy a second?\n```"
+    (course / "chapters/first.md").write_text(f"# The first\n\n## One\n\n## Summary\n\n{end}\n")
+    (course / "deeper/first.md").write_text("# The first: deeper\n\n## Two\n\n### Part\n")
+    book = Book(REPOSITORY, course)
+    *_, one, summary = (cell.source for cell in chapter_notebook("first", book).cells)
+    assert one == "## 1.1. One"
+    site = "https://someone.github.io/course"
+    assert summary == "\n\n".join(
+        [
+            "## Summary",
+            "**That is the chapter.**",
+            "Why a second?",
+            f"- [The second]({site}/chapters/second.html)\n"
+            f"- [Exercises]({site}/exercises/first.html)\n"
+            f"- [The first: deeper]({site}/deeper/first.html)",
+        ]
+    )
+    about, _, title, two, part = (cell.source for cell in deeper_notebook("first", book).cells)
+    assert f"[The first]({site}/chapters/first.html), a chapter of" in about
+    assert (title, two, part) == ("# The first: deeper", "## 1.2. Two", "### 1.2.1. Part")
+
+
 def test_no_notebook_shows_a_picture_that_lies_elsewhere():
-    for path in [*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")]:
+    for path in [path for folder in MAKERS for path in ROOT.glob(f"{folder}/*.ipynb")]:
         texts = [
             cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"
         ]

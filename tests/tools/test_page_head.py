@@ -7,7 +7,7 @@ from docutils import nodes
 from docutils.utils import new_document
 
 from tools.extensions.details import fold
-from tools.extensions.page_head import duration, reading_minutes, reading_path
+from tools.extensions.page_head import duration, reading_minutes
 
 
 @pytest.mark.parametrize(
@@ -45,33 +45,3 @@ def test_reading_takes_time_for_the_prose_the_code_the_live_figures_and_the_ques
         minutes.append(reading_minutes(page))
     added = [after - before for before, after in pairwise(minutes)]
     assert added == pytest.approx([1, 25 / 60, 25 / 60, 0, 2.5, 0, 3])
-
-
-def section(name: str, *paragraphs: str) -> nodes.section:
-    return nodes.section(
-        "",
-        nodes.title("", name),
-        *(nodes.paragraph("", paragraph) for paragraph in paragraphs),
-        ids=[name.lower()],
-    )
-
-
-def test_the_path_ends_where_a_page_says_what_goes_deeper():
-    turn = "You now know what the next chapter needs. The rest of this one goes deeper."
-    page, short = new_document("page"), new_document("short")
-    page += section("Page", "word " * 90)
-    page[0] += section("First", "word " * 180)
-    page[0] += section("Second", "word " * 90)
-    page[0][-1] += nodes.raw("", "<div></div>", format="html", question="which_is_heavier")
-    page[0][-1] += section("Below", turn)
-    page[0] += section("Third", "word " * 900)
-    page[0][-1] += nodes.raw("", "<div></div>", format="html", question="asked_too_late")
-    words = 90 + 180 + 90 + len(turn.split())
-    assert reading_path(page) == {
-        "title": "Second",
-        "anchor": "second",
-        "minutes": words / 190,
-        "questions": ["which_is_heavier"],
-    }
-    short += section("Page", "word")
-    assert reading_path(short) is None

@@ -18,11 +18,11 @@ def test_the_notebooks_in_the_tree_are_up_to_date():
 
 
 def test_a_stale_notebook_is_named_and_released_also_in_a_fork(course, monkeypatch):
-    assert len(release.stale(course)) == len(release.write(course)) == 3
+    assert len(release.stale(course)) == len(release.write(course)) == 4
     assert "5 minutes · 1 point. " in (course / "exercises/first.ipynb").read_text()
     monkeypatch.setenv("GITHUB_REPOSITORY", "fork/attention")
     assert release.stale(course) == []
-    assert len(release.write(course)) == 3
+    assert len(release.write(course)) == 4
     text = (course / "chapters/first.ipynb").read_text()
     assert '\\"https://github.com/fork/attention\\"' in text and REPOSITORY not in text
     assert release.stale(course) == release.write(course) == []

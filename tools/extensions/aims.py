@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective
 from attncourse.course import COURSE
 from attncourse.course.aims import AIMS, bullets
 from judge.exercise import Exercise
-from tools.questions import box_id, heading_by_question
+from tools.questions import box_id, question_places
 
 from .questions import page_of
 
@@ -44,31 +44,32 @@ class AimsTable(SphinxDirective):
     """The directive `{aims-table}`: a table of aims for each chapter."""
 
     def run(self) -> list[nodes.Node]:
-        tests = tests_by_aim()
+        tests, root = tests_by_aim(), Path(self.env.srcdir)
         tables = []
         for slug, aims in AIMS.items():
             names = {f"{slug}.{aim}": text for aim, text in aims.items()}
-            page = Path(self.env.srcdir, "chapters", f"{slug}.md").read_text("utf-8")
-            headings = heading_by_question(page)
+            places = question_places(root, slug)
             rows = [
-                self.row(headings, tests[name], f"{text}<br>`{name}`")
-                for name, text in names.items()
+                self.row(places, tests[name], f"{text}<br>`{name}`") for name, text in names.items()
             ]
+            page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
             title = next(line for line in page.split("\n") if line.startswith("# "))
             tables.append("\n".join([f"#{title}\n", TABLE_HEAD, *rows]))
-        slug = self.env.docname.removeprefix("chapters/")
         return self.parse_text_to_nodes("\n\n".join(tables), allow_section_headings=True)
 
-    def row(self, headings: dict[str, str], tests: dict, text: str) -> str:
+    def row(self, places: dict[str, tuple[str, str]], tests: dict, text: str) -> str:
         """A row of the table, in Markdown: aim, sections, questions, exercises."""
-        questions, exercises = tests.get("questions", []), tests.get("exercises", [])
+        questions = {name: places[name] for _, name in tests.get("questions", [])}
         cells = (
             text,
-            "; ".join(dict.fromkeys(headings[name] for _, name in questions)),
+            "; ".join(dict.fromkeys(heading for _, heading in questions.values())),
             ", ".join(
-                anchor_link(f"chapters/{slug}", box_id(name), name) for slug, name in questions
+                anchor_link(page, box_id(name), name) for name, (page, _) in questions.items()
             ),
-            ", ".join(anchor_link(f"exercises/{slug}", name, name) for slug, name in exercises),
+            ", ".join(
+                anchor_link(f"exercises/{slug}", name, name)
+                for slug, name in tests.get("exercises", [])
+            ),
         )
         return f"| {' | '.join(cells)} |"
 

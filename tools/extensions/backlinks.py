@@ -11,7 +11,7 @@ from sphinx import addnodes
 from sphinx.directives.code import LiteralInclude
 from sphinx.util.nodes import make_refnode
 
-from .claims import claim_boxes
+from .claims import claim_boxes, last_paragraph
 from .details import fold
 
 
@@ -89,8 +89,8 @@ def add_backlinks(app, doctree, page):
             names = (term.astext() for term in item.findall(nodes.term))
             taught = (term for term in names if term.lower() in app.env.attncourse_taught)
             append_link(next(taught, ""), item.next_node(nodes.definition))
-    for name, paragraph in claim_boxes(doctree, "listed-claim"):
-        append_link(name, paragraph, " In ")
+    for name, content in claim_boxes(doctree, "listed-claim"):
+        append_link(name, last_paragraph(content), " In ")
 
 
 def setup(app):

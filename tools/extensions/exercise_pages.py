@@ -176,16 +176,6 @@ def fill_boxes(app, doctree):
     )
 
 
-def remove_section_numbers(app, env):
-    """Leave the sections of an exercise page unnumbered: its exercises have numbers."""
-    for page in env.found_docs:
-        if page.startswith(PAGES):
-            env.toc_secnumbers.pop(page, None)
-            for numbered in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
-                numbered.attributes.pop("secnumber", None)
-    return []
-
-
 def number_boxes(app, doctree, docname):
     """Write the number of each exercise into the title of its box."""
     chapter = app.env.toc_secnumbers.get(docname.replace(PAGES, "chapters/"), {}).get("", ())
@@ -196,7 +186,7 @@ def number_boxes(app, doctree, docname):
 
 def point_buttons_to_sources(app, pagename, templatename, context, doctree):
     """Point the launch button to the Colab notebook, and the edit button to the exercise texts."""
-    if not pagename.startswith(("chapters/", PAGES)):
+    if not pagename.startswith(("chapters/", "deeper/", PAGES)):
         return
     notebook = {
         "type": "link",
@@ -220,7 +210,6 @@ def setup(app):
     app.connect("include-read", filter_include)
     # before Sphinx lists the headings of the page
     app.connect("doctree-read", fill_boxes, priority=400)
-    app.connect("env-check-consistency", remove_section_numbers)
     app.connect("doctree-resolved", number_boxes)
     # after the theme has made its buttons
     app.connect("html-page-context", point_buttons_to_sources, priority=502)

@@ -1,4 +1,4 @@
-"""The head of a chapter and of its exercise page: times, and buttons that run the notebook.
+"""The head of a chapter, of what goes deeper and of its exercises: times, and how to run it.
 
 It stands below the box of the class `admonition-in-this-chapter`, or else below the title. The
 front page lists the chapters with the same facts.
@@ -6,9 +6,9 @@ front page lists the chapters with the same facts.
 
 import re
 from functools import partial
+from itertools import chain
 
 from docutils import nodes
-from docutils.utils import new_document
 from sphinx.util.docutils import SphinxDirective
 
 from attncourse.course.aims import AIMS
@@ -24,6 +24,8 @@ from .questions import page_of
 # of what a page shows before anything on it is opened; a question says its own minutes
 WORDS_A_MINUTE, SECONDS_A_CELL, MINUTES_A_FIGURE = 190, 25, 2.5
 LIVE_FIGURE = '<div class="attncourse-figure"'
+# the box of a claim or of a question
+BOX_ID = re.compile(r'<div class="(?:claim|question)" id="([^"]+)"')
 # a MyST role; the group is its visible text
 ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)(?: <[^`]*>)?`")
 
@@ -64,37 +66,17 @@ def reading_minutes(part: nodes.Element) -> float:
     return prose_and_code + figures * MINUTES_A_FIGURE + questions
 
 
-def last_path_section(page: nodes.Element) -> nodes.section | None:
-    """The last section of a page's short path: it ends by saying what goes deeper."""
-    for section in page.children:
-        if isinstance(section, nodes.section):
-            closing = (
-                [""] + [paragraph.astext() for paragraph in section.findall(nodes.paragraph)]
-            )[-1]
-            if closing.startswith(("You now know", "You can now")) and "goes deeper" in closing:
-                return section
-    return None
-
-
-def reading_path(doctree: nodes.document) -> dict | None:
-    """The short path through a page: its last section, its minutes, and its questions."""
-    page = next(doctree.findall(nodes.title)).parent
-    last = last_path_section(page)
-    if last is None:
-        return None
-    path = new_document("path")
-    path.children = page.children[: page.index(last) + 1]
-    return {
-        "title": next(last.findall(nodes.title)).astext(),
-        "anchor": last["ids"][0],
-        "minutes": reading_minutes(path),
-        "questions": question_names(path),
-    }
-
-
 def question_names(doctree: nodes.document) -> list[str]:
     """The names of the questions on a page, in order."""
     return [node["question"] for node in doctree.findall(nodes.raw) if "question" in node]
+
+
+def anchors_in(part: nodes.Element) -> list[str]:
+    """The ids that a reader may have kept of a part of a page: of its sections, boxes and so on."""
+    ids = [name for element in part.findall(nodes.Element) for name in element.get("ids", [])]
+    boxes = (BOX_ID.findall(block.astext()) for block in part.findall(nodes.raw))
+    # those with a number alone are docutils' own
+    return [name for name in [*ids, *chain(*boxes)] if not re.fullmatch(r"id\d+", name)]
 
 
 def duration(minutes: float) -> str:
@@ -109,6 +91,7 @@ def chapter_facts(app, slug: str, page: str) -> dict:
     """Title, times, questions and exercises of a chapter, with links relative to `page`."""
     metadata = app.env.metadata.get(f"exercises/{slug}", {})
     exercises = metadata.get("exercises", {})
+    deeper = f"deeper/{slug}" in app.env.found_docs
     doctree, link = app.env.get_doctree(f"chapters/{slug}"), app.builder.get_relative_uri
     drawings = (
         element["drawing"] for element in doctree.findall(nodes.figure) if "drawing" in element
@@ -121,12 +104,36 @@ def chapter_facts(app, slug: str, page: str) -> dict:
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
         "minutes": reading_minutes(doctree),
-        "path": reading_path(doctree),
         "questions": question_names(doctree),
+        "deeper": deeper_facts(app, slug, page) if deeper else None,
         "exercises": exercises,
         "exercises_topic": metadata.get("topic", ""),
         "exercises_link": link(page, f"exercises/{slug}"),
         "exercises_minutes": sum(exercise["minutes"] for exercise in exercises.values()),
+    }
+
+
+def deeper_facts(app, slug: str, page: str) -> dict:
+    """Time, questions and sections of what goes deeper than a chapter, with relative links."""
+    name = f"deeper/{slug}"
+    doctree, link = app.env.get_doctree(name), app.builder.get_relative_uri(page, name)
+    numbers, title = app.env.toc_secnumbers.get(name, {}), next(doctree.findall(nodes.title))
+    sections = [
+        {
+            "number": ".".join(map(str, numbers.get(f"#{section['ids'][0]}", ()))),
+            "title": section.next_node(nodes.title).astext(),
+            "link": f"{link}#{section['ids'][0]}",
+            "minutes": reading_minutes(section),
+            "anchors": anchors_in(section),
+        }
+        for section in title.parent.children
+        if isinstance(section, nodes.section)
+    ]
+    return {
+        "link": link,
+        "minutes": reading_minutes(doctree),
+        "questions": question_names(doctree),
+        "sections": sections,
     }
 
 
@@ -139,9 +146,9 @@ def render_template(app, template: str, **values) -> nodes.raw:
 
 
 def insert_page_header(app, doctree, docname):
-    """Insert the head, and below a chapter the button that marks it as read."""
+    """Insert the head."""
     folder, _, slug = docname.partition("/")
-    if folder not in ("chapters", "exercises"):
+    if folder not in ("chapters", "deeper", "exercises"):
         return
     header = render_template(
         app,
@@ -161,8 +168,6 @@ def insert_page_header(app, doctree, docname):
         node for node in page.children if "admonition-in-this-chapter" in node.get("classes", [])
     )
     page.insert(page.index(next(boxes, title)) + 1, header)
-    if folder == "chapters":
-        page.append(render_template(app, "mark_read.html", slug=slug))
 
 
 def practice_questions(chapters: list[dict]) -> list[dict]:
@@ -183,12 +188,16 @@ def practice_questions(chapters: list[dict]) -> list[dict]:
     return practice
 
 
+def chapter_slugs(app) -> list[str]:
+    """The chapters, in the order of the table of contents."""
+    pages = app.env.toctree_includes.get(app.config.root_doc, [])
+    return [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
+
+
 def show_chapters(app, doctree, docname):
     """Replace the placeholders by the chapters, in the order of the table of contents."""
     for placeholder in list(doctree.findall(nodes.pending)):
-        pages = app.env.toctree_includes.get(app.config.root_doc, [])
-        slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
-        chapters = [chapter_facts(app, slug, docname) for slug in slugs]
+        chapters = [chapter_facts(app, slug, docname) for slug in chapter_slugs(app)]
         practice = partial(practice_questions, chapters)
         template = placeholder.details["template"]
         placeholder.replace_self(

@@ -1,7 +1,7 @@
 """A schedule: the readings, questions and exercises of each week, with their times.
 
-The directive `{schedule}` holds a YAML list of weeks: `title`, chapters to read `whole` or along
-their `path`, and exercises to `solve`. The times are those on the pages of chapters and exercises.
+The directive `{schedule}` holds a YAML list of weeks: `title`, chapters to `read`, or to read
+`whole`, with what goes deeper, and exercises to `solve`. The times are those on their pages.
 Below each week stand the questions of its readings, for `attncourse quiz`, the line that tells the
 grader which exercises are set, and the aims that no exercise tests.
 """
@@ -21,7 +21,7 @@ from .aims import aims_of
 from .page_head import ROLE, chapter_facts, render_template, role_text
 from .questions import page_of
 
-KEYS = {"title", "whole", "path", "solve"}
+KEYS = {"title", "read", "whole", "solve"}
 logger = logging.getLogger(__name__)
 
 
@@ -54,7 +54,7 @@ class WeekFacts:
 
     def week(self, week: dict) -> dict:
         """The title of a week, its readings, exercises and aims without an exercise."""
-        kinds = ("whole", "path")
+        kinds = ("whole", "read")
         reads = [self.reading(slug, kind) for kind in kinds for slug in week.get(kind, [])]
         names = week.get("solve", [])
         solves = [self.exercise_facts(name) for name in names]
@@ -68,13 +68,17 @@ class WeekFacts:
         return chapter_facts(self.app, slug, self.docname)
 
     def reading(self, slug: str, kind: str) -> dict:
-        """Minutes and questions of a chapter, read whole or along its path."""
+        """Minutes and questions of a chapter, and of what goes deeper where it is `whole`."""
         chapter = self.chapter(slug)
-        part = chapter if kind == "whole" else chapter["path"]
-        if part is None:
-            raise ValueError(f"{slug} has no path: read the whole")
-        facts = {key: part[key] for key in ("minutes", "questions")}
-        return {"chapter": chapter, "end": kind == "path" and part, **facts}
+        deeper = chapter["deeper"] if kind == "whole" else None
+        pages = [chapter, deeper] if deeper else [chapter]
+        return {
+            "chapter": chapter,
+            "deeper": deeper,
+            "whole": kind == "whole",
+            "minutes": sum(page["minutes"] for page in pages),
+            "questions": [name for page in pages for name in page["questions"]],
+        }
 
     def exercise_facts(self, name: str) -> dict:
         """Name, link, kind, minutes and points of an exercise."""
@@ -92,8 +96,8 @@ class WeekFacts:
             page = page_of(slug)
             questioned = {page.questions[name]["aim"] for name in chapter_read["questions"]}
             for aim, text in AIMS[slug].items():
-                # of a path, only the aims of its questions
-                if f"{slug}.{aim}" not in tested and (aim in questioned or not chapter_read["end"]):
+                # without what goes deeper, only the aims of the chapter's questions
+                if f"{slug}.{aim}" not in tested and (aim in questioned or chapter_read["whole"]):
                     yield page.line(ROLE.sub(role_text, text))
 
 

@@ -19,8 +19,9 @@ def align_numbers(table: nodes.table) -> None:
 
 def improve_tables(app, doctree, docname):
     """Align the tables of a page, and link the exercises that a chapter's tables name."""
-    page = docname.replace("chapters/", "exercises/")
-    known = app.env.metadata[page].get("exercises", {}) if page != docname else {}
+    folder, _, slug = docname.partition("/")
+    page = f"exercises/{slug}"
+    known = app.env.metadata[page].get("exercises", {}) if folder in ("chapters", "deeper") else {}
     for table in doctree.findall(nodes.table):
         align_numbers(table)
         for name in list(table.findall(nodes.literal)):
