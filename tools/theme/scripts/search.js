@@ -29,7 +29,7 @@ function showFound(pages) {
   // the relevance of a part to the words
   function score({ page, names, text }) {
     const whole = names.some((name) => stemsOf(name).join() === stems.join());
-    const kind = page.endsWith("glossary") ? 6 : page.startsWith("chapters/") ? 5 : 1;
+    const kind = page.endsWith("glossary") ? 6 : ({ chapters: 5, deeper: 4 }[page.split("/")[0]] ?? 1);
     const points = words.map(
       (word) => 10 * Math.min(count(names.join(), word), 1) + Math.min(count(text, word), 5)
     );
