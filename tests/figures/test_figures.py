@@ -2,6 +2,7 @@
 chapter, where the text says what it shows."""
 
 import re
+from functools import partial
 from itertools import product
 
 import pytest
@@ -10,7 +11,9 @@ import torch
 from attncourse.course import chapters
 from attncourse.dot_product import attention_weights
 from attncourse.figures.explorer import TEMPERATURES
+from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
+from tools.book import chapter_texts
 
 from . import in_page
 from .in_page import (
@@ -26,7 +29,7 @@ from .in_page import (
     states_that_scroll,
 )
 
-CHAPTER = "chapters/dot_product.html"
+DEEPER = "deeper/dot_product.html"
 # the attributes of each slot, and how large it is drawn
 READ_SLOTS_JS = """figure => {
   const slots = [...figure.querySelectorAll("[data-show]")];
@@ -262,6 +265,12 @@ def check_text_of_transformer(figure):
     assert tallies == [("66", "0.66"), ("607", "0.61")]
 
 
+def figure_on(tabs, name: str):
+    """The interactive figure of a name, on whichever of a chapter's pages it stands."""
+    found = (tab.locator(f"#fig-{name} .attncourse-figure") for tab in tabs)
+    return next(figure for figure in found if figure.count())
+
+
 CHAPTER_CHECKS = {
     name.removeprefix("check_text_of_"): check
     for name, check in globals().items()
@@ -271,18 +280,21 @@ CHAPTER_CHECKS = {
 
 @pytest.mark.parametrize("slug", chapters())
 def test_a_chapter_says_what_its_figures_show_and_they_fit_a_phone(slug, new_tab, address):
-    tab = new_tab(viewport=PHONE)
-    tab.goto(f"{address}chapters/{slug}.html")
+    tabs = []
+    for text in chapter_texts(ROOT, slug):
+        tabs.append(new_tab(viewport=PHONE))
+        tabs[-1].goto(f"{address}{text.parent.name}/{slug}.html")
     if slug in CHAPTER_CHECKS:
-        CHAPTER_CHECKS[slug](lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
-    assert figure_in(tab).count()
-    # the state beside the tokens is as wide as both; the writer has more controls than there are
-    # pairs to try, and tests of its own on a phone
-    for figure in figure_in(tab).all() if slug not in ("linear", "language_model") else []:
-        assert states_that_scroll(figure, extreme_states(control_options(figure))) == []
-    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        CHAPTER_CHECKS[slug](partial(figure_on, tabs))
+    assert figure_in(tabs[0]).count()
+    for tab in tabs:
+        # the state beside the tokens is as wide as both; the writer has more controls than there
+        # are pairs to try, and tests of its own on a phone
+        for figure in figure_in(tab).all() if slug not in ("linear", "language_model") else []:
+            assert states_that_scroll(figure, extreme_states(control_options(figure))) == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_from_a_folder_a_figure_begins_with_the_example_done_by_hand(tab, site):
-    tab.goto((site / CHAPTER).as_uri())
-    check_hand_computed(lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
+    tab.goto((site / DEEPER).as_uri())
+    check_hand_computed(partial(figure_on, [tab]))
