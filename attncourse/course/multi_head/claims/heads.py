@@ -80,9 +80,9 @@ def one_head_waits_for_a_word(g):
     own_cost = other_costs.pop(head)
     return Measured(
         {
-            "weight of “today” on “more”": (weights[query, key].item(), at_least(0.9)),
             "bits more for “than”, without the head": (own_cost, at_least(4)),
             "without each of the other three": (other_costs, below(1)),
+            "weight of “today” on “more”": (weights[query, key].item(), at_least(0.9)),
         }
     )
 
@@ -237,11 +237,11 @@ def a_head_is_two_products(g):
     pairs = zip(other_layer.parameters(), layer.parameters(), strict=True)
     return Measured(
         {
-            "each matrix changes by": ([relative_error(*pair) for pair in pairs], above(0.1)),
             "outputs apart by": (
                 relative_error(other_layer(x), layer(x)),
                 at_most(1e-9, "rounding, times the matrices' condition"),
             ),
+            "each matrix changes by": ([relative_error(*pair) for pair in pairs], above(0.1)),
         }
     )
 

@@ -96,8 +96,8 @@ def attention_alone_collapses(g):
     large = unlike(stack(g, x, 24, "attention alone", gain=3))
     return Measured(
         {
-            "$r$ at first": (start, above(0.9)),
-            "after 4 layers": (alone, ROUNDING),
+            "what sets them apart, as a share, after 4 layers": (alone, ROUNDING),
+            "at first": (start, above(0.9)),
             "after 4 layers, each with an MLP": (mlps, ROUNDING),
             "weights three times as large, 4 layers": (large[4], above(0.2)),
             "the same, 24 layers": (large[24], ROUNDING),
