@@ -164,8 +164,8 @@ def windows_cost_grows_with_n(g):
 @claim(
     "A mask saves full attention no work. With 2048 tokens of width 32 and a window of 33, "
     "attention under the window's mask takes as many operations in matrix products as attention "
-    "without a mask, and makes more numbers on the way. Attention in blocks takes 1/32 of the "
-    "operations, and makes less than a tenth of the numbers.",
+    "without a mask, and makes more than twice as many numbers on the way. Attention in blocks "
+    "takes 1/32 of the operations, and makes less than a tenth of the numbers.",
     source="counted",
 )
 def a_mask_saves_no_work(g):
@@ -178,7 +178,7 @@ def a_mask_saves_no_work(g):
     return Measured(
         {
             "operations, under the mask / without": (operations[0] / operations[1], exactly(1)),
-            "numbers made, under the mask / without": (numbers[0] / numbers[1], above(1)),
+            "numbers made, under the mask / without": (numbers[0] / numbers[1], above(2)),
             "operations, under the mask / in blocks": (operations[0] / operations[2], exactly(32)),
             "numbers made, under the mask / in blocks": (numbers[0] / numbers[2], above(10)),
         }
