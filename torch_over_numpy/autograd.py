@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.graph import UNUSED, Node, Switch, flow, switched
+from torch_over_numpy.graph import UNUSED, Leaf, Node, Switch, flow, switched
 from torch_over_numpy.joining import stack
 from torch_over_numpy.making import new
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
+from torch_over_numpy.views import unbind
 
 NO_GRAPH = "element {} of tensors does not require grad and does not have a grad_fn"
 
@@ -88,10 +89,9 @@ def seeds(outputs: Sequence[Tensor], along: Any) -> list[tuple[Node, np.ndarray]
 
 
 @public("torch.Tensor")
-def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    refuse_unless(not create_graph, "torch.Tensor.backward(create_graph=)")
-    refuse_unless(inputs is None, "torch.Tensor.backward(inputs=)")
+def backward(self, gradient=None, retain_graph=None):
     for leaf, g in flow(seeds([self], gradient), bool(retain_graph)).items():
+        assert isinstance(leaf, Leaf)
         tensor = leaf.tensor
         gradient_tensor = Tensor._of(g, tensor.dtype, tensor.device)
         with switched(False):
@@ -109,14 +109,13 @@ def register_post_accumulate_grad_hook(self, hook):
 def grad(
     outputs,
     inputs,
-    grad_outputs=None,
+    grad_outputs: Any = None,
     retain_graph=None,
-    create_graph=False,
+    *,
     allow_unused=None,
     is_grads_batched=False,
     materialize_grads=False,
 ):
-    refuse_unless(not create_graph, "torch.autograd.grad(create_graph=)")
     if is_grads_batched:
         return gradients_of_batch(outputs, inputs, grad_outputs, allow_unused)
     some, wanted = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (outputs, inputs))
@@ -141,7 +140,8 @@ def grad(
 def gradients_of_batch(outputs: Tensor, inputs: Any, along: Tensor, allow_unused: Any) -> tuple:
     """The gradients along each of a batch."""
     every = [
-        grad(outputs, inputs, one, retain_graph=True, allow_unused=allow_unused) for one in along
+        grad(outputs, inputs, one, retain_graph=True, allow_unused=allow_unused)
+        for one in unbind(along)
     ]
     return tuple(stack(some) for some in zip(*every, strict=True))
 
@@ -169,8 +169,7 @@ def marked(x: Tensor) -> Tensor:
 
 
 @public("torch.autograd.functional")
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False):
-    refuse_unless(not create_graph, "torch.autograd.functional.jacobian(create_graph=)")
+def jacobian(func, inputs, *, vectorize=False):
     several = isinstance(inputs, tuple)
     leaves = tuple(marked(x) for x in (inputs if several else (inputs,)))
     with switched(True):
@@ -181,7 +180,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False):
 
 
 @public("torch.autograd.functional")
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
+def jvp(func, inputs, v):
     refuse_unless(isinstance(inputs, Tensor), "torch.autograd.functional.jvp of several inputs")
     rows = jacobian(func, inputs)._array
     count = inputs.ndim

@@ -36,7 +36,7 @@ def axes(dim: Any, count: int) -> tuple[int, ...]:
 def sizes_in(given: tuple) -> tuple[int, ...]:
     """The sizes of a call, given one by one or as one tuple; single numbers may be tensors."""
     sizes = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
-    return tuple(int(one) if isinstance(one, Tensor) else one for one in sizes)
+    return tuple(int(one._array) if isinstance(one, Tensor) else one for one in sizes)
 
 
 def require_broadcast(shapes: list) -> tuple:

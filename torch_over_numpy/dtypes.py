@@ -112,7 +112,7 @@ DTYPES = {
 }  # fmt: skip
 OTHER_NAMES = {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
-    "long": int64, "cfloat": complex64, "cdouble": complex128,
+    "long": int64,
 }  # fmt: skip
 # the numbers that each kind of number in Python is taken for
 OF_NUMPY = {one.storage: one for one in DTYPES.values() if one.rounded is unrounded}

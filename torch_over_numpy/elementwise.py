@@ -15,13 +15,11 @@ from torch_over_numpy.dtypes import (
     bool_,
     complex_of,
     dtype,
-    get_default_dtype,
     iinfo,
     real_of,
 )
 from torch_over_numpy.operations import (
     computed,
-    in_place,
     promoted,
     result_type,
     tensor_of,
@@ -37,22 +35,7 @@ def require_tensor(x: Any, name: str, argument: str = "input' (position 1)") -> 
         raise TypeError(f"{name}(): argument '{argument} must be Tensor, not {type(x).__name__}")
 
 
-def with_in_place(*homes: str, name: str = "") -> Callable[[Callable], Callable]:
-    """Make a function torch's, and beside it the method that writes its result into the tensor."""
-
-    def keep(function: Callable) -> Callable:
-        own = name or function.__name__
-        write = in_place(function)
-        if "torch.Tensor" in homes:
-            public("torch.Tensor", name=f"{own}_")(write)
-        return public(*homes, name=own)(function)
-
-    return keep
-
-
-def unary(
-    *homes: str, floating: bool = False, to: dtype | None = None
-) -> Callable[[Callable], Callable]:
+def unary(*homes: str, floating: bool = False) -> Callable[[Callable], Callable]:
     """A function of one number out of its rule; whole numbers become floating ones if so asked."""
 
     def make(rule: Callable) -> Callable:
@@ -63,26 +46,27 @@ def unary(
             require_tensor(input, name)
             refuse_unless(takes_bool or input.dtype.kind != BOOL, f"torch.{name} of booleans")
             x = promoted(input, floating=True)[0] if floating else input
-            return computed(rule, x, dtype=to)
+            return computed(rule, x)
 
-        return with_in_place(*(homes or BOTH), name=name)(function)
+        return public(*(homes or BOTH), name=name)(function)
 
     return make
 
 
 def binary(
-    *homes: str, floating: bool = False, writes: bool = True
+    *homes: str, floating: bool = False, takes_numbers: bool = True
 ) -> Callable[[Callable], Callable]:
     """A function of two numbers out of its rule, in the dtype that both have in common."""
 
     def make(rule: Callable) -> Callable:
+        name = rule.__name__
+
         def function(input, other):
-            if not writes:
-                require_tensor(other, rule.__name__, "other' (position 2)")
+            if not takes_numbers:
+                require_tensor(other, name, "other' (position 2)")
             return paired(rule, input, other, floating=floating)
 
-        keep = with_in_place if writes else public
-        return keep(*(homes or BOTH), name=rule.__name__)(function)
+        return public(*(homes or BOTH), name=name)(function)
 
     return make
 
@@ -103,18 +87,6 @@ def paired(
 def exp(x):
     y = np.exp(x)
     return y, lambda g: g * y.conj()
-
-
-@unary(floating=True)
-def exp2(x):
-    y = np.exp2(x)
-    return y, lambda g: g * y * math.log(2)
-
-
-@unary(floating=True)
-def expm1(x):
-    y = np.expm1(x)
-    return y, lambda g: g * (y + 1)
 
 
 @unary(floating=True)
@@ -165,37 +137,6 @@ def cos(x):
     return np.cos(x), lambda g: -g * np.sin(x)
 
 
-@unary(floating=True)
-def tan(x):
-    y = np.tan(x)
-    return y, lambda g: g * (1 + y * y)
-
-
-@unary(floating=True)
-def asin(x):
-    return np.arcsin(x), lambda g: g / np.sqrt(1 - x * x)
-
-
-@unary(floating=True)
-def acos(x):
-    return np.arccos(x), lambda g: -g / np.sqrt(1 - x * x)
-
-
-@unary(floating=True)
-def atan(x):
-    return np.arctan(x), lambda g: g / (1 + x * x)
-
-
-@unary(floating=True)
-def sinh(x):
-    return np.sinh(x), lambda g: g * np.cosh(x)
-
-
-@unary(floating=True)
-def cosh(x):
-    return np.cosh(x), lambda g: g * np.sinh(x)
-
-
 @unary("torch", "torch.Tensor", "torch.nn.functional", floating=True)
 def tanh(x):
     y = np.tanh(x)
@@ -215,7 +156,7 @@ def error_function(x: np.ndarray) -> np.ndarray:
     return np.array([*map(math.erf, x.ravel().tolist())], x.dtype).reshape(x.shape)
 
 
-@unary("torch", "torch.Tensor", "torch.special", floating=True)
+@unary(floating=True)
 def erf(x):
     return error_function(x), lambda g: g * 2 / math.sqrt(math.pi) * np.exp(-x * x)
 
@@ -230,43 +171,35 @@ def neg(x):
     return -x, lambda g: -g
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def square(input):
     return pow(input, 2)
 
 
-@unary()
-def sign(x):
-    zeros = np.zeros(x.shape, x.dtype)
-    return (x > 0).astype(x.dtype) - (x < 0), lambda g: zeros
+def stepwise(name: str, step: Callable) -> None:
+    """A function that is level between its steps, so that its gradient is 0."""
+
+    def rule(x):
+        zeros = np.zeros(x.shape, x.dtype)
+        return step(x), lambda g: zeros
+
+    rule.__name__ = name
+    unary()(rule)
 
 
-@unary()
-def trunc(x):
-    zeros = np.zeros(x.shape, x.dtype)
-    return np.trunc(x), lambda g: zeros
+stepwise("sign", lambda x: (x > 0).astype(x.dtype) - (x < 0))
+stepwise("trunc", np.trunc)
+stepwise("floor", np.floor)
+stepwise("ceil", np.ceil)
 
 
-@unary()
-def floor(x):
-    zeros = np.zeros(x.shape, x.dtype)
-    return np.floor(x), lambda g: zeros
-
-
-@unary()
-def ceil(x):
-    zeros = np.zeros(x.shape, x.dtype)
-    return np.ceil(x), lambda g: zeros
-
-
-@public(*BOTH)
 def positive(input):
     if input.dtype.kind == BOOL:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
-@unary("torch", "torch.Tensor")
+@unary("torch", "torch.Tensor", "torch.nn.functional")
 def relu(x):
     y = np.maximum(x, 0)
     return y, lambda g: np.where(y <= 0, 0, g)
@@ -280,41 +213,22 @@ def bitwise_not(x):
     return (~x,)
 
 
-def boolean(name: str, test: Callable) -> None:
+def question(name: str, test: Callable) -> Callable:
     """A question to each number, answered by True or False."""
 
-    def rule(x):
-        return (test(x),)
-
     def function(input):
-        return computed(rule, input, dtype=bool_)
+        return computed(lambda x: (test(x),), input, dtype=bool_)
 
-    public("torch", "torch.Tensor", name=name)(function)
-
-
-for word, test in {
-    "isnan": np.isnan,
-    "isinf": np.isinf,
-    "isfinite": np.isfinite,
-    "isposinf": lambda x: x == np.inf,
-    "isneginf": lambda x: x == -np.inf,
-    "signbit": np.signbit,
-}.items():
-    boolean(word, test)
+    return public(*BOTH, name=name)(function)
 
 
-@public(*BOTH)
-def logical_not(input):
-    return computed(lambda x: (np.logical_not(x),), input, dtype=bool_)
+isnan = question("isnan", np.isnan)
+isinf = question("isinf", np.isinf)
+isfinite = question("isfinite", np.isfinite)
+logical_not = question("logical_not", np.logical_not)
 
 
-@public("torch.Tensor")
-def logical_not_(self):
-    refuse_unless(not self.requires_grad, "a gradient of torch.Tensor.logical_not_")
-    return in_place(logical_not)(self)
-
-
-@with_in_place(*BOTH, name="abs")
+@public(*BOTH, name="abs")
 def absolute(input):
     refuse_unless(input.dtype.kind != BOOL, "torch.abs of booleans")
 
@@ -332,14 +246,14 @@ def absolute(input):
 public(*BOTH, name="absolute")(absolute)
 
 
-@with_in_place(*BOTH, name="round")
+@public(*BOTH, name="round")
 def rounded(input, *, decimals=0):
     refuse_unless(input.dtype.kind != BOOL, "torch.round of booleans")
     zeros = np.zeros(input.shape)
     return computed(lambda x: (np.round(x, decimals), lambda g: zeros), input)
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def clamp(input, min=None, max=None):
     bounds = [one for one in (min, max) if one is not None]
     if not bounds:
@@ -370,17 +284,17 @@ def clamp(input, min=None, max=None):
 public(*BOTH, name="clip")(clamp)
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def clamp_min(input, min):
     return clamp(input, min=min)
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def clamp_max(input, max):
     return clamp(input, max=max)
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     def rule(x):
         finite = np.isfinite(x)
@@ -395,7 +309,7 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
 # of two numbers
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def add(input, other, *, alpha=1):
     def rule(x, y):
         return x + y, lambda g: g, lambda g: g
@@ -404,7 +318,7 @@ def add(input, other, *, alpha=1):
     return paired(rule, input, other if alpha == 1 else mul(other, alpha))
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def sub(input, other, *, alpha=1):
     def rule(x, y):
         return x - y, lambda g: g, lambda g: -g
@@ -465,7 +379,7 @@ def require_no_zero(x):
         raise RuntimeError("ZeroDivisionError")
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
         return paired(quotient, input, other, floating=True)
@@ -473,11 +387,10 @@ def div(input, other, *, rounding_mode=None):
 
 
 ROUNDING = {"floor": floored, "trunc": truncated}
-for word in ("divide", "true_divide"):
-    public(*BOTH, name=word)(div)
+public(*BOTH, name="divide")(div)
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def floor_divide(input, other):
     return paired(floored, input, other)
 
@@ -487,12 +400,6 @@ def remainder(x, y):
     require_no_zero(y)
     quotient = np.floor_divide(x, y)
     return np.remainder(x, y), lambda g: g, lambda g: -g * quotient
-
-
-@binary()
-def fmod(x, y):
-    quotient = np.trunc(x / y)
-    return np.fmod(x, y), lambda g: g, lambda g: -g * quotient
 
 
 def power(x, y):
@@ -510,37 +417,25 @@ def power(x, y):
     return out, of_base, of_exponent
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def pow(input, exponent):
     return paired(power, input, exponent)
 
 
-@binary(writes=False)
+@binary(takes_numbers=False)
 def maximum(x, y):
     # of two equal numbers each gets half
     share, largest = np.where(x == y, 0.5, 1), np.maximum(x, y)
     return largest, lambda g: g * share * ~(x < y), lambda g: g * share * ~(x > y)
 
 
-@binary(writes=False)
+@binary(takes_numbers=False)
 def minimum(x, y):
     share, least = np.where(x == y, 0.5, 1), np.minimum(x, y)
     return least, lambda g: g * share * ~(x > y), lambda g: g * share * ~(x < y)
 
 
-@binary(floating=True)
-def atan2(x, y):
-    size = x * x + y * y
-    return np.arctan2(x, y), lambda g: g * y / size, lambda g: -g * x / size
-
-
-@binary(floating=True)
-def hypot(x, y):
-    out = np.hypot(x, y)
-    return out, lambda g: g * x / out, lambda g: g * y / out
-
-
-@binary(writes=False)
+@binary(takes_numbers=False)
 def logaddexp(x, y):
     out = np.logaddexp(x, y)
     # of -inf twice, no share is a number
@@ -578,20 +473,20 @@ def whole_numbers(name: str, rule: Callable) -> Callable:
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'")
         return paired(lambda x, y: (rule(x, y),), input, other)
 
-    return with_in_place(*BOTH, name=name)(function)
+    return public(*BOTH, name=name)(function)
 
 
 bitwise_and = whole_numbers("bitwise_and", np.bitwise_and)
 bitwise_or = whole_numbers("bitwise_or", np.bitwise_or)
 bitwise_xor = whole_numbers("bitwise_xor", np.bitwise_xor)
-bitwise_left_shift = whole_numbers("bitwise_left_shift", np.left_shift)
-bitwise_right_shift = whole_numbers("bitwise_right_shift", np.right_shift)
 
 
-def comparison(compare: Callable, *names: str) -> Callable:
+def comparison(compare: Callable, *names: str, takes_numbers: bool = True) -> Callable:
     """A question to two numbers, answered by True or False."""
 
     def function(input, other):
+        if not takes_numbers:
+            require_tensor(other, names[0], "other' (position 2)")
         return paired(lambda x, y: (compare(x, y),), input, other, to=bool_)
 
     for name in names:
@@ -605,35 +500,14 @@ lt = comparison(np.less, "lt", "less")
 le = comparison(np.less_equal, "le", "less_equal")
 gt = comparison(np.greater, "gt", "greater")
 ge = comparison(np.greater_equal, "ge", "greater_equal")
-
-
-def logical(name: str, both: Callable) -> None:
-    """A question to two truths, which may be written into the first."""
-
-    def function(input, other):
-        require_tensor(other, name, "other' (position 2)")
-        return paired(lambda x, y: (both(x, y),), input, other, to=bool_)
-
-    def write(self, other):
-        refuse_unless(not self.requires_grad, f"a gradient of torch.Tensor.{name}_")
-        return in_place(function)(self, other)
-
-    public(*BOTH, name=name)(function)
-    public("torch.Tensor", name=f"{name}_")(write)
-
-
-for word, both in {
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
-    "logical_xor": np.logical_xor,
-}.items():
-    logical(word, both)
+logical_and = comparison(np.logical_and, "logical_and", takes_numbers=False)
+logical_or = comparison(np.logical_or, "logical_or", takes_numbers=False)
 
 
 # of three
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def lerp(input, end, weight):
     def rule(x, y, w):
         return (
@@ -655,14 +529,9 @@ def lerp(input, end, weight):
     return paired(rule, input, end, weight)
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def addcmul(input, tensor1, tensor2, *, value=1):
     return add(input, mul(mul(tensor1, tensor2), value))
-
-
-@with_in_place(*BOTH)
-def addcdiv(input, tensor1, tensor2, *, value=1):
-    return add(input, mul(div(tensor1, tensor2), value))
 
 
 def choice(condition, x, y):
@@ -676,7 +545,7 @@ def chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
     return computed(choice, condition, x, y, dtype=x.dtype)
 
 
-@with_in_place(*BOTH)
+@public(*BOTH)
 def masked_fill(input, mask, value):
     if mask.dtype is not bool_:
         raise RuntimeError(
@@ -764,13 +633,3 @@ def is_floating_point(input):
 @public(*BOTH)
 def is_complex(input):
     return input.dtype.is_complex
-
-
-@public("torch", name="result_type")
-def result_type_function(tensor1, tensor2):
-    return result_type(tensor1, tensor2)
-
-
-def default_floating(x: Tensor) -> dtype:
-    """The dtype of a floating result of these numbers."""
-    return x.dtype if x.dtype.kind >= FLOATING else get_default_dtype()

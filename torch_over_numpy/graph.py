@@ -116,7 +116,7 @@ def fitted(g: np.ndarray, node: Node) -> np.ndarray:
     if g.shape != node.shape:
         g = summed_to(g, node.shape)
     if g.dtype.kind == "c" and node.dtype.kind != COMPLEX:
-        g = g.real
+        g = np.real(g)
     return node.dtype.stored(g)
 
 

@@ -12,7 +12,6 @@ from torch_over_numpy.graph import summed_to
 from torch_over_numpy.operations import (
     cast,
     computed,
-    in_place,
     snapshot,
     tensor_of,
     viewed,
@@ -21,7 +20,7 @@ from torch_over_numpy.operations import (
 from torch_over_numpy.public import public
 from torch_over_numpy.reductions import at
 from torch_over_numpy.tensor import Tensor
-from torch_over_numpy.views import clone_of, diagonal, expand, flatten
+from torch_over_numpy.views import diagonal, expand, flatten
 
 
 def as_tuple(index: Any) -> tuple:
@@ -38,10 +37,6 @@ def is_number(one: Any) -> bool:
     if isinstance(one, Tensor):
         return not one.ndim and one.dtype.kind == INTEGER
     return isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_))
-
-
-def is_basic(one: Any) -> bool:
-    return one is None or one is Ellipsis or isinstance(one, slice) or is_number(one)
 
 
 def places(one: Any) -> np.ndarray:
@@ -92,7 +87,7 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple, tuple]:
             basic.append(None)
             named.append(slice(None))
         elif is_number(one):
-            basic.append(place(x, along, int(one if not isinstance(one, Tensor) else one._array)))
+            basic.append(place(x, along, int(number(one))))
             along += 1
         elif isinstance(one, slice):
             basic.append(plain_slice(one))
@@ -279,9 +274,6 @@ def index_put(input, indices, values, accumulate=False):
     return with_items(input, named, values, accumulate)
 
 
-public("torch.Tensor", name="index_put_")(in_place(index_put))
-
-
 @public(*BOTH)
 def index_select(input, dim, index):
     along = axis(dim, input.ndim)
@@ -300,17 +292,11 @@ def index_add(input, dim, index, source, *, alpha=1):
     return with_items(input, named, value, accumulate=True)
 
 
-public("torch.Tensor", name="index_add_")(in_place(index_add))
-
-
 @public(*BOTH)
 def index_fill(input, dim, index, value):
     along = axis(dim, input.ndim)
     named = (slice(None),) * along + (checked_places(input, along, index),)
     return with_items(input, named, tensor_of(value, input.dtype))
-
-
-public("torch.Tensor", name="index_fill_")(in_place(index_fill))
 
 
 @public(*BOTH)
@@ -319,9 +305,6 @@ def index_copy(input, dim, index, source):
     return with_items(
         input, (slice(None),) * along + (checked_places(input, along, index),), source
     )
-
-
-public("torch.Tensor", name="index_copy_")(in_place(index_copy))
 
 
 @public(*BOTH)
@@ -353,9 +336,6 @@ def masked_scatter(input, mask, source):
     return computed(rule, input, source)
 
 
-public("torch.Tensor", name="masked_scatter_")(in_place(masked_scatter))
-
-
 def along_axis(input: Tensor, dim: int, index: Tensor) -> tuple[int, tuple]:
     """The axis, and the places that an index of as many axes names along it."""
     along = axis(dim, input.ndim)
@@ -373,7 +353,7 @@ def along_axis(input: Tensor, dim: int, index: Tensor) -> tuple[int, tuple]:
 
 
 @public(*BOTH)
-def gather(input, dim, index, *, sparse_grad=False):
+def gather(input, dim, index):
     along, named = along_axis(input, dim, index)
     for i, (own, its) in enumerate(zip(input.shape, index.shape, strict=True)):
         if i != along and its > own:
@@ -413,11 +393,6 @@ def take_along_dim(input, indices, dim=None):
     return gather(expand(input, own), along, expand(indices, its))
 
 
-@public(*BOTH)
-def take(input, index):
-    return items(flatten(input), (checked_places(flatten(input), 0, index),))
-
-
 def scattered(x: Tensor, dim: int, index: Tensor, source: Any, reduce: str = "") -> Tensor:
     """The numbers of a tensor, into which others are put, or added, along an axis."""
     _, named = along_axis(x, dim, index)
@@ -455,17 +430,14 @@ def scattered(x: Tensor, dim: int, index: Tensor, source: Any, reduce: str = "")
     return computed(scatter, x, value)
 
 
+@public(*BOTH)
 def scatter(input, dim, index, src=None, *, value=None):
     return scattered(input, dim, index, value if src is None else src)
 
 
+@public(*BOTH)
 def scatter_add(input, dim, index, src):
     return scattered(input, dim, index, src, "sum")
-
-
-for function in (scatter, scatter_add):
-    public(*BOTH)(function)
-    public("torch.Tensor", name=f"{function.__name__}_")(in_place(function))
 
 
 @public(*BOTH)
@@ -503,21 +475,14 @@ REDUCE = {
 }
 
 
-@public(*BOTH)
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    copy = clone_of(input)
-    written(diagonal(copy, offset, dim1, dim2), src)
-    return copy
-
-
 @public("torch.Tensor")
-def fill_diagonal_(self, fill_value, wrap=False):
+def fill_diagonal_(self, fill_value):
     written(diagonal(self), tensor_of(fill_value, self.dtype))
     return self
 
 
 @public("torch.Tensor")
-def copy_(self, src, non_blocking=False):
+def copy_(self, src):
     return written(self, cast(src.to(self.device), self.dtype))
 
 
@@ -529,7 +494,3 @@ def fill_(self, value):
 @public("torch.Tensor")
 def zero_(self):
     return fill_(self, 0)
-
-
-Tensor.__getitem__ = getitem
-Tensor.__setitem__ = setitem

@@ -1,5 +1,6 @@
 """Tensors put together, repeated, turned over, shifted, and filled up at their edges."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis, sizes_in
 from torch_over_numpy.dtypes import int64
-from torch_over_numpy.elementwise import BOTH, with_in_place
+from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.indexing import items
 from torch_over_numpy.operations import cast, computed, result_type
 from torch_over_numpy.public import public
@@ -123,7 +124,7 @@ def tile(input, *dims):
 
 
 @public(*BOTH)
-def repeat_interleave(input, repeats, dim=None, *, output_size=None):
+def repeat_interleave(input, repeats, dim=None):
     x = flatten(input) if dim is None else input
     along = axis(dim or 0, x.ndim)
     times = repeats._array if isinstance(repeats, Tensor) else repeats
@@ -136,16 +137,6 @@ def flip(input, *dims):
     given = sizes_in(dims)
     along = axes(given, input.ndim) if given else ()
     return computed(lambda x: (np.flip(x, along).copy(), lambda g: np.flip(g, along)), input)
-
-
-@public(*BOTH)
-def fliplr(input):
-    return flip(input, 1)
-
-
-@public(*BOTH)
-def flipud(input):
-    return flip(input, 0)
 
 
 @public(*BOTH)
@@ -164,17 +155,19 @@ def roll(input, shifts, dims=None):
     return computed(lambda x: (np.roll(x, given, along), lambda g: np.roll(g, back, along)), input)
 
 
-def triangle(name: str, cut: Any) -> None:
+def triangle(name: str, cut: Callable) -> Callable:
+    """A function that leaves one side of the diagonal, and puts 0 on the other."""
+
     def function(input, diagonal=0):
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return computed(lambda x: (cut(x, diagonal), lambda g: cut(g, diagonal)), input)
 
-    with_in_place(*BOTH, name=name)(function)
+    return public(*BOTH, name=name)(function)
 
 
-triangle("tril", np.tril)
-triangle("triu", np.triu)
+tril = triangle("tril", np.tril)
+triu = triangle("triu", np.triu)
 
 
 @public(*BOTH)
@@ -216,8 +209,7 @@ def block_diag(*tensors):
 
 
 @public("torch.nn.utils.rnn")
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    refuse_unless(padding_side == "right", "torch.nn.utils.rnn.pad_sequence(padding_side=)")
+def pad_sequence(sequences, batch_first=False, padding_value=0.0):
     longest = max(map(len, sequences))
     rows = [
         pad(one, (0, 0) * (one.ndim - 1) + (0, longest - len(one)), value=padding_value)

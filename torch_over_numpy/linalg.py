@@ -149,11 +149,6 @@ def outer(input, vec2):
     return mul(unsqueeze(input, 1), vec2)
 
 
-@public("torch", name="vdot")
-def vdot(input, other):
-    return dot(input, other)
-
-
 @public(LINALG)
 def vecdot(x, y, *, dim=-1):
     return sum(mul(x, y), dim)
@@ -331,8 +326,7 @@ public(*BOTH, name="inverse")(inv)
 
 
 @public(LINALG)
-def solve(A, B, *, left=True):
-    refuse_unless(left, "torch.linalg.solve(left=)")
+def solve(A, B):
     require_square(A, "solve")
     if B.ndim == 1 or B.shape == A.shape[:-1]:
         return matmul(inv(A), unsqueeze(B, -1)).squeeze(-1)
@@ -383,21 +377,6 @@ def matrix_exp(A):
 
     rule.__name__ = "linalg_matrix_exp"
     return computed(rule, A)
-
-
-@public(LINALG)
-def det(A):
-    require_square(A, "det")
-
-    def rule(a):
-        y = np.linalg.det(a)
-        return y, lambda g: (g * y)[..., None, None] * np.linalg.inv(a).swapaxes(-1, -2)
-
-    rule.__name__ = "det"
-    return computed(rule, A)
-
-
-public(*BOTH, name="det")(det)
 
 
 @public(LINALG)
@@ -465,9 +444,9 @@ def eig(A):
 
 
 @public(LINALG)
-def qr(A, mode="reduced"):
+def qr(A):
     without_gradients("linalg.qr", A)
-    return Qr(*(Tensor._of(one, A.dtype, A.device) for one in np.linalg.qr(A._array, mode)))
+    return Qr(*(Tensor._of(one, A.dtype, A.device) for one in np.linalg.qr(A._array)))
 
 
 @public(LINALG)
@@ -479,12 +458,6 @@ def pinv(A):
 @public(LINALG)
 def matrix_rank(A):
     return computed(lambda a: (np.linalg.matrix_rank(a),), A, dtype=int64)
-
-
-@public(LINALG)
-def cholesky(A):
-    without_gradients("linalg.cholesky", A)
-    return computed(lambda a: (np.linalg.cholesky(a),), A)
 
 
 @public(LINALG)
@@ -509,18 +482,7 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False):
     return matrix_norm(A, ord, dim or (-2, -1), keepdim)
 
 
-@public(*BOTH)
-def trace(input):
-    return sum(input.diagonal())
-
-
 @public("torch")
 def cdist(x1, x2, p=2.0):
     apart = sub(unsqueeze(x1, -2), unsqueeze(x2, -3))
     return vector_norm(apart, p, -1)
-
-
-@public(LINALG)
-def cross(input, other, *, dim=-1):
-    without_gradients("linalg.cross", input, other)
-    return computed(lambda a, b: (np.cross(a, b, axis=dim),), input, other)

@@ -56,7 +56,7 @@ def inferred(data: Any) -> dtype:
 
 
 @public("torch")
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
     wanted = dtype or inferred(data)
     place = device or (data.device if isinstance(data, Tensor) else None)
     try:
@@ -98,15 +98,13 @@ def filled(name: str, value: Any, like: bool = True) -> None:
     """`zeros`, `ones` and `empty`, their likes, and those that follow a tensor's dtype."""
 
     @public("torch", name=name)
-    def function(
-        *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
-    ):
+    def function(*size, dtype=None, device=None, requires_grad=False):
         wanted = dtype or get_default_dtype()
         array = np.full(checked_sizes(sizes_in(size)), value, wanted.storage)
         return new(array, wanted, device, requires_grad)
 
     @public("torch", name=f"{name}_like")
-    def like_function(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
+    def like_function(input, *, dtype=None, device=None, requires_grad=False):
         wanted = dtype or input.dtype
         array = np.full_like(input._array, value, wanted.storage)
         return new(array, wanted, device or input.device, requires_grad)
@@ -231,11 +229,6 @@ def cpu(self):
     return to(self, device="cpu")
 
 
-@public("torch.Tensor")
-def cuda(self, device=None):
-    return to(self, device="cuda")
-
-
 def convert(name: str, wanted: dtype) -> None:
     @public("torch.Tensor", name=name)
     def function(self):
@@ -243,8 +236,7 @@ def convert(name: str, wanted: dtype) -> None:
 
 
 for word, wanted in {**OTHER_NAMES, "bool": bool_, "bfloat16": DTYPES["bfloat16"]}.items():
-    if word not in ("cfloat", "cdouble"):
-        convert(word, wanted)
+    convert(word, wanted)
 
 
 @public("torch.Tensor", name="type")
@@ -270,15 +262,6 @@ def detach(input):
 
 
 @public("torch.Tensor")
-def item(self):
-    if self._array.size != 1:
-        raise RuntimeError(
-            f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
-        )
-    return self._array.item()
-
-
-@public("torch.Tensor")
 def tolist(self):
     return self._array.tolist()
 
@@ -301,16 +284,7 @@ def numpy(self, *, force=False):
 
 @public(*BOTH)
 def numel(input):
-    return self_size(input)
-
-
-def self_size(x: Tensor) -> int:
-    return int(x._array.size)
-
-
-@public("torch.Tensor")
-def nelement(self):
-    return self_size(self)
+    return int(input._array.size)
 
 
 @public("torch.Tensor")
@@ -318,22 +292,9 @@ def dim(self):
     return self._array.ndim
 
 
-public("torch.Tensor", name="ndimension")(dim)
-
-
 @public("torch.Tensor")
 def size(self, dim=None):
     return self.shape if dim is None else self.shape[axis(dim, self.ndim)]
-
-
-@public("torch.Tensor")
-def element_size(self):
-    return self.dtype.itemsize
-
-
-@public("torch.Tensor")
-def data_ptr(self):
-    return self._array.ctypes.data
 
 
 @public("torch.Tensor")

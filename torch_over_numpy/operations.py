@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import require_broadcast
 from torch_over_numpy.dtypes import (
     DIMENSIONED,
@@ -169,6 +170,8 @@ def in_place(function: Callable) -> Callable:
             raise RuntimeError(
                 f"result type {new.dtype} can't be cast to the desired output type {x.dtype}"
             )
+        is_answer = new.dtype.kind < FLOATING and x.requires_grad
+        refuse_unless(not is_answer, "a gradient of what answers with True or False, in place")
         written(x, new)
         if made := new._node:
             # what it has saved of its result is the tensor's own from now on
@@ -230,6 +233,6 @@ def cast(x: Tensor, wanted: dtype) -> Tensor:
 
     def to(a: np.ndarray) -> tuple:
         is_complex = a.dtype.kind == "c" and not wanted.is_complex
-        return (a.real if is_complex else a).astype(wanted.storage), lambda g: g
+        return (np.real(a) if is_complex else a).astype(wanted.storage), lambda g: g
 
     return computed(to, x, dtype=wanted)

@@ -1,4 +1,4 @@
-"""What Python's operators and built-in functions do with tensors."""
+"""What Python's operators and built-in functions do with tensors, and methods that write."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy import elementwise as of
+from torch_over_numpy import indexing, joining
 from torch_over_numpy.dtypes import INTEGER
 from torch_over_numpy.linalg import matmul
 from torch_over_numpy.operations import in_place
-from torch_over_numpy.public import called_as
+from torch_over_numpy.public import called_as, public
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import unbind
 
@@ -57,12 +58,8 @@ for word, function in {
     operator(word, function)
 
 
-BITS = {
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}  # fmt: skip
-for word, name in BITS.items():
-    operator(word, getattr(of, name))
+for word in ("and", "or", "xor"):
+    operator(word, getattr(of, f"bitwise_{word}"))
 operator("matmul", matmul, writes=False)
 for word in ("eq", "ne", "lt", "le", "gt", "ge"):
     operator(word, getattr(of, word), reflected=False, writes=False)
@@ -116,7 +113,8 @@ def require_single() -> None:
         )
 
 
-def single(self: Tensor) -> Any:
+@public("torch.Tensor")
+def item(self):
     """The number of a tensor that has one."""
     require_single()
     if self._array.size != 1:
@@ -177,10 +175,11 @@ def deep_copy(self, memo):
 
 
 METHODS = {
+    "__getitem__": indexing.getitem,
+    "__setitem__": indexing.setitem,
     "__bool__": truth,
-    "__int__": lambda self: int(single(self)),
-    "__float__": lambda self: float(single(self)),
-    "__complex__": lambda self: complex(single(self)),
+    "__int__": lambda self: int(item(self)),
+    "__float__": lambda self: float(item(self)),
     "__index__": index,
     "__iter__": iterate,
     "__contains__": contains,
@@ -192,3 +191,14 @@ METHODS = {
 }
 for name, method in METHODS.items():
     setattr(Tensor, name, method)
+
+# of these functions there is a method, too, that writes the result into its tensor
+WRITTEN = {
+    of: "add clamp clamp_min cos div exp log logical_and logical_not logical_or masked_fill mul "
+        "nan_to_num neg pow relu sigmoid sin sqrt square sub tanh",
+    indexing: "index_add index_fill index_put masked_scatter scatter scatter_add",
+    joining: "tril triu",
+}  # fmt: skip
+for module, words in WRITTEN.items():
+    for word in words.split():
+        public("torch.Tensor", name=f"{word}_")(in_place(getattr(module, word)))

@@ -7,7 +7,6 @@ from math import floor
 import numpy as np
 
 from torch_over_numpy.dtypes import FLOATING, Default, bool_, int64
-from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
 
 BEGIN = "tensor("
@@ -19,17 +18,6 @@ class Options:
 
     precision, threshold, edgeitems, linewidth = 4, 1000, 3, 80
     sci_mode: bool | None = None
-
-
-@public("torch")
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, sci_mode=None):
-    given = {
-        "precision": precision, "threshold": threshold, "edgeitems": edgeitems,
-        "linewidth": linewidth, "sci_mode": sci_mode,
-    }  # fmt: skip
-    for name, value in given.items():
-        if value is not None:
-            setattr(Options, name, value)
 
 
 @contextmanager

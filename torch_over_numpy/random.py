@@ -33,18 +33,16 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> "Generator":
-        self.first_seed, self.source = seed, np.random.MT19937()
+        self.source = np.random.MT19937()
         self.source._legacy_seeding(seed % 2**32)
         # normal numbers are made two at a time
         self.second_normal: float | None = None
         return self
 
     def seed(self) -> int:
-        self.manual_seed(randbits(63))
-        return self.first_seed
-
-    def initial_seed(self) -> int:
-        return self.first_seed
+        number = randbits(63)
+        self.manual_seed(number)
+        return number
 
     def get_state(self) -> Tensor:
         state = self.source.state["state"]
@@ -57,8 +55,10 @@ class Generator:
         raw = new_state._array.tobytes()
         (position, second), key = np.frombuffer(raw[:16]), np.frombuffer(raw[16:], KEY)
         self.second_normal = None if np.isnan(second) else float(second)
-        state = {"key": key, "pos": int(position)}
-        self.source.state = {"bit_generator": "MT19937", "state": state}
+        self.source.state = {
+            "bit_generator": "MT19937",
+            "state": {"key": key, "pos": int(position)},
+        }
         return self
 
     def bits(self, count: int) -> np.ndarray:
@@ -125,34 +125,24 @@ GLOBAL = Generator()
 GLOBAL.seed()
 
 
-@public("torch", "torch.random")
+@public("torch")
 def manual_seed(seed):
     return GLOBAL.manual_seed(int(seed))
 
 
-@public("torch", "torch.random")
-def seed():
-    return GLOBAL.seed()
-
-
-@public("torch", "torch.random")
-def initial_seed():
-    return GLOBAL.initial_seed()
-
-
-@public("torch", "torch.random")
+@public("torch")
 def get_rng_state():
     return GLOBAL.get_state()
 
 
-@public("torch", "torch.random")
+@public("torch")
 def set_rng_state(new_state):
     GLOBAL.set_state(new_state)
 
 
 @public("torch.random")
 @contextmanager
-def fork_rng(devices: Any = (), enabled: bool = True) -> Iterator[None]:
+def fork_rng(devices: Any = ()) -> Iterator[None]:
     state = GLOBAL.get_state()
     try:
         yield
@@ -198,40 +188,16 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
 
 
 @public("torch")
-def randint_like(input, low, high=None, *, dtype=None, device=None):
-    first, last = (0, low) if high is None else (low, high)
-    array = between(first, last, input.shape, None)
-    return new(array, dtype or input.dtype, device or input.device)
-
-
-@public("torch")
 def randperm(n, *, generator=None, dtype=None, device=None):
     return new((generator or GLOBAL).permutation(n), dtype or int64, device)
 
 
 @public("torch")
-def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None):
+def normal(mean=0.0, std=1.0, size: Any = None, *, generator=None, dtype=None, device=None):
     refuse_unless(size is not None, "torch.normal of tensors")
     wanted = dtype or get_default_dtype()
     array = (generator or GLOBAL).normal(prod(size), wanted).reshape(tuple(size))
     return new(array * std + mean, wanted, device)
-
-
-@public("torch", "torch.Tensor")
-def bernoulli(input, *, generator=None):
-    array = (generator or GLOBAL).uniform(input._array.size, float64).reshape(input.shape)
-    return new(array < input._array, input.dtype, input.device)
-
-
-@public("torch", "torch.Tensor")
-def multinomial(input, num_samples, replacement=False, *, generator=None):
-    refuse_unless(replacement or num_samples == 1, "torch.multinomial without replacement")
-    source = generator or GLOBAL
-    ends = (input._array / input._array.sum(-1, keepdims=True)).cumsum(-1)
-    rows = ends.reshape(-1, ends.shape[-1])
-    found = [np.searchsorted(row, source.uniform(num_samples, float64), "right") for row in rows]
-    array = np.minimum(found, rows.shape[-1] - 1).reshape(*ends.shape[:-1], num_samples)
-    return new(array, int64, input.device)
 
 
 def drawn_into(x: Tensor, array: np.ndarray) -> Tensor:
@@ -244,12 +210,6 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     return drawn_into(self, (generator or GLOBAL).normal(self._array.size, self.dtype) * std + mean)
 
 
-@public("torch.Tensor")
 def uniform_(self, a=0.0, b=1.0, *, generator=None):
     numbers = (generator or GLOBAL).uniform(self._array.size, self.dtype)
     return drawn_into(self, numbers * (b - a) + a)
-
-
-@public("torch.Tensor")
-def random_(self, low=0, high=2**24, *, generator=None):
-    return drawn_into(self, between(low, high, self.shape, generator))

@@ -17,7 +17,7 @@ from torch_over_numpy.views import narrow, squeeze
 
 Pair = {
     name: namedtuple(name, ["values", "indices"])
-    for name in ("max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin")
+    for name in ("max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax")
 }
 for one in Pair.values():
     one.__module__ = "torch.return_types"
@@ -176,10 +176,11 @@ def places_tensor(places: np.ndarray, x: Tensor) -> Tensor:
 def extreme(name: str, find: Callable, all_of: Callable, of_two: Callable) -> Callable:
     """`max` or `min`: of two tensors, of all numbers, or along an axis, then with its places."""
 
-    def function(input, dim=None, keepdim=False, *, other=None):
-        second = dim if isinstance(dim, Tensor) else other
-        if second is not None:
-            return of_two(input, second)
+    def function(input, dim: Any = None, keepdim=False, *, other=None):
+        if isinstance(dim, Tensor):
+            return of_two(input, dim)
+        if other is not None:
+            return of_two(input, other)
         if dim is None:
             return all_of(input)
         along = axis(dim, input.ndim)
@@ -193,7 +194,7 @@ def extreme(name: str, find: Callable, all_of: Callable, of_two: Callable) -> Ca
     return public(*BOTH, name=name)(function)
 
 
-def first_of(find: Callable, array: np.ndarray, along: int | None) -> np.ndarray:
+def first_of(find: Callable, array: np.ndarray, along: int) -> np.ndarray:
     """The places of the first extreme along an axis, which stays; NaN is one."""
     with np.errstate(all="ignore"):
         return np.expand_dims(find(array, axis=along), along)
@@ -327,7 +328,7 @@ def normalised(rule: Callable, input: Tensor, dim: int, dtype: Any) -> Tensor:
     return computed(applied, x)
 
 
-@public("torch", "torch.Tensor", "torch.special", name="softmax")
+@public(*BOTH, name="softmax")
 def softmax_along(input, dim, dtype=None):
     def softmax(x, along):
         out = np.ascontiguousarray(softmax_rule(x, along))
@@ -336,7 +337,7 @@ def softmax_along(input, dim, dtype=None):
     return normalised(softmax, input, dim, dtype)
 
 
-@public("torch", "torch.Tensor", "torch.special", name="log_softmax")
+@public(*BOTH, name="log_softmax")
 def log_softmax_along(input, dim, dtype=None):
     def log_softmax(x, along):
         shifted = x - x.max(axis=along, keepdims=True, initial=-np.inf)
@@ -416,26 +417,19 @@ def logcumsumexp(input, dim):
     return computed(rule, input)
 
 
-def running_extreme(name: str, extreme_of: np.ufunc) -> None:
-    """The largest or smallest number so far, and its place."""
-
-    def function(input, dim):
-        along = axis(dim, input.ndim)
-        if not input.ndim:
-            return Pair[name](input, places_tensor(np.zeros((), np.int64), input))
-        x = np.moveaxis(input._array, along, 0)
-        best = extreme_of.accumulate(x, axis=0)
-        # the last place at which a number is the best so far
-        here = np.arange(len(x)).reshape(-1, *[1] * (x.ndim - 1))
-        places = np.maximum.accumulate(np.where((x == best) | np.isnan(x), here, 0), axis=0)
-        places = np.moveaxis(places, 0, along)
-        return Pair[name](taken(input, places, along), places_tensor(places, input))
-
-    public(*BOTH, name=name)(function)
-
-
-running_extreme("cummax", np.maximum)
-running_extreme("cummin", np.minimum)
+@public(*BOTH)
+def cummax(input, dim):
+    """The largest number so far, and its place."""
+    along = axis(dim, input.ndim)
+    if not input.ndim:
+        return Pair["cummax"](input, places_tensor(np.zeros((), np.int64), input))
+    x = np.moveaxis(input._array, along, 0)
+    best = np.maximum.accumulate(x, axis=0)
+    # the last place at which a number is the best so far
+    here = np.arange(len(x)).reshape(-1, *[1] * (x.ndim - 1))
+    places = np.maximum.accumulate(np.where((x == best) | np.isnan(x), here, 0), axis=0)
+    places = np.moveaxis(places, 0, along)
+    return Pair["cummax"](taken(input, places, along), places_tensor(places, input))
 
 
 @public(*BOTH)

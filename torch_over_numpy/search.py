@@ -37,11 +37,6 @@ def argsort(input, dim=-1, descending=False, stable=False):
 
 
 @public(*BOTH)
-def msort(input):
-    return sort(input, 0).values
-
-
-@public(*BOTH)
 def topk(input, k, dim=-1, largest=True, sorted=True):
     along = axis(dim, input.ndim)
     if not input.ndim:
@@ -178,12 +173,6 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 @public("torch")
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
-
-
-@public(*BOTH)
-def histc(input, bins=100, min=0, max=0):
-    low, high = (min, max) if min != max else (input._array.min(), input._array.max())
-    return computed(lambda x: (np.histogram(x, bins, (low, high))[0],), input)
 
 
 @public(*BOTH)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -95,9 +95,6 @@ class Tensor(metaclass=Methods):
     A view knows its base, and how its array is taken from the base's.
     """
 
-    _array: np.ndarray
-    dtype: dtype
-    device: device
     # of other libraries: an array on the left leaves the operation to the tensor
     __array_priority__ = 1000
 
@@ -107,7 +104,7 @@ class Tensor(metaclass=Methods):
         raise NotInPageError("torch.Tensor(...)")
 
     @classmethod
-    def _of(cls, array: np.ndarray, dtype: dtype, device: device) -> "Tensor":
+    def _of(cls, array: np.ndarray, dtype: dtype, device: device) -> Self:
         """A tensor that holds this array itself, whose numbers are those of the dtype."""
         made = object.__new__(cls)
         made._hold(array, dtype, device)
@@ -140,7 +137,7 @@ class Tensor(metaclass=Methods):
     def requires_grad(self, wanted: bool) -> None:
         self.requires_grad_(wanted)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if self._current_node() is None:

@@ -31,7 +31,7 @@ def unseen() -> Iterator[None]:
 
 
 @public("torch", "torch.func")
-def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+def vmap(func, in_dims=0, out_dims=0):
     refuse_unless(isinstance(out_dims, int), "torch.vmap(out_dims=) of several")
 
     def batched(*args: Any) -> Any:

@@ -171,8 +171,7 @@ def transpose(input, dim0, dim1):
     return viewed(input, lambda a: a.swapaxes(one, other))
 
 
-for word in ("swapaxes", "swapdims"):
-    public(*BOTH, name=word)(transpose)
+public(*BOTH, name="swapaxes")(transpose)
 
 
 @public(*BOTH)
@@ -214,12 +213,7 @@ def turned_round(self):
     return viewed(self, lambda a: a.T)
 
 
-for word, function in {
-    "mT": transposed,
-    "T": turned_round,
-    "mH": transposed,
-    "H": transposed,
-}.items():
+for word, function in {"mT": transposed, "T": turned_round}.items():
     setattr(Tensor, word, property(function))
 
 
@@ -414,23 +408,16 @@ def unfold(self, dimension, size, step):
     return viewed(self, take, overlaps=True)
 
 
-@public("torch")
+@public(*BOTH)
 def as_strided(input, size, stride, storage_offset=0):
-    return strided(input, size, stride, storage_offset)
-
-
-def strided(x: Tensor, size: tuple, stride: tuple, offset: int) -> Tensor:
     """The places of memory, so far apart along each axis."""
 
     def take(a):
-        flat = a.reshape(-1)[offset:]
+        flat = a.reshape(-1)[storage_offset:]
         steps = tuple(step * a.itemsize for step in stride)
         return np.lib.stride_tricks.as_strided(flat, tuple(size), steps)
 
-    return viewed(x, take, overlaps=True)
-
-
-public("torch.Tensor", name="as_strided")(as_strided)
+    return viewed(input, take, overlaps=True)
 
 
 # complex numbers as pairs, and other numbers of the same bits

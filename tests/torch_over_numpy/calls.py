@@ -297,24 +297,22 @@ def of(names: str, calls: Calls) -> None:
 
 
 of(
-    "abs absolute acos asin atan ceil cos cosh erf exp exp2 expm1 floor log log10 log1p log2 neg "
-    "reciprocal relu round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc isnan isinf "
-    "isfinite isposinf isneginf logical_not signbit nan_to_num positive bitwise_not entr conj "
-    "resolve_conj",
+    "abs absolute ceil cos erf exp floor log log10 log1p log2 neg reciprocal relu round rsqrt "
+    "sigmoid sign sin sqrt square tanh trunc isnan isinf isfinite logical_not nan_to_num "
+    "bitwise_not entr conj resolve_conj",
     ONE | ODD | called(tensors(HALF, layouts=["rows"])),
 )
-of("elu gelu silu softplus logsigmoid leaky_relu", called(FLOATS))
+of("elu gelu silu", called(FLOATS))
 of(
-    "add sub subtract mul multiply div divide true_divide maximum minimum eq ne not_equal lt less "
-    "le less_equal gt greater ge greater_equal logical_and logical_or logical_xor",
+    "add sub subtract mul multiply div divide maximum minimum eq ne not_equal lt less le "
+    "less_equal gt greater ge greater_equal logical_and logical_or",
     pairs() | pairs(FLOATING, odd=True) | pairs((*HALF, "float32", "int64")),
 )
 of(
     "bitwise_and bitwise_or bitwise_xor",
     pairs((*WHOLE, "bool", "float32"), numbers=st.booleans() | st.integers(0, 9)),
 )
-of("bitwise_left_shift bitwise_right_shift", pairs(["int64"], numbers=st.integers(0, 5)))
-of("floor_divide remainder fmod", pairs((*FLOATING, "int64"), numbers=st.sampled_from([1, 2, -3])))
+of("floor_divide remainder", pairs((*FLOATING, "int64"), numbers=st.sampled_from([1, 2, -3])))
 of(
     "pow",
     pairs(FLOATING, numbers=SMALL_FLOATS)
@@ -322,10 +320,6 @@ of(
     | called(FLOATS, st.sampled_from([2, 3, 0.5, -1, 0])),
 )
 of("xlogy", pairs(FLOATING, numbers=SMALL_FLOATS))
-of(
-    "atan2 hypot",
-    st.tuples(fitting(["float64"], ["float64"], numbers=SMALL_FLOATS), st.just({})),
-)
 of("heaviside logaddexp", st.tuples(fitting(["float64"], ["float64"]), st.just({})))
 of(
     "lerp",
@@ -333,7 +327,7 @@ of(
     | called(FLOATS, FLOATS, SMALL_FLOATS),
 )
 of(
-    "addcmul addcdiv",
+    "addcmul",
     st.tuples(fitting(FLOATING, FLOATING, FLOATING, numbers=SMALL_FLOATS), st.just({})),
 )
 of(
@@ -383,7 +377,7 @@ of(
 )
 of("cumprod", ALONG)
 of("logcumsumexp", ALONG_FLOATING)
-of("cummax cummin", called(tensors(FLOATING, low=1), st.just(0)))
+of("cummax", called(tensors(FLOATING, low=1), st.just(0)))
 of(
     "diff",
     with_options(tensors((*FLOATING, "int64", "bool"), low=1), n=st.integers(1, 2), dim=AXIS),
@@ -421,7 +415,7 @@ of(
 )
 of("permute", permuted() | permuted(spread=True))
 of("torch.permute", permuted())
-of("transpose swapaxes swapdims", called(tensors(), AXIS, AXIS))
+of("transpose swapaxes", called(tensors(), AXIS, AXIS))
 of("movedim moveaxis", moved())
 of("unsqueeze", ALONG)
 of("squeeze", ONE | called(tensors(), AXIS))
@@ -468,7 +462,6 @@ of(
     | called(tensors(high=2, low=1), st.integers(1, 2), AXIS),
 )
 of("flip", called(tensors(), st.lists(AXIS, max_size=2).map(tuple)))
-of("fliplr flipud", called(tensors(low=2)))
 of("roll", called(tensors(), st.integers(-3, 3)) | called(tensors(low=1), st.integers(-3, 3), AXIS))
 of("tril triu", with_options(tensors(low=1), diagonal=st.integers(-2, 2)))
 of("diag", with_options(tensors(FLOATING, high=2), diagonal=st.integers(-1, 1)))
@@ -542,7 +535,6 @@ of(
         tensors(["float64"], shapes=st.just((6,))),
     ),
 )
-of("take", called(FLOATS, tensors(["int64"], numbers=st.integers(-2, 2), low=1)))
 of(
     "where",
     st.tuples(fitting(["bool"], FLOATING, FLOATING), st.just({}))
@@ -552,12 +544,6 @@ of(
     | called(tensors(["bool", "int64"])),
 )
 of("torch.Tensor.where", st.tuples(fitting(FLOATING, ["bool"], FLOATING), st.just({})))
-of(
-    "diagonal_scatter",
-    called(
-        tensors(["float64"], shapes=st.just((3, 3))), tensors(["float64"], shapes=st.just((3,)))
-    ),
-)
 of(
     "fill_diagonal_",
     called(
@@ -583,7 +569,7 @@ of(
         lambda call: (call[0][:1], {"dim": call[0][1], "descending": call[0][2], "stable": True})
     ),
 )
-of("msort nonzero argwhere", called(tensors(low=1)))
+of("nonzero argwhere", called(tensors(low=1)))
 of("unique", called(tensors((*WHOLE, "bool"), low=1)))
 of("topk", called(tensors(["float64"], low=1, numbers=st.floats(-9, 9)), st.integers(0, 3), AXIS))
 of("bincount", called(tensors(["int64"], numbers=st.integers(0, 4), low=1, high=1)))
@@ -612,21 +598,12 @@ of(
         tensors(["float64"]), st.just(T("float64", (4,), (-1.0, 0.0, 0.5, 2.0))), **{"right": KEEP}
     ),
 )
-of(
-    "histc",
-    called(
-        tensors(["float64"], low=1, high=1, shapes=st.just((4,))),
-        st.just(4),
-        st.just(-3),
-        st.just(3),
-    ),
-)
 
 of(
     "matmul",
     matrices() | matrices(dtypes=["int64"]) | st.tuples(st.tuples(FLOATS, FLOATS), st.just({})),
 )
-of("mm bmm mv dot vdot", matrices() | st.tuples(st.tuples(FLOATS, FLOATS), st.just({})))
+of("mm bmm mv dot", matrices() | st.tuples(st.tuples(FLOATS, FLOATS), st.just({})))
 of(
     "outer",
     st.tuples(st.tuples(tensors(FLOATING, high=2), tensors(FLOATING, low=1, high=1)), st.just({})),
@@ -661,7 +638,7 @@ of(
     ),
 )
 of("einsum", equations())
-of("inv inverse det matrix_exp", called(regular()))
+of("inv inverse matrix_exp", called(regular()))
 of(
     "solve",
     called(regular(), tensors(["float64"], shapes=st.sampled_from([(1, 2), (2, 2), (3,), (3, 2)]))),
@@ -674,14 +651,6 @@ of(
 of("eigvalsh", called(symmetric()))
 of("matrix_norm", called(regular(), st.sampled_from(["fro", 2, "nuc", 1, float("inf")])))
 of("torch.linalg.norm", called(FLOATS) | called(regular(), st.sampled_from([2, "fro"])))
-of("cholesky", called(symmetric()))
-of(
-    "cross",
-    called(
-        tensors(["float64"], shapes=st.just((2, 3))), tensors(["float64"], shapes=st.just((2, 3)))
-    ),
-)
-of("trace", called(tensors((*FLOATING, "int64"), low=2, high=2)))
 of(
     "cdist",
     called(
@@ -717,8 +686,7 @@ of("to type", called(tensors(), DTYPE))
 of("float double half bfloat16 long int short bool", called(tensors((*ALL, *HALF))))
 of("item", called(tensors(high=1)))
 of(
-    "tolist numel dim ndimension size nelement is_floating_point is_complex element_size cpu "
-    "stride is_contiguous",
+    "tolist numel dim size is_floating_point is_complex cpu stride is_contiguous",
     called(
         tensors(
             shapes=st.lists(st.integers(2, 3), max_size=3), layouts=["rows", "columns", "steps"]
@@ -726,7 +694,6 @@ of(
     ),
 )
 of("is_tensor", called(tensors() | st.just(3)))
-of("result_type", pairs())
 of(
     "complex",
     called(
@@ -775,7 +742,7 @@ of(
     ),
 )
 of(
-    "mse_loss l1_loss",
+    "mse_loss",
     called(
         tensors(["float64"], shapes=st.just((2, 3))),
         tensors(["float64"], shapes=st.just((2, 3))),
@@ -783,13 +750,6 @@ of(
     ),
 )
 of("nll_loss cross_entropy", classes())
-of(
-    "binary_cross_entropy_with_logits",
-    called(
-        tensors(["float64"], shapes=st.just((2, 3))),
-        tensors(["float64"], shapes=st.just((2, 3)), numbers=st.sampled_from([0.0, 1.0])),
-    ),
-)
 of(
     "conv1d",
     called(

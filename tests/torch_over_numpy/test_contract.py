@@ -18,14 +18,12 @@ PAGE = as_modules()["torch"]
 # what a call of them does is shown by tests of their own
 APART = {
     # random numbers, drawn in the order of torch's by `test_graph.py`, or in another
-    "bernoulli", "bernoulli_", "dropout", "fork_rng", "get_rng_state", "initial_seed",
-    "manual_seed", "multinomial", "normal", "normal_", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "random_", "randperm", "seed", "set_rng_state",
-    "uniform_", "xavier_normal_", "xavier_uniform_",
+    "dropout", "fork_rng", "get_rng_state", "manual_seed", "normal", "normal_", "rand",
+    "rand_like", "randint", "randn", "randn_like", "randperm", "set_rng_state", "uniform_",
+    "xavier_uniform_",
     # settings, and what is no tensor
-    "constant_", "cuda", "data_ptr", "empty", "empty_like", "from_numpy", "frombuffer",
-    "get_default_device", "is_grad_enabled", "new_empty", "numpy", "ones_", "set_default_device",
-    "set_printoptions", "storage_offset", "zeros_",
+    "empty", "empty_like", "from_numpy", "frombuffer", "get_default_device", "is_grad_enabled",
+    "new_empty", "numpy", "ones_", "set_default_device", "storage_offset", "zeros_",
     # of a function, or a module
     "backward", "functional_call", "grad", "jacfwd", "jacobian", "jacrev", "jvp", "vmap",
     # of which several results are right

@@ -22,15 +22,15 @@ def filling(function):
 
 normal_ = filling(random.normal_)
 uniform_ = filling(random.uniform_)
-constant_ = filling(fill_)
+fill = filling(fill_)
 
 
 def zeros_(tensor):
-    return constant_(tensor, 0.0)
+    return fill(tensor, 0.0)
 
 
 def ones_(tensor):
-    return constant_(tensor, 1.0)
+    return fill(tensor, 1.0)
 
 
 def fans(tensor):
@@ -42,12 +42,8 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     return uniform_(tensor, -bound, bound, generator=generator)
 
 
-def xavier_normal_(tensor, gain=1.0, generator=None):
-    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator=generator)
-
-
 for word, function in {
-    "normal_": normal_, "uniform_": uniform_, "constant_": constant_, "zeros_": zeros_,
-    "ones_": ones_, "xavier_uniform_": xavier_uniform_, "xavier_normal_": xavier_normal_,
+    "normal_": normal_, "uniform_": uniform_, "zeros_": zeros_,
+    "ones_": ones_, "xavier_uniform_": xavier_uniform_,
 }.items():  # fmt: skip
     public(HERE, name=word)(function)

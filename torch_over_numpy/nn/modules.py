@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.dtypes import float32, float64, get_default_dtype
-from torch_over_numpy.elementwise import sigmoid, tanh
+from torch_over_numpy.elementwise import relu, sigmoid, tanh
 from torch_over_numpy.graph import switched
 from torch_over_numpy.making import new, to
 from torch_over_numpy.nn import functional as F
@@ -40,7 +40,7 @@ class Module:
 
     training: bool
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         for name in ("_parameters", "_buffers", "_modules"):
             object.__setattr__(self, name, {})
         object.__setattr__(self, "_not_saved", set())
@@ -111,8 +111,6 @@ class Module:
     def add_module(self, name: str, module: "Module | None") -> None:
         self._modules[name] = module
 
-    register_module = add_module
-
     def named_modules(self, memo: set | None = None, prefix: str = "") -> Iterator[tuple]:
         met = set() if memo is None else memo
         if self in met:
@@ -147,15 +145,6 @@ class Module:
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         yield from (one for _, one in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple]:
-        yield from self._named("_buffers", prefix, recurse)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        yield from (one for _, one in self.named_buffers(recurse=recurse))
-
-    def get_parameter(self, target: str) -> Parameter:
-        return dict(self.named_parameters())[target]
-
     def state_dict(self) -> OrderedDict:
         found = OrderedDict()
         for above, module in self.named_modules():
@@ -164,19 +153,6 @@ class Module:
                 if one is not None and name not in module._not_saved:
                     found[f"{above}.{name}".lstrip(".")] = one.detach()
         return found
-
-    def load_state_dict(self, state_dict: Any, strict: bool = True) -> None:
-        own = self.state_dict()
-        if strict and own.keys() != state_dict.keys():
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}: missing are "
-                f"{sorted(own.keys() - state_dict.keys())}, unexpected are "
-                f"{sorted(state_dict.keys() - own.keys())}"
-            )
-        with switched(False):
-            for name, one in own.items():
-                if name in state_dict:
-                    one.copy_(state_dict[name])
 
     def train(self, mode: bool = True) -> "Module":
         for one in self.modules():
@@ -194,12 +170,6 @@ class Module:
     def zero_grad(self, set_to_none: bool = True) -> None:
         for one in self.parameters():
             one.grad = None
-
-    def apply(self, fn: Callable) -> "Module":
-        for one in self.children():
-            one.apply(fn)
-        fn(self)
-        return self
 
     def to(self, *args: Any, **kwargs: Any) -> "Module":
         for module in self.modules():
@@ -283,29 +253,8 @@ class ModuleList(Listed, Module):
         return ModuleList(some) if isinstance(index, slice) else some
 
 
-class ParameterList(Module):
-    def __init__(self, values: Iterable = ()):
-        super().__init__()
-        for i, one in enumerate(values):
-            self.register_parameter(str(i), one if isinstance(one, Parameter) else Parameter(one))
-
-    def __getitem__(self, index: int) -> Any:
-        return list(self._parameters.values())[index]
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def __iter__(self) -> Iterator:
-        return iter(self._parameters.values())
-
-
 def uninitialised(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:
     return Parameter(new(np.zeros(shape), dtype or get_default_dtype(), device))
-
-
-class Identity(Module):
-    def forward(self, input: Any) -> Any:
-        return input
 
 
 class Linear(Module):
@@ -371,7 +320,7 @@ class LayerNorm(Module):
 
 
 class Dropout(Module):
-    def __init__(self, p: float = 0.5, inplace: bool = False):
+    def __init__(self, p: float = 0.5):
         super().__init__()
         self.p = p
 
@@ -391,7 +340,7 @@ class ConstantPad1d(Module):
 
 class ReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input)
+        return relu(input)
 
 
 class GELU(Module):
@@ -401,15 +350,6 @@ class GELU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, self.approximate)
-
-
-class ELU(Module):
-    def __init__(self, alpha: float = 1.0):
-        super().__init__()
-        self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha)
 
 
 class SiLU(Module):
@@ -434,15 +374,6 @@ class Softmax(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim)
-
-
-class LogSoftmax(Module):
-    def __init__(self, dim: int | None = None):
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim)
 
 
 class CrossEntropyLoss(Module):
