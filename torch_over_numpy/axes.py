@@ -33,6 +33,11 @@ def axes(dim: Any, count: int) -> tuple[int, ...]:
     return tuple(found) if count else ()
 
 
+def index_along(axis: int, part: Any) -> tuple:
+    """The index that takes this part of one axis, and all of those before it."""
+    return (*(slice(None),) * axis, part)
+
+
 def sizes_in(given: tuple) -> tuple[int, ...]:
     """The sizes of a call, given one by one or as one tuple; single numbers may be tensors."""
     sizes = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given

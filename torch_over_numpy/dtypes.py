@@ -214,7 +214,6 @@ class finfo:
             found = SMALL_LIMITS[self.dtype]
         self.eps, self.tiny, self.max = map(float, found)
         self.smallest_normal, self.min, self.bits = self.tiny, -self.max, self.dtype.bits
-        self.resolution = 10 ** np.floor(np.log10(self.eps))
 
 
 SMALL_LIMITS = {

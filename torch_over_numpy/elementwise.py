@@ -261,7 +261,7 @@ def clamp(input, min=None, max=None):
     x, *others = promoted(input, *bounds)
     require_broadcast([x.shape, *(one.shape for one in others)])
 
-    def rule(x, *bounds):
+    def clamp(x, *bounds):
         low = bounds[0] if min is not None else None
         high = bounds[-1] if max is not None else None
         y = x if low is None else np.maximum(x, low)
@@ -277,8 +277,7 @@ def clamp(input, min=None, max=None):
             gradients.append(lambda g: np.where(above, g, 0))
         return y, *gradients
 
-    rule.__name__ = "clamp"
-    return computed(rule, x, *others)
+    return computed(clamp, x, *others)
 
 
 public(*BOTH, name="clip")(clamp)
@@ -311,19 +310,17 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
 
 @public(*BOTH)
 def add(input, other, *, alpha=1):
-    def rule(x, y):
+    def add(x, y):
         return x + y, lambda g: g, lambda g: g
 
-    rule.__name__ = "add"
-    return paired(rule, input, other if alpha == 1 else mul(other, alpha))
+    return paired(add, input, other if alpha == 1 else mul(other, alpha))
 
 
 @public(*BOTH)
 def sub(input, other, *, alpha=1):
-    def rule(x, y):
+    def sub(x, y):
         return x - y, lambda g: g, lambda g: -g
 
-    rule.__name__ = "sub"
     if result_type(input, other).kind == BOOL:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
@@ -334,7 +331,7 @@ def sub(input, other, *, alpha=1):
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
             "to invert a mask, use the `~` or `logical_not()` operator instead."
         )
-    return paired(rule, input, other if alpha == 1 else mul(other, alpha))
+    return paired(sub, input, other if alpha == 1 else mul(other, alpha))
 
 
 public(*BOTH, name="subtract")(sub)
@@ -456,12 +453,11 @@ def heaviside(x, y):
 
 @public("torch.special")
 def entr(input):
-    def rule(x):
+    def entr(x):
         out = np.where(x == 0, 0, np.where(x < 0, -np.inf, -x * np.log(x)))
         return out, lambda g: g * (-np.log(x) - 1)
 
-    rule.__name__ = "entr"
-    return computed(rule, *promoted(input, floating=True))
+    return computed(entr, *promoted(input, floating=True))
 
 
 def whole_numbers(name: str, rule: Callable) -> Callable:
@@ -509,7 +505,7 @@ logical_or = comparison(np.logical_or, "logical_or", takes_numbers=False)
 
 @public(*BOTH)
 def lerp(input, end, weight):
-    def rule(x, y, w):
+    def lerp(x, y, w):
         return (
             np.where(np.abs(w) < 0.5, x + w * (y - x), y - (y - x) * (1 - w)),
             lambda g: g * (1 - w),
@@ -517,7 +513,6 @@ def lerp(input, end, weight):
             lambda g: g * (y - x),
         )
 
-    rule.__name__ = "lerp"
     if isinstance(weight, Tensor) and weight.dtype is not input.dtype:
         raise RuntimeError(
             f"expected dtype {input.dtype.c_name} for `weight` but got dtype {weight.dtype.c_name}"
@@ -526,7 +521,7 @@ def lerp(input, end, weight):
         raise RuntimeError(
             f"expected dtype {input.dtype.c_name} for `end` but got dtype {end.dtype.c_name}"
         )
-    return paired(rule, input, end, weight)
+    return paired(lerp, input, end, weight)
 
 
 @public(*BOTH)

@@ -108,7 +108,8 @@ def closed_over(function: Callable) -> Iterator[Any]:
         content = cell.cell_contents
         if callable(content):
             yield from closed_over(content)
-        yield content
+        # an index may be of several arrays
+        yield from content if isinstance(content, tuple) else (content,)
 
 
 def fitted(g: np.ndarray, node: Node) -> np.ndarray:

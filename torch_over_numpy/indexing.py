@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.axes import axis, require_broadcast
+from torch_over_numpy.axes import axis, index_along, require_broadcast
 from torch_over_numpy.dtypes import BOOL, FLOATING, INTEGER, bool_, uint8
 from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.graph import summed_to
@@ -18,7 +18,6 @@ from torch_over_numpy.operations import (
     written,
 )
 from torch_over_numpy.public import public
-from torch_over_numpy.reductions import at
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import diagonal, expand, flatten
 
@@ -157,7 +156,7 @@ def put_index_in_words(named: tuple, x: Tensor) -> None:
 
 
 def items(x: Tensor, named: tuple, *index_tensors: Tensor) -> Tensor:
-    """A copy of the numbers at these places."""
+    """A copy of the numbers at these places, which tensors may have named."""
     put_index_in_words(named, x)
     shape = x.shape
 
@@ -169,7 +168,19 @@ def items(x: Tensor, named: tuple, *index_tensors: Tensor) -> Tensor:
 
         return np.array(a[named], order="C"), put
 
-    return computed(index, x)
+    return computed(index, x, *index_tensors)
+
+
+def taken(x: Tensor, places: np.ndarray, along: int) -> Tensor:
+    """The numbers at these places along an axis."""
+    return items(x, at(places, along))
+
+
+def at(places: np.ndarray, along: int) -> tuple[np.ndarray, ...]:
+    """The index of places along one axis, which are where they are along the others."""
+    index = [*np.ix_(*map(np.arange, places.shape))]
+    index[along] = places
+    return tuple(index)
 
 
 def getitem(self, index):
@@ -197,59 +208,43 @@ def setitem(self, index, value):
     if new.device != self.device and new.ndim:
         new = new.to(self.device)
     if named:
-        written(part, with_items(snapshot(part), named, new))
-    else:
-        written(part, without_leading_ones(new, part))
+        new = with_items(snapshot(part), named, new)
+    elif new.ndim > part.ndim:
+        shape = without_leading_ones(new.shape, part.shape)
+        new = viewed(new, lambda a: a.reshape(shape))
+    elif new.ndim and new.shape != part.shape:
+        new = expand(new, part.shape)
+    written(part, new)
 
 
-def without_leading_ones(new: Tensor, part: Tensor) -> Tensor:
-    """What is written into a part may have axes of size 1 before those of the part."""
-    shape = new.shape
-    while len(shape) > part.ndim and shape[0] == 1:
-        shape = shape[1:]
+def without_leading_ones(shape: tuple, there: tuple) -> tuple:
+    """The shape of what is written, as it broadcasts to the shape that it is written into."""
+    own = shape
+    while len(own) > len(there) and own[0] == 1:
+        own = own[1:]
     try:
-        fits = np.broadcast_shapes(shape, part.shape) == part.shape
+        fits = np.broadcast_shapes(own, there) == there
     except ValueError:
         fits = False
     if not fits:
-        if len(shape) <= part.ndim:
-            expand_error(shape, part.shape)
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to "
-            f"indexing result of shape {list(part.shape)}"
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing "
+            f"result of shape {list(there)}"
         )
-    return viewed(new, lambda a: a.reshape(shape)) if shape != new.shape else new
-
-
-def expand_error(shape: tuple, wanted: tuple) -> None:
-    expand(Tensor._of(np.zeros(shape), bool_, tensor_of(0).device), *wanted)
+    return own
 
 
 def with_items(x: Tensor, named: tuple, value: Tensor, accumulate: bool = False) -> Tensor:
-    """The numbers of a tensor, with others at these places."""
+    """The numbers of a tensor, with others at these places, or added to those there."""
     put_index_in_words(named, x)
-    there = x._array[named].shape
-    shape = value.shape
-    while len(shape) > len(there) and shape[0] == 1:
-        shape = shape[1:]
-    try:
-        fits = np.broadcast_shapes(shape, there) == there
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to "
-            f"indexing result of shape {list(there)}"
-        )
+    shape = without_leading_ones(value.shape, x._array[named].shape)
 
     def index_put(a, b):
-        out = a.copy()
-        source = b.reshape(shape)
-        given = b.shape
+        out, given = a.copy(), b.shape
         if accumulate:
-            np.add.at(out, named, source)
+            np.add.at(out, named, b.reshape(shape))
         else:
-            out[named] = source
+            out[named] = b.reshape(shape)
 
         def of_the_rest(g):
             if accumulate:
@@ -258,10 +253,7 @@ def with_items(x: Tensor, named: tuple, value: Tensor, accumulate: bool = False)
             left[named] = 0
             return left
 
-        def of_the_value(g):
-            return summed_to(g[named], shape).reshape(given)
-
-        return out, of_the_rest, of_the_value
+        return out, of_the_rest, lambda g: summed_to(g[named], shape).reshape(given)
 
     return computed(index_put, x, value)
 
@@ -279,7 +271,7 @@ def index_select(input, dim, index):
     along = axis(dim, input.ndim)
     if index.dtype.kind != INTEGER:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    return items(input, (slice(None),) * along + (checked_places(input, along, index),))
+    return items(input, index_along(along, checked_places(input, along, index)))
 
 
 @public(*BOTH)
@@ -287,7 +279,7 @@ def index_add(input, dim, index, source, *, alpha=1):
     if source.dtype is not input.dtype:
         raise RuntimeError("index_add_(): self and source expected to have the same dtype")
     along = axis(dim, input.ndim)
-    named = (slice(None),) * along + (checked_places(input, along, index),)
+    named = index_along(along, checked_places(input, along, index))
     value = source if alpha == 1 else source * alpha
     return with_items(input, named, value, accumulate=True)
 
@@ -295,16 +287,14 @@ def index_add(input, dim, index, source, *, alpha=1):
 @public(*BOTH)
 def index_fill(input, dim, index, value):
     along = axis(dim, input.ndim)
-    named = (slice(None),) * along + (checked_places(input, along, index),)
+    named = index_along(along, checked_places(input, along, index))
     return with_items(input, named, tensor_of(value, input.dtype))
 
 
 @public(*BOTH)
 def index_copy(input, dim, index, source):
     along = axis(dim, input.ndim)
-    return with_items(
-        input, (slice(None),) * along + (checked_places(input, along, index),), source
-    )
+    return with_items(input, index_along(along, checked_places(input, along, index)), source)
 
 
 @public(*BOTH)
@@ -318,7 +308,7 @@ def masked_scatter(input, mask, source):
     there = np.broadcast_to(mask._array, input.shape)
     count = int(there.sum())
 
-    def rule(a, b):
+    def masked_scatter(a, b):
         out = a.copy()
         out[there] = b.ravel()[:count]
         given = b.shape
@@ -330,10 +320,9 @@ def masked_scatter(input, mask, source):
 
         return out, lambda g: np.where(there, 0, g), of_the_source
 
-    rule.__name__ = "masked_scatter"
     if source.dtype is not input.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
-    return computed(rule, input, source)
+    return computed(masked_scatter, input, source)
 
 
 def along_axis(input: Tensor, dim: int, index: Tensor) -> tuple[int, tuple]:
@@ -361,23 +350,7 @@ def gather(input, dim, index):
                 f"Size does not match at dimension {i} expected index {list(index.shape)} to be no "
                 f"larger than self {list(input.shape)} apart from dimension {along}"
             )
-    return picked(input, index, named)
-
-
-def picked(input: Tensor, index: Tensor, named: tuple) -> Tensor:
-    """The numbers at these places; the index is needed for the gradient."""
-    shape = input.shape
-
-    def rule(a, chosen):
-        def put(g):
-            out = np.zeros(shape, g.dtype)
-            np.add.at(out, named if chosen.ndim else (), g)
-            return out
-
-        return np.array(a[named], order="C"), put
-
-    rule.__name__ = "gather"
-    return computed(rule, input, index)
+    return items(input, named, index)
 
 
 @public(*BOTH)
@@ -393,41 +366,14 @@ def take_along_dim(input, indices, dim=None):
     return gather(expand(input, own), along, expand(indices, its))
 
 
-def scattered(x: Tensor, dim: int, index: Tensor, source: Any, reduce: str = "") -> Tensor:
+def scattered(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool = False) -> Tensor:
     """The numbers of a tensor, into which others are put, or added, along an axis."""
     _, named = along_axis(x, dim, index)
-    value = tensor_of(source, x.dtype)
     if isinstance(source, Tensor) and source.dtype is not x.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    part = tuple(map(slice, index.shape))
-
-    def scatter(a, b):
-        out = a.copy()
-        given = b.shape
-        new = b[part] if b.ndim else b
-        if reduce == "sum":
-            np.add.at(out, named, new)
-        else:
-            out[named] = new
-
-        def of_the_rest(g):
-            if reduce == "sum":
-                return g
-            left = g.copy()
-            left[named] = 0
-            return left
-
-        def of_the_source(g):
-            back = np.zeros(given, g.dtype)
-            if given:
-                back[part] = g[named]
-            else:
-                back += g[named].sum()
-            return back
-
-        return out, of_the_rest, of_the_source
-
-    return computed(scatter, x, value)
+    value, part = tensor_of(source, x.dtype), tuple(map(slice, index.shape))
+    value = viewed(value, lambda b: b[part]) if value.ndim else value
+    return with_items(x, named, value, accumulate)
 
 
 @public(*BOTH)
@@ -437,7 +383,7 @@ def scatter(input, dim, index, src=None, *, value=None):
 
 @public(*BOTH)
 def scatter_add(input, dim, index, src):
-    return scattered(input, dim, index, src, "sum")
+    return scattered(input, dim, index, src, accumulate=True)
 
 
 @public(*BOTH)
@@ -445,7 +391,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     _, named = along_axis(input, dim, index)
     refuse_unless(reduce in REDUCE, f"torch.scatter_reduce(reduce={reduce!r})")
     if reduce == "sum" and include_self:
-        return scattered(input, dim, index, src, "sum")
+        return scattered(input, dim, index, src, accumulate=True)
     refuse_unless(not (input.requires_grad or src.requires_grad), "a gradient of scatter_reduce")
     combine, start = REDUCE[reduce]
 

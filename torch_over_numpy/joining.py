@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.axes import axes, axis, sizes_in
+from torch_over_numpy.axes import axes, axis, index_along, sizes_in
 from torch_over_numpy.dtypes import int64
 from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.indexing import items
@@ -57,7 +57,7 @@ def joined(some: list[Tensor], along: int) -> Tensor:
     ends = np.cumsum([one.shape[along] for one in some])
 
     def part(end, size):
-        index = (slice(None),) * along + (slice(end - size, end),)
+        index = index_along(along, slice(end - size, end))
         return lambda g: g[index]
 
     def cat(*arrays):
@@ -103,7 +103,7 @@ def repeat(self, *repeats):
             "tensor"
         )
 
-    def rule(x):
+    def repeat(x):
         shape = (1,) * (len(times) - x.ndim) + x.shape
         parts = tuple(size for pair in zip(times, shape, strict=True) for size in pair)
         own = x.shape
@@ -113,8 +113,7 @@ def repeat(self, *repeats):
 
         return np.tile(x, times), summed
 
-    rule.__name__ = "repeat"
-    return computed(rule, self)
+    return computed(repeat, self)
 
 
 @public(*BOTH)
@@ -129,7 +128,7 @@ def repeat_interleave(input, repeats, dim=None):
     along = axis(dim or 0, x.ndim)
     times = repeats._array if isinstance(repeats, Tensor) else repeats
     places = np.repeat(np.arange(x.shape[along]), times)
-    return items(x, (slice(None),) * along + (places,))
+    return items(x, index_along(along, places))
 
 
 @public(*BOTH)
@@ -183,7 +182,7 @@ def diag(input, diagonal=0):
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     one, other = axis(dim1, input.ndim + 1), axis(dim2, input.ndim + 1)
 
-    def rule(x):
+    def diag_embed(x):
         size = x.shape[-1] + abs(offset)
         out = np.zeros((*x.shape[:-1], size, size), x.dtype)
         rows = np.arange(x.shape[-1]) + max(-offset, 0)
@@ -193,8 +192,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
         out = np.moveaxis(out, *ends)
         return out.copy(), lambda g: np.moveaxis(g, *ends[::-1])[..., rows, columns]
 
-    rule.__name__ = "diag_embed"
-    return computed(rule, input)
+    return computed(diag_embed, input)
 
 
 @public("torch")
@@ -259,7 +257,7 @@ def pad(input, pad, mode="constant", value=None):
         x = input
         for i, (before, after) in enumerate(widths):
             places = np.arange(-before, x.shape[i] + after).clip(0, x.shape[i] - 1)
-            x = items(x, (slice(None),) * i + (places,)) if before or after else x
+            x = items(x, index_along(i, places)) if before or after else x
         return x
     return computed(constant_pad_nd, input)
 

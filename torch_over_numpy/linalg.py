@@ -307,7 +307,7 @@ def require_square(x: Tensor, name: str) -> None:
 def inv(A):
     require_square(A, "inv")
 
-    def rule(a):
+    def linalg_inv(a):
         try:
             y = np.linalg.inv(a)
         except np.linalg.LinAlgError:
@@ -318,8 +318,7 @@ def inv(A):
         turned = y.swapaxes(-1, -2)
         return y, lambda g: -turned @ g @ turned
 
-    rule.__name__ = "linalg_inv"
-    return computed(rule, A)
+    return computed(linalg_inv, A)
 
 
 public(*BOTH, name="inverse")(inv)
@@ -366,7 +365,7 @@ def exponential(a: np.ndarray) -> np.ndarray:
 def matrix_exp(A):
     require_square(A, "matrix_exp")
 
-    def rule(a):
+    def linalg_matrix_exp(a):
         def gradient(g):
             # the exponential of this block matrix has the gradient for its upper right block
             turned, n = a.swapaxes(-1, -2), a.shape[-1]
@@ -375,13 +374,12 @@ def matrix_exp(A):
 
         return exponential(a), gradient
 
-    rule.__name__ = "linalg_matrix_exp"
-    return computed(rule, A)
+    return computed(linalg_matrix_exp, A)
 
 
 @public(LINALG)
 def svdvals(A):
-    def rule(a):
+    def svdvals(a):
         y = np.linalg.svd(a, compute_uv=False)
 
         def gradient(g):
@@ -390,8 +388,7 @@ def svdvals(A):
 
         return y, gradient
 
-    rule.__name__ = "svdvals"
-    return computed(rule, A)
+    return computed(svdvals, A)
 
 
 def without_gradients(name: str, *tensors: Tensor) -> None:
@@ -420,12 +417,11 @@ Qr = namedtuple("linalg_qr", ["Q", "R"])
 
 @public(LINALG)
 def eigvalsh(A):
-    def rule(a):
+    def eigvalsh(a):
         values, vectors = np.linalg.eigh(a)
         return values, lambda g: (vectors * g[..., None, :]) @ vectors.swapaxes(-1, -2)
 
-    rule.__name__ = "eigvalsh"
-    return computed(rule, A)
+    return computed(eigvalsh, A)
 
 
 @public(LINALG)

@@ -106,7 +106,7 @@ class Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise missing(self.__name__, name)
+        raise missing(self.__name__, name, f"module '{self.__name__}'")
 
 
 def as_modules() -> dict[str, ModuleType]:

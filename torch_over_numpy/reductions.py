@@ -10,6 +10,7 @@ from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import axes, axis
 from torch_over_numpy.dtypes import BOOL, FLOATING, bool_, int64, real_of, uint8
 from torch_over_numpy.elementwise import BOTH, absolute, div, maximum, minimum, ne, sub
+from torch_over_numpy.indexing import taken
 from torch_over_numpy.operations import cast, computed, promoted
 from torch_over_numpy.public import public
 from torch_over_numpy.tensor import Tensor
@@ -36,13 +37,12 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
     if wanted.kind < FLOATING and input.requires_grad:
         raise RuntimeError(f"Autograd not support dtype: {wanted.title}")
 
-    def rule(x):
+    def sum(x):
         shape = x.shape
         out = x.sum(axis=along, keepdims=keepdim, dtype=wanted.storage)
         return out, lambda g: spread(g, shape, along, keepdim)
 
-    rule.__name__ = "sum"
-    return computed(rule, input, dtype=wanted)
+    return computed(sum, input, dtype=wanted)
 
 
 def require_floating(x: Tensor, name: str) -> None:
@@ -88,7 +88,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
     along = axes(dim, input.ndim)
 
-    def rule(x):
+    def prod(x):
         out = x.prod(axis=along, keepdims=keepdim, dtype=wanted.storage)
 
         def of_the_others(g):
@@ -100,8 +100,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 
         return out, of_the_others
 
-    rule.__name__ = "prod"
-    return computed(rule, input, dtype=wanted)
+    return computed(prod, input, dtype=wanted)
 
 
 def shared_by_extremes(name: str, find: Callable) -> Callable:
@@ -146,29 +145,6 @@ amax = shared_by_extremes("amax", np.max)
 amin = shared_by_extremes("amin", np.min)
 
 
-def taken(x: Tensor, places: np.ndarray, along: int) -> Tensor:
-    """The numbers at these places along an axis."""
-
-    def gather(a):
-        shape = a.shape
-
-        def put(g):
-            out = np.zeros(shape, g.dtype)
-            np.add.at(out, at(places, along), g)
-            return out
-
-        return np.take_along_axis(a, places, along), put
-
-    return computed(gather, x)
-
-
-def at(places: np.ndarray, along: int) -> tuple[np.ndarray, ...]:
-    """The index of places along one axis, which are where they are along the others."""
-    index = [*np.ix_(*map(np.arange, places.shape))]
-    index[along] = places
-    return tuple(index)
-
-
 def places_tensor(places: np.ndarray, x: Tensor) -> Tensor:
     return computed(lambda _: (places,), x, dtype=int64)
 
@@ -185,11 +161,9 @@ def extreme(name: str, find: Callable, all_of: Callable, of_two: Callable) -> Ca
             return all_of(input)
         along = axis(dim, input.ndim)
         if not input.ndim:
-            return Pair[name](input, places_tensor(np.zeros((), np.int64), input))
+            return pair_of_single(name, input)
         require_places(input, (along,), name)
-        places = first_of(find, input._array, along)
-        values = taken(input, places, along)
-        return squeezed_pair(name, values, places_tensor(places, input), along, keepdim)
+        return pair(name, input, first_of(find, input._array, along), along, keepdim)
 
     return public(*BOTH, name=name)(function)
 
@@ -200,10 +174,15 @@ def first_of(find: Callable, array: np.ndarray, along: int) -> np.ndarray:
         return np.expand_dims(find(array, axis=along), along)
 
 
-def squeezed_pair(name: str, values: Tensor, places: Tensor, along: int, keepdim: bool) -> Any:
-    if keepdim:
-        return Pair[name](values, places)
-    return Pair[name](squeeze(values, along), squeeze(places, along))
+def pair(name: str, x: Tensor, places: np.ndarray, along: int, keepdim: bool = True) -> Any:
+    """The numbers at these places along an axis, and the places."""
+    some = taken(x, places, along), places_tensor(places, x)
+    return Pair[name](*(some if keepdim else (squeeze(one, along) for one in some)))
+
+
+def pair_of_single(name: str, x: Tensor) -> Any:
+    """The pair of a number that has no axis, which is the first of one."""
+    return Pair[name](x, places_tensor(np.zeros((), np.int64), x))
 
 
 max = extreme("max", np.argmax, amax, maximum)
@@ -288,7 +267,7 @@ def logsumexp(input, dim, keepdim=False):
     (input,) = promoted(input, floating=True)
     along = axes(dim, input.ndim)
 
-    def rule(x):
+    def logsumexp(x):
         top = x.max(axis=along, keepdims=True, initial=-np.inf)
         top = np.where(np.isfinite(top), top, 0)
         out = np.log(np.exp(x - top).sum(axis=along, keepdims=True)) + top
@@ -299,8 +278,7 @@ def logsumexp(input, dim, keepdim=False):
 
         return out.reshape(shape).astype(x.dtype), shares
 
-    rule.__name__ = "logsumexp"
-    return computed(rule, input)
+    return computed(logsumexp, input)
 
 
 def softmax_rule(x: np.ndarray, along: int) -> np.ndarray:
@@ -360,13 +338,12 @@ def cumsum(input, dim, *, dtype=None):
     wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
     along = axis(dim, input.ndim)
 
-    def rule(x):
+    def cumsum(x):
         if not x.ndim:
             return x.copy(), lambda g: g
         return x.cumsum(along, dtype=wanted.storage), lambda g: from_the_end(g, along)
 
-    rule.__name__ = "cumsum"
-    return computed(rule, input, dtype=wanted)
+    return computed(cumsum, input, dtype=wanted)
 
 
 @public(*BOTH)
@@ -374,7 +351,7 @@ def cumprod(input, dim, *, dtype=None):
     wanted = dtype or (int64 if input.dtype.kind < FLOATING else input.dtype)
     along = axis(dim, input.ndim)
 
-    def rule(x):
+    def cumprod(x):
         if not x.ndim:
             return x.copy(), lambda g: g
         out = x.cumprod(along, dtype=wanted.storage)
@@ -392,15 +369,14 @@ def cumprod(input, dim, *, dtype=None):
 
         return out, of_the_others
 
-    rule.__name__ = "cumprod"
-    return computed(rule, input, dtype=wanted)
+    return computed(cumprod, input, dtype=wanted)
 
 
 @public(*BOTH)
 def logcumsumexp(input, dim):
     along = axis(dim, input.ndim)
 
-    def rule(x):
+    def logcumsumexp(x):
         if not x.ndim:
             return x.copy(), lambda g: g
         out = np.logaddexp.accumulate(x, axis=along)
@@ -413,8 +389,7 @@ def logcumsumexp(input, dim):
 
         return out, shares
 
-    rule.__name__ = "logcumsumexp"
-    return computed(rule, input)
+    return computed(logcumsumexp, input)
 
 
 @public(*BOTH)
@@ -422,14 +397,13 @@ def cummax(input, dim):
     """The largest number so far, and its place."""
     along = axis(dim, input.ndim)
     if not input.ndim:
-        return Pair["cummax"](input, places_tensor(np.zeros((), np.int64), input))
+        return pair_of_single("cummax", input)
     x = np.moveaxis(input._array, along, 0)
     best = np.maximum.accumulate(x, axis=0)
     # the last place at which a number is the best so far
     here = np.arange(len(x)).reshape(-1, *[1] * (x.ndim - 1))
     places = np.maximum.accumulate(np.where((x == best) | np.isnan(x), here, 0), axis=0)
-    places = np.moveaxis(places, 0, along)
-    return Pair["cummax"](taken(input, places, along), places_tensor(places, input))
+    return pair("cummax", input, np.moveaxis(places, 0, along), along)
 
 
 @public(*BOTH)
@@ -468,7 +442,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
             )
         return (amax if ord > 0 else amin)(absolute(x), along, keepdim)
 
-    def rule(a):
+    def norm(a):
         size = np.abs(a)
         out = (size**ord).sum(axis=along, keepdims=True) ** (1 / ord)
         shape = out.shape if keepdim else tuple(np.delete(out.shape, along))
@@ -481,5 +455,4 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
         return out.reshape(shape).astype(size.dtype), direction
 
-    rule.__name__ = "norm"
-    return computed(rule, x, dtype=real_of(x.dtype))
+    return computed(norm, x, dtype=real_of(x.dtype))

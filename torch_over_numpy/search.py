@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.axes import axis, require_broadcast
-from torch_over_numpy.dtypes import FLOATING, bool_, int32, int64
+from torch_over_numpy.dtypes import FLOATING, bool_, int64
 from torch_over_numpy.elementwise import BOTH, chosen
 from torch_over_numpy.operations import computed, tensor_of
 from torch_over_numpy.public import public
-from torch_over_numpy.reductions import Pair, places_tensor, require_places, squeezed_pair, taken
+from torch_over_numpy.reductions import Pair, pair, pair_of_single, require_places
 from torch_over_numpy.tensor import Tensor
 from torch_over_numpy.views import flatten, unbind
 
@@ -26,9 +26,8 @@ def order(array: np.ndarray, along: int, descending: bool = False) -> np.ndarray
 def sort(input, dim=-1, descending=False, stable=False):
     along = axis(dim, input.ndim)
     if not input.ndim:
-        return Pair["sort"](input, places_tensor(np.zeros((), np.int64), input))
-    places = order(input._array, along, descending)
-    return Pair["sort"](taken(input, places, along), places_tensor(places, input))
+        return pair_of_single("sort", input)
+    return pair("sort", input, order(input._array, along, descending), along)
 
 
 @public(*BOTH)
@@ -40,11 +39,11 @@ def argsort(input, dim=-1, descending=False, stable=False):
 def topk(input, k, dim=-1, largest=True, sorted=True):
     along = axis(dim, input.ndim)
     if not input.ndim:
-        return Pair["topk"](input, places_tensor(np.zeros((), np.int64), input))
+        return pair_of_single("topk", input)
     if not 0 <= k <= input.shape[along]:
         raise RuntimeError("selected index k out of range")
     places = np.take(order(input._array, along, largest), range(k), axis=along)
-    return Pair["topk"](taken(input, places, along), places_tensor(places, input))
+    return pair("topk", input, places, along)
 
 
 @public(*BOTH)
@@ -54,8 +53,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     if not 0 < k <= (input.shape[along] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {along}")
     places = np.take(order(input._array, along), [k - 1], axis=along)
-    values = taken(input, places, along)
-    return squeezed_pair("kthvalue", values, places_tensor(places, input), along, keepdim)
+    return pair("kthvalue", input, places, along, keepdim)
 
 
 @public(*BOTH)
@@ -151,41 +149,30 @@ def isin(elements, test_elements):
 
 
 @public("torch")
-def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None):
-    from_right = right or side == "right"
-    values = tensor_of(input)
-
+def searchsorted(sorted_sequence, input, *, right=False):
     def rule(a, x):
         # how many of the sequence come before
-        compare = np.less_equal if from_right else np.less
-        return (compare(a[..., None, :], x[..., :, None]).sum(-1),)
+        sequence = a if a.ndim == 1 else a[..., None, :]
+        return ((np.less_equal if right else np.less)(sequence, x[..., None]).sum(-1),)
 
-    wanted = int32 if out_int32 else int64
-    if values.ndim == 0 or (sorted_sequence.ndim == 1):
-
-        def rule_of_one(a, x):
-            return (np.searchsorted(a, x, "right" if from_right else "left"),)
-
-        return computed(rule_of_one, sorted_sequence, values, dtype=wanted)
-    return computed(rule, sorted_sequence, values, dtype=wanted)
+    return computed(rule, sorted_sequence, tensor_of(input), dtype=int64)
 
 
 @public("torch")
-def bucketize(input, boundaries, *, out_int32=False, right=False):
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+def bucketize(input, boundaries, *, right=False):
+    return searchsorted(boundaries, input, right=right)
 
 
 @public(*BOTH)
 def mode(input, dim=-1, keepdim=False):
     along = axis(dim, input.ndim)
     if not input.ndim:
-        return Pair["mode"](input, places_tensor(np.zeros((), np.int64), input))
+        return pair_of_single("mode", input)
     require_places(input, (along,), "mode")
     rows = np.moveaxis(input._array, along, -1)
     places = np.array([place_of_mode(row) for row in rows.reshape(-1, rows.shape[-1])], np.int64)
     places = np.expand_dims(places.reshape(rows.shape[:-1]), along)
-    values = taken(input, places, along)
-    return squeezed_pair("mode", values, places_tensor(places, input), along, keepdim)
+    return pair("mode", input, places, along, keepdim)
 
 
 def place_of_mode(row: np.ndarray) -> int:

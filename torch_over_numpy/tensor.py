@@ -86,7 +86,7 @@ class Methods(type):
     """Says of a method that is not here where it works."""
 
     def __getattr__(cls, name: str) -> Any:
-        raise missing("torch.Tensor", name)
+        raise missing("torch.Tensor", name, "'Tensor' object")
 
 
 class Tensor(metaclass=Methods):
@@ -205,7 +205,7 @@ class Tensor(metaclass=Methods):
         return len(self._array)
 
     def __getattr__(self, name: str) -> Any:
-        raise missing("torch.Tensor", name)
+        raise missing("torch.Tensor", name, "'Tensor' object")
 
 
 def whole(array: np.ndarray) -> np.ndarray:

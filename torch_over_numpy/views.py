@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torch_over_numpy.absent import refuse_unless
-from torch_over_numpy.axes import axes, axis, require_broadcast, sizes_in
+from torch_over_numpy.axes import axes, axis, index_along, require_broadcast, sizes_in
 from torch_over_numpy.dtypes import bfloat16, complex_of, dtype, float16, real_of, unrounded
 from torch_over_numpy.elementwise import BOTH
 from torch_over_numpy.operations import computed, require_writable, viewed
@@ -291,7 +291,7 @@ def broadcast_shapes(*shapes):
 
 def sliced(x: Tensor, along: int, part: Any, made_with_others: str = "") -> Tensor:
     """The part of a tensor along an axis."""
-    index = (*(slice(None),) * along, part, ...)
+    index = (*index_along(along, part), ...)
     return viewed(x, lambda a: a[index], made_with_others=made_with_others)
 
 
@@ -403,7 +403,7 @@ def unfold(self, dimension, size, step):
 
     def take(a):
         windows = np.lib.stride_tricks.sliding_window_view(a, size, along, writeable=True)
-        return windows[(slice(None),) * along + (slice(None, None, step),)]
+        return windows[index_along(along, slice(None, None, step))]
 
     return viewed(self, take, overlaps=True)
 

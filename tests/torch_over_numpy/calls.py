@@ -741,14 +741,6 @@ of(
         tensors(["float64"], shapes=st.just((4, 2)), layouts=["rows"]),
     ),
 )
-of(
-    "mse_loss",
-    called(
-        tensors(["float64"], shapes=st.just((2, 3))),
-        tensors(["float64"], shapes=st.just((2, 3))),
-        **{"reduction": st.sampled_from(["mean", "sum", "none"])},
-    ),
-)
 of("nll_loss cross_entropy", classes())
 of(
     "conv1d",

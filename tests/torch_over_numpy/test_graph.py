@@ -478,6 +478,7 @@ def test_tensors_of_two_devices_do_not_meet():
         (lambda t: t.compile, "torch.compile"),
         (lambda t: t.ones(2).frexp, "torch.Tensor.frexp"),
         (lambda t: t.nn.LSTM, "torch.nn.LSTM"),
+        (lambda t: t.nn.Linear(2, 2).apply(t.nn.init.zeros_), "torch.nn.Module.apply"),
         (lambda t: t.add(t.ones(2), 1, out=t.ones(2)), "torch.add(out=)"),
     ],
 )

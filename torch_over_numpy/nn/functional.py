@@ -21,7 +21,7 @@ from torch_over_numpy.elementwise import (
     sub,
     tanh,
 )
-from torch_over_numpy.indexing import items
+from torch_over_numpy.indexing import items, taken
 from torch_over_numpy.joining import pad
 from torch_over_numpy.linalg import einsum, matmul
 from torch_over_numpy.operations import computed
@@ -32,7 +32,6 @@ from torch_over_numpy.reductions import (
     mean,
     softmax_along,
     sum,
-    taken,
     vector_norm,
 )
 from torch_over_numpy.tensor import Tensor
@@ -55,12 +54,11 @@ def log_softmax(input, dim=None, *, dtype=None):
 
 @public(HERE)
 def elu(input, alpha=1.0):
-    def rule(x):
+    def elu(x):
         below = alpha * np.expm1(np.minimum(x, 0))
         return np.where(x > 0, x, below), lambda g: g * np.where(x > 0, 1, below + alpha)
 
-    rule.__name__ = "elu"
-    return computed(rule, input)
+    return computed(elu, input)
 
 
 @public(HERE)
@@ -137,17 +135,6 @@ def dropout(input, p=0.5, training=True):
     return computed(lambda x: (x * factor, lambda g: g * factor), input)
 
 
-def reduced(losses: Tensor, reduction: str) -> Tensor:
-    if reduction == "none":
-        return losses
-    return mean(losses) if reduction == "mean" else sum(losses)
-
-
-@public(HERE)
-def mse_loss(input, target, *, reduction="mean"):
-    return reduced(square(sub(input, target)), reduction)
-
-
 @public(HERE)
 def nll_loss(input, target, *, ignore_index=-100, reduction="mean"):
     classes = 0 if input.ndim == 1 else 1
@@ -175,7 +162,7 @@ def cross_entropy(input, target, *, ignore_index=-100, reduction="mean"):
         losses = neg(sum(mul(logarithms, target), classes))
         if reduction == "mean":
             return div(sum(losses), float(max(1, losses._array.size)))
-        return reduced(losses, reduction)
+        return losses if reduction == "none" else sum(losses)
     expected = input.shape[:classes] + input.shape[classes + 1 :]
     if target.shape != expected:
         if target.ndim == len(expected) and target.shape[:1] != expected[:1]:

@@ -14,6 +14,7 @@ from torch_over_numpy.making import new, to
 from torch_over_numpy.nn import functional as F
 from torch_over_numpy.nn import init
 from torch_over_numpy.tensor import Size, Tensor
+from torch_over_numpy.torch_names import missing
 
 
 class Parameter(Tensor):
@@ -81,7 +82,7 @@ class Module:
         for kind in ("_parameters", "_buffers", "_modules"):
             if name in self.__dict__.get(kind, ()):
                 return self.__dict__[kind][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise missing("torch.nn.Module", name, f"'{type(self).__name__}' object")
 
     def __delattr__(self, name: str) -> None:
         for one in (self._parameters, self._buffers, self._modules):
@@ -130,17 +131,14 @@ class Module:
     def children(self) -> Iterator["Module"]:
         yield from (one for _, one in self.named_children())
 
-    def _named(self, kind: str, prefix: str, recurse: bool) -> Iterator[tuple]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple]:
         met = set()
         modules = self.named_modules(prefix=prefix) if recurse else [(prefix, self)]
         for above, module in modules:
-            for name, one in getattr(module, kind).items():
+            for name, one in module._parameters.items():
                 if one is not None and id(one) not in met:
                     met.add(id(one))
                     yield f"{above}.{name}".lstrip("."), one
-
-    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple]:
-        yield from self._named("_parameters", prefix, recurse)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         yield from (one for _, one in self.named_parameters(recurse=recurse))
