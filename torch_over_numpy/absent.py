@@ -2,13 +2,13 @@
 
 # keywords that torch's functions have, and these here may not
 KEYWORDS = {
-    "align_corners", "chunk_size", "correction", "create_graph", "descending", "dilation", "dtype",
-    "exact", "generator", "groups", "ignore_index", "inplace", "inputs", "label_smoothing",
-    "largest", "layout", "left", "max_norm", "memory_format", "mode", "non_blocking", "out",
-    "out_int32", "output_size", "padding_side", "pin_memory", "randomness", "reduction",
-    "requires_grad", "return_counts", "return_inverse", "rounding_mode",
-    "scale_grad_by_freq", "side", "sorted", "sparse", "sparse_grad", "stable", "strict",
-    "unbiased", "weight", "wrap",
+    "align_corners", "check_stride", "chunk_size", "correction", "create_graph", "descending",
+    "dilation", "dtype", "exact", "generator", "groups", "ignore_index", "inplace", "inputs",
+    "label_smoothing", "largest", "layout", "left", "max_norm", "memory_format", "mode",
+    "non_blocking", "out", "out_int32", "output_size", "padding_side", "pin_memory", "randomness",
+    "reduction", "requires_grad", "return_counts", "return_inverse", "rounding_mode",
+    "scale_grad_by_freq", "side", "sorted", "sparse", "sparse_grad", "stable", "strict", "unbiased",
+    "weight", "wrap",
 }  # fmt: skip
 
 

@@ -143,7 +143,7 @@ def checked_places(x: Tensor, along: int, one: Any) -> np.ndarray:
     return array
 
 
-def put_index_in_words(named: tuple, x: Tensor) -> None:
+def require_index_broadcast(named: tuple) -> None:
     """Raise IndexError where the places of several axes do not broadcast."""
     shapes = [one.shape for one in named if not isinstance(one, slice) and one.dtype != bool]
     try:
@@ -157,7 +157,7 @@ def put_index_in_words(named: tuple, x: Tensor) -> None:
 
 def items(x: Tensor, named: tuple, *index_tensors: Tensor) -> Tensor:
     """A copy of the numbers at these places, which tensors may have named."""
-    put_index_in_words(named, x)
+    require_index_broadcast(named)
     shape = x.shape
 
     def index(a, *_):
@@ -236,7 +236,7 @@ def without_leading_ones(shape: tuple, there: tuple) -> tuple:
 
 def with_items(x: Tensor, named: tuple, value: Tensor, accumulate: bool = False) -> Tensor:
     """The numbers of a tensor, with others at these places, or added to those there."""
-    put_index_in_words(named, x)
+    require_index_broadcast(named)
     shape = without_leading_ones(value.shape, x._array[named].shape)
 
     def index_put(a, b):

@@ -94,7 +94,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0):
     return Tensor._of(np.frombuffer(buffer, dtype.storage, count, offset), dtype, CPU)
 
 
-def filled(name: str, value: Any, like: bool = True) -> None:
+def filled(name: str, value: Any) -> None:
     """`zeros`, `ones` and `empty`, their likes, and those that follow a tensor's dtype."""
 
     @public("torch", name=name)

@@ -65,18 +65,6 @@ for word in ("eq", "ne", "lt", "le", "gt", "ge"):
     operator(word, getattr(of, word), reflected=False, writes=False)
 
 
-def neg(self):
-    return of.neg(self)
-
-
-def pos(self):
-    return of.positive(self)
-
-
-def absolute(self):
-    return of.absolute(self)
-
-
 def invert(self):
     if self.dtype.kind > INTEGER:
         raise TypeError(
@@ -85,7 +73,9 @@ def invert(self):
     return of.bitwise_not(self)
 
 
-for word, function in {"neg": neg, "pos": pos, "abs": absolute, "invert": invert}.items():
+for word, function in {
+    "neg": of.neg, "pos": of.positive, "abs": of.absolute, "invert": invert,
+}.items():  # fmt: skip
     setattr(Tensor, f"__{word}__", seen(function, word))
 
 

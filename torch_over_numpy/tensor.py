@@ -185,16 +185,8 @@ class Tensor(metaclass=Methods):
         return self.device is META
 
     @property
-    def is_cuda(self) -> bool:
-        return False
-
-    @property
     def ndim(self) -> int:
         return self._array.ndim
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
 
     def __hash__(self) -> int:
         return id(self)

@@ -24,7 +24,7 @@ def tolerances(dtypes: list[Any]) -> tuple[float, float]:
 @public("torch.testing")
 def assert_close(
     actual, expected, *, rtol=None, atol=None, equal_nan=False, check_device=True,
-    check_dtype=True, check_stride=False, msg=None,
+    check_dtype=True, msg=None,
 ):  # fmt: skip
     if isinstance(actual, (list, tuple)) and isinstance(expected, (list, tuple)):
         if len(actual) != len(expected):

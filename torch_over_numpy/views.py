@@ -33,12 +33,12 @@ def clone(input, *, memory_format=None):
 
 
 @public("torch.Tensor")
-def contiguous(self, *, memory_format=None):
+def contiguous(self):
     return self if self._array.flags.c_contiguous else clone_of(self)
 
 
 @public("torch.Tensor")
-def is_contiguous(self, *, memory_format=None):
+def is_contiguous(self):
     return bool(self._array.flags.c_contiguous)
 
 

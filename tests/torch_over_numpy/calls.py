@@ -739,6 +739,7 @@ of(
     called(
         tensors(["int64"], numbers=st.integers(0, 3)),
         tensors(["float64"], shapes=st.just((4, 2)), layouts=["rows"]),
+        padding_idx=st.sampled_from([None, 1, -1]),
     ),
 )
 of("nll_loss cross_entropy", classes())

@@ -121,7 +121,11 @@ def embedding(input, weight, padding_idx=None):
     rows = input._array
     if rows.size and (rows.min() < 0 or rows.max() >= len(weight)):
         raise IndexError("index out of range in self")
-    return items(weight, (rows,))
+    found = items(weight, (rows,))
+    if padding_idx is None:
+        return found
+    counted = (rows != padding_idx % len(weight))[..., None]
+    return computed(lambda x: (x.copy(), lambda g: g * counted), found)
 
 
 @public(HERE)

@@ -1,49 +1,45 @@
 """First weights."""
 
+import functools
 import math
+from collections.abc import Callable
 
 from torch_over_numpy import random
+from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.graph import switched
-from torch_over_numpy.indexing import fill_
+from torch_over_numpy.indexing import fill_, zero_
 from torch_over_numpy.public import public
 
 HERE = "torch.nn.init"
 
 
-def filling(function):
+def without_graph(function: Callable) -> Callable:
     """The function, which writes into a tensor although that wants a gradient."""
 
-    def fill(tensor, *args, **kwargs):
+    @functools.wraps(function)
+    def write(*args, **kwargs):
         with switched(False):
-            return function(tensor, *args, **kwargs)
+            return function(*args, **kwargs)
 
-    return fill
-
-
-normal_ = filling(random.normal_)
-uniform_ = filling(random.uniform_)
-fill = filling(fill_)
+    return public(HERE)(write)
 
 
+normal_ = without_graph(random.normal_)
+uniform_ = without_graph(random.uniform_)
+
+
+@without_graph
 def zeros_(tensor):
-    return fill(tensor, 0.0)
+    return zero_(tensor)
 
 
+@without_graph
 def ones_(tensor):
-    return fill(tensor, 1.0)
+    return fill_(tensor, 1)
 
 
-def fans(tensor):
-    return tensor.shape[1], tensor.shape[0]
-
-
+@without_graph
 def xavier_uniform_(tensor, gain=1.0, generator=None):
-    bound = gain * math.sqrt(6 / sum(fans(tensor)))
-    return uniform_(tensor, -bound, bound, generator=generator)
-
-
-for word, function in {
-    "normal_": normal_, "uniform_": uniform_, "zeros_": zeros_,
-    "ones_": ones_, "xavier_uniform_": xavier_uniform_,
-}.items():  # fmt: skip
-    public(HERE, name=word)(function)
+    refuse_unless(tensor.ndim == 2, f"torch.nn.init.xavier_uniform_ of {tensor.ndim} axes")
+    bound = gain * math.sqrt(6 / sum(tensor.shape))
+    return random.uniform_(tensor, -bound, bound, generator=generator)
