@@ -10,7 +10,7 @@ import numpy as np
 from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import require_broadcast
 from torch_over_numpy.dtypes import complex_of, int64
-from torch_over_numpy.elementwise import BOTH, add, mul, sub
+from torch_over_numpy.elementwise import BOTH, mul, sub
 from torch_over_numpy.operations import computed
 from torch_over_numpy.public import public
 from torch_over_numpy.reductions import amax, sum, vector_norm
@@ -152,16 +152,6 @@ def outer(input, vec2):
 @public(LINALG)
 def vecdot(x, y, *, dim=-1):
     return sum(mul(x, y), dim)
-
-
-@public(*BOTH)
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    return add(mul(input, beta), mul(mm(mat1, mat2), alpha))
-
-
-@public(*BOTH)
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    return add(mul(input, beta), mul(bmm(batch1, batch2), alpha))
 
 
 @public(*BOTH)

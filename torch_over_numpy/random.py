@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from torch_over_numpy.absent import refuse_unless
 from torch_over_numpy.axes import sizes_in
 from torch_over_numpy.dtypes import (
     bfloat16,
@@ -190,14 +189,6 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
 @public("torch")
 def randperm(n, *, generator=None, dtype=None, device=None):
     return new((generator or GLOBAL).permutation(n), dtype or int64, device)
-
-
-@public("torch")
-def normal(mean=0.0, std=1.0, size: Any = None, *, generator=None, dtype=None, device=None):
-    refuse_unless(size is not None, "torch.normal of tensors")
-    wanted = dtype or get_default_dtype()
-    array = (generator or GLOBAL).normal(prod(size), wanted).reshape(tuple(size))
-    return new(array * std + mean, wanted, device)
 
 
 def drawn_into(x: Tensor, array: np.ndarray) -> Tensor:

@@ -617,19 +617,6 @@ of(
     ),
 )
 of(
-    "addmm",
-    called(*(tensors(["float64"], shapes=st.just(shape)) for shape in ((2, 2), (2, 3), (3, 2)))),
-)
-of(
-    "baddbmm",
-    called(
-        *(
-            tensors(["float64"], shapes=st.just(shape))
-            for shape in ((2, 2, 2), (2, 2, 3), (2, 3, 2))
-        )
-    ),
-)
-of(
     "tensordot",
     called(
         tensors(["float64"], shapes=st.just((2, 3))),

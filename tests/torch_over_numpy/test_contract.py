@@ -18,7 +18,7 @@ PAGE = as_modules()["torch"]
 # what a call of them does is shown by tests of their own
 APART = {
     # random numbers, drawn in the order of torch's by `test_graph.py`, or in another
-    "dropout", "fork_rng", "get_rng_state", "manual_seed", "normal", "normal_", "rand",
+    "dropout", "fork_rng", "get_rng_state", "manual_seed", "normal_", "rand",
     "rand_like", "randint", "randn", "randn_like", "randperm", "set_rng_state", "uniform_",
     "xavier_uniform_",
     # settings, and what is no tensor

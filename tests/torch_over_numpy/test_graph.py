@@ -388,7 +388,7 @@ DRAWS = [
     lambda t, g: t.randint(-3, 9, (5,), generator=g),
     lambda t, g: t.randint(2**40, (5,), generator=g),
     lambda t, g: t.randperm(11, generator=g),
-    lambda t, g: t.normal(1.0, 2.0, (4, 5), generator=g),
+    lambda t, g: t.zeros(4, 5).normal_(1.0, 2.0, generator=g),
     lambda t, g: t.zeros(20).normal_(generator=g),
     lambda t, g: t.nn.init.uniform_(t.zeros(5), -1, 1, generator=g),
 ]
