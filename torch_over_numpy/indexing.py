@@ -187,7 +187,10 @@ def getitem(self, index):
     basic, named = split_index(self, index)
     require_places_on_its_device(self, index)
     part = viewed(self, lambda a: a[(*basic, ...)])
-    return items(part, named) if named else part
+    if not named:
+        return part
+    index_tensors = [one for one in as_tuple(index) if isinstance(one, Tensor)]
+    return items(part, named, *(one for one in index_tensors if one.device is self.device))
 
 
 def require_places_on_its_device(x: Tensor, index: Any) -> None:

@@ -87,11 +87,10 @@ def from_numpy(ndarray):
 
 
 @public("torch")
-def frombuffer(buffer, *, dtype, count=-1, offset=0):
+def frombuffer(buffer, *, dtype):
     if dtype in NUMBERS:
-        raw = np.frombuffer(buffer, np.uint16, count, offset)
-        return Tensor._of(NUMBERS[dtype](raw), dtype, CPU)
-    return Tensor._of(np.frombuffer(buffer, dtype.storage, count, offset), dtype, CPU)
+        return Tensor._of(NUMBERS[dtype](np.frombuffer(buffer, np.uint16)), dtype, CPU)
+    return Tensor._of(np.frombuffer(buffer, dtype.storage), dtype, CPU)
 
 
 def filled(name: str, value: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from torch_over_numpy import elementwise as of
 from torch_over_numpy import indexing, joining
+from torch_over_numpy.absent import NotInPageError
 from torch_over_numpy.dtypes import INTEGER
 from torch_over_numpy.linalg import matmul
 from torch_over_numpy.operations import in_place
@@ -51,15 +52,24 @@ def seen(function: Callable, name: str) -> Callable:
     return called_as(function, "torch.Tensor", f"__{name}__")
 
 
+def absent_operator(name: str) -> Callable:
+    """The function of an operator that is not here, which says where it works."""
+
+    def refuse(*operands):
+        raise NotInPageError(f"torch.Tensor.__{name}__")
+
+    return refuse
+
+
 for word, function in {
     "add": of.add, "sub": of.sub, "mul": of.mul, "truediv": of.div, "floordiv": of.floor_divide,
     "mod": of.remainder, "pow": of.pow,
 }.items():  # fmt: skip
     operator(word, function)
-
-
 for word in ("and", "or", "xor"):
     operator(word, getattr(of, f"bitwise_{word}"))
+for word in ("lshift", "rshift"):
+    operator(word, absent_operator(word))
 operator("matmul", matmul, writes=False)
 for word in ("eq", "ne", "lt", "le", "gt", "ge"):
     operator(word, getattr(of, word), reflected=False, writes=False)
@@ -159,7 +169,8 @@ def deep_copy(self, memo):
             "protocol at the moment."
         )
     copy = type(self)._of(self._array.copy(), self.dtype, self.device)
-    copy.requires_grad_(self._leaf is not None) if self._leaf is not None else None
+    if self._leaf is not None:
+        copy.requires_grad_()
     memo[id(self)] = copy
     return copy
 

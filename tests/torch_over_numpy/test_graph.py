@@ -119,6 +119,30 @@ def mask_changed_later(t):
     return gradient(t, out, leaf)
 
 
+def index_changed_later(t):
+    leaf = x(t)
+    places = t.tensor([0, 2])
+    out = leaf[places]
+    places.mul_(0)
+    return gradient(t, out, leaf)
+
+
+def mask_of_an_index_changed_later(t):
+    leaf = x(t)
+    mask = leaf.detach() > 4
+    out = leaf[mask]
+    mask.logical_not_()
+    return gradient(t, out, leaf)
+
+
+def places_changed_later(t):
+    leaf = x(t)
+    places = t.tensor([[0, 2]])
+    out = leaf.gather(0, places)
+    places.mul_(0)
+    return gradient(t, out, leaf)
+
+
 def leaf_written(t):
     leaf = x(t)
     leaf += 1
@@ -478,6 +502,7 @@ def test_tensors_of_two_devices_do_not_meet():
         (lambda t: t.compile, "torch.compile"),
         (lambda t: t.ones(2).frexp, "torch.Tensor.frexp"),
         (lambda t: t.nn.LSTM, "torch.nn.LSTM"),
+        (lambda t: t.ones(2) << 1, "torch.Tensor.__lshift__"),
         (lambda t: t.nn.Linear(2, 2).apply(t.nn.init.zeros_), "torch.nn.Module.apply"),
         (lambda t: t.add(t.ones(2), 1, out=t.ones(2)), "torch.add(out=)"),
     ],
