@@ -281,21 +281,13 @@ def logsumexp(input, dim, keepdim=False):
     return computed(logsumexp, input)
 
 
-def softmax_rule(x: np.ndarray, along: int) -> np.ndarray:
-    parts = np.exp(x - x.max(axis=along, keepdims=True, initial=-np.inf))
-    return parts / parts.sum(axis=along, keepdims=True)
-
-
-def require_implemented(x: Tensor, name: str) -> None:
-    if x.dtype.kind < FLOATING:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{x.dtype.title}'")
-
-
 def normalised(rule: Callable, input: Tensor, dim: int, dtype: Any) -> Tensor:
     """The result of a rule along an axis, of floating numbers alone."""
     x = cast(input, dtype or input.dtype)
     along = axis(dim, x.ndim)
-    require_implemented(x, f"{rule.__name__}_lastdim_kernel_impl")
+    if x.dtype.kind < FLOATING:
+        kernel = f"{rule.__name__}_lastdim_kernel_impl"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.title}'")
     if not x.ndim:
         return normalised(rule, x.reshape(1), 0, None).reshape(())
 
@@ -309,7 +301,8 @@ def normalised(rule: Callable, input: Tensor, dim: int, dtype: Any) -> Tensor:
 @public(*BOTH, name="softmax")
 def softmax_along(input, dim, dtype=None):
     def softmax(x, along):
-        out = np.ascontiguousarray(softmax_rule(x, along))
+        parts = np.exp(x - x.max(axis=along, keepdims=True, initial=-np.inf))
+        out = np.ascontiguousarray(parts / parts.sum(axis=along, keepdims=True))
         return out, lambda g: out * (g - (g * out).sum(axis=along, keepdims=True))
 
     return normalised(softmax, input, dim, dtype)

@@ -1,7 +1,6 @@
 """Modules: parameters and layers by name."""
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -32,8 +31,7 @@ class Parameter(Tensor):
 
 def described(value: Any) -> str:
     """The type of a value as torch's errors name it."""
-    kind = "torch.FloatTensor" if isinstance(value, Tensor) else type(value).__name__
-    return kind
+    return "torch.FloatTensor" if isinstance(value, Tensor) else type(value).__name__
 
 
 class Module:
@@ -44,7 +42,6 @@ class Module:
     def __init__(self) -> None:
         for name in ("_parameters", "_buffers", "_modules"):
             object.__setattr__(self, name, {})
-        object.__setattr__(self, "_not_saved", set())
         object.__setattr__(self, "training", True)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -103,8 +100,6 @@ class Module:
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         self._buffers[name] = tensor
-        if not persistent:
-            self._not_saved.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         self._parameters[name] = param
@@ -143,15 +138,6 @@ class Module:
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         yield from (one for _, one in self.named_parameters(recurse=recurse))
 
-    def state_dict(self) -> OrderedDict:
-        found = OrderedDict()
-        for above, module in self.named_modules():
-            parts = {**module._parameters, **module._buffers}
-            for name, one in parts.items():
-                if one is not None and name not in module._not_saved:
-                    found[f"{above}.{name}".lstrip(".")] = one.detach()
-        return found
-
     def train(self, mode: bool = True) -> "Module":
         for one in self.modules():
             object.__setattr__(one, "training", mode)
@@ -174,9 +160,10 @@ class Module:
             for kind in (module._parameters, module._buffers):
                 for one in kind.values():
                     if one is not None:
-                        is_number = not one.dtype.is_floating_point
-                        moved = moved_as(one, is_number, *args, **kwargs)
-                        one.data = moved.detach()
+                        moved = to(one, *args, **kwargs)
+                        # one of whole numbers keeps its dtype
+                        is_whole = not one.dtype.is_floating_point
+                        one.data = (to(one, device=moved.device) if is_whole else moved).detach()
         return self
 
     def double(self) -> "Module":
@@ -199,12 +186,6 @@ class Module:
         if not inner:
             return f"{type(self).__name__}({shown})"
         return "\n".join([f"{type(self).__name__}(", *inner, ")"])
-
-
-def moved_as(x: Tensor, is_whole: bool, *args: Any, **kwargs: Any) -> Tensor:
-    """A tensor of a module moved; one of whole numbers keeps its dtype."""
-    moved = to(x, *args, **kwargs)
-    return to(x, device=moved.device) if is_whole else moved
 
 
 class Listed:
