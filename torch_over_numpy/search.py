@@ -22,7 +22,7 @@ def order(array: np.ndarray, along: int, descending: bool = False) -> np.ndarray
     return array.shape[along] - 1 - np.flip(backwards, along)
 
 
-@public("torch", "torch.Tensor")
+@public(*BOTH)
 def sort(input, dim=-1, descending=False, stable=False):
     along = axis(dim, input.ndim)
     if not input.ndim:
@@ -66,7 +66,7 @@ def median(input, dim=None, keepdim=False):
     return Pair["median"](*found)
 
 
-@public("torch")
+@public(*BOTH)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     found: Any = np.unique(
         input._array, return_inverse=return_inverse, return_counts=return_counts, axis=dim
@@ -78,9 +78,6 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         more[0] = more[0].reshape(input.shape)
     more = [Tensor._of(np.asarray(one, np.int64), int64, input.device) for one in more]
     return (Tensor._of(values, input.dtype, input.device), *more)
-
-
-public("torch.Tensor", name="unique")(unique)
 
 
 @public(*BOTH)
@@ -108,7 +105,7 @@ def argwhere(input):
     return nonzero(input)
 
 
-@public("torch", "torch.Tensor")
+@public(*BOTH)
 def equal(input, other):
     if input.device is not other.device:
         raise RuntimeError(

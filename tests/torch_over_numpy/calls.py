@@ -12,7 +12,6 @@ KEEP = st.booleans()
 SIGNS = st.sampled_from([1.0, -2.0, 0.5, 0, 3, True])
 SMALL_FLOATS = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, 3.0])
 FLOATS = tensors(FLOATING)
-POSITIVE = tensors(FLOATING, numbers=SMALL_FLOATS)
 
 
 def called(*args: st.SearchStrategy, **kwargs: st.SearchStrategy) -> Calls:
@@ -111,13 +110,6 @@ def matrices(draw, dtypes=FLOATING, first=None, second=None):
         draw(tensors([dtype], shapes=st.just(tuple(one)))),
         draw(tensors([dtype], shapes=st.just(tuple(two)))),
     ), {}
-
-
-def square_matrices(numbers=None) -> st.SearchStrategy:
-    shapes = st.integers(1, 3).flatmap(
-        lambda n: st.lists(st.integers(1, 2), max_size=1).map(lambda batch: (*batch, n, n))
-    )
-    return tensors(FLOATING, shapes=shapes, numbers=numbers)
 
 
 @st.composite
@@ -278,7 +270,6 @@ ONE = st.tuples(tensors().map(lambda x: (x,)), st.just({}))
 ONE_FLOATING = called(FLOATS)
 ODD = called(tensors(FLOATING, odd=True))
 REDUCED = called(tensors()) | with_options(tensors(), dim=AXES).map(with_keepdim)
-REDUCED_FLOATING = with_options(FLOATS, dim=AXES, keepdim=KEEP)
 ALONG = called(tensors(), AXIS)
 ALONG_FLOATING = called(FLOATS, AXIS)
 ALONG_OR_ALL = with_options(tensors(high=2), dim=AXIS, keepdim=KEEP)
