@@ -218,7 +218,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0):
 
 @public("torch.nn.functional")
 def pad(input, pad, mode="constant", value=None):
-    refuse_unless(mode in ("constant", "replicate"), f"torch.nn.functional.pad(mode={mode!r})")
+    refuse_unless(mode == "constant", f"torch.nn.functional.pad(mode={mode!r})")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.ndim:
@@ -253,12 +253,6 @@ def pad(input, pad, mode="constant", value=None):
 
         return out, cut
 
-    if mode == "replicate":
-        x = input
-        for i, (before, after) in enumerate(widths):
-            places = np.arange(-before, x.shape[i] + after).clip(0, x.shape[i] - 1)
-            x = items(x, index_along(i, places)) if before or after else x
-        return x
     return computed(constant_pad_nd, input)
 
 

@@ -49,8 +49,10 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @public(*BOTH)
 def kthvalue(input, k, dim=-1, keepdim=False):
     along = axis(dim, input.ndim)
+    if not input.ndim:
+        return pair_of_single("kthvalue", input)
     require_places(input, (along,), "kthvalue")
-    if not 0 < k <= (input.shape[along] if input.ndim else 1):
+    if not 0 < k <= input.shape[along]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {along}")
     places = np.take(order(input._array, along), [k - 1], axis=along)
     return pair("kthvalue", input, places, along, keepdim)
