@@ -652,7 +652,8 @@ def test_bits_per_character_are_those_of_all_windows_over_all_characters(normal)
 
 def test_the_dots_on_the_page_are_the_results():
     page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
-    figure = page[page.index("name: fig-language-parts") : page.index("name: fig-language-curves")]
+    start = page.index("name: fig-language-parts")
+    figure = page[start : page.index("\n```\n", start)]
     expected = {
         name: [float(number) for number in numbers.split(", ")]
         for name, numbers in re.findall(r'"([\w ]+)": \[([\d., ]+)\]', figure)
@@ -695,7 +696,7 @@ def test_the_dots_on_the_page_are_the_results():
 
 
 def test_the_curves_on_the_page_are_the_results():
-    page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
+    page = (ROOT / "deeper" / "language_model.md").read_text("utf-8")
     figure = page[page.index("name: fig-language-curves") :]
     steps = [
         int(step) for step in figure.split("figures.lines(\n    [")[1].split("]")[0].split(", ")
@@ -750,4 +751,4 @@ def test_the_heads_on_the_page_are_the_results():
             )
             assert max(float(row["copying"]) for row in heads) < 0.02
     assert len(lines) == 4
-    assert "\n".join(lines) in (ROOT / "chapters" / "language_model.md").read_text("utf-8")
+    assert "\n".join(lines) in (ROOT / "deeper" / "language_model.md").read_text("utf-8")
