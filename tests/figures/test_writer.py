@@ -557,7 +557,7 @@ def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
     tab.locator(".item").nth(3).hover()
     expect(legend).to_have_text(re.compile(r"“citizens”: cover it, .* shifts by [\d.]+ bits\."))
     tab.locator(".item").last.hover()
-    expect(legend).to_have_text("“war” is the last word: no later word could look at it.")
+    expect(legend).to_have_text("“war” is the last word, so no later word could look at it.")
     assert max(marks[:-1]) > 0.01 and marks[-1] < 0.005
 
 
@@ -766,10 +766,10 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
         button.click()
         expect(verdict).to_have_text("")
         button.click()
-        expect(verdict).to_contain_text("bits for you")
+        expect(verdict).to_contain_text("It costs you")
         assert "“”" not in verdict.inner_text()
     expect(verdict).to_contain_text(
-        re.compile(r"After 10 words: you [\d.]+ bits, the model [\d.]+\.")
+        re.compile(r"After 10 words, you’ve paid [\d.]+ bits and the model [\d.]+\.")
     )
 
 
