@@ -63,7 +63,8 @@ def test_equal_weights_are_said_together(tab):
     weights = (rows / rows.sum(dim=-1, keepdim=True))[None]
     tab.set_content(bare_page(figures.heads(weights, ["x", "y", "z"], words, alt="equal")))
     sentences = [
-        read_slots(figure_in(tab), query=i)["said"][0].split("largest weight, ")[1] for i in range(3)
+        read_slots(figure_in(tab), query=i)["said"][0].split("largest weight, ")[1]
+        for i in range(3)
     ]
     assert sentences == ["0.50, to a and b.", "0.33, to a, b and c.", "0.17, to 6 of 6."]
 

@@ -217,9 +217,7 @@ def test_in_a_folder_of_files_an_answer_is_kept_and_a_check_says_where_it_can_be
     box = tab.locator(f"[data-answer={NAME}]")
     box.locator("textarea").fill(RIGHT)
     box.get_by_role("button", name="Check").click()
-    expect(box.get_by_role("status")).to_contain_text(
-        "A copy on your disk can’t check answers"
-    )
+    expect(box.get_by_role("status")).to_contain_text("A copy on your disk can’t check answers")
     tab.reload()
     expect(box.locator("textarea")).to_have_value(RIGHT)
 

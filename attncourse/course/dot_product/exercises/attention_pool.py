@@ -159,6 +159,6 @@ variants.wrong(exercise, {
         "return (weights[:, None] @ x).squeeze(1)",
     messages.CHANGES: "scores = x.masked_fill_(~words[..., None], 0.0) @ query / scale",
     LOOP: "scores = torch.stack([one @ query for one in x.unbind(1)], dim=1) / scale",
-    "no gradient reaches the scores: nothing may be detached":
+    "no gradient reaches the scores: don't detach anything":
         "scores = x.detach() @ query.detach() / scale",
 })  # fmt: skip

@@ -109,6 +109,6 @@ variants.wrong(exercise, {
         "scores = torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)",
         "rows = [((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)]\n"
         "scores = torch.stack(rows, dim=-2)"],
-    "no gradient reaches w: it is learned, so nothing may be detached":
+    "no gradient reaches w: it is learned, so don't detach anything":
         "scores = q @ w.detach() @ k.mT",
 })  # fmt: skip

@@ -132,7 +132,7 @@ variants.wrong(exercise, {
          "        parts = (distance_attention(q[..., i : i + 1, :], k, v, next(some))\n"
          "                 for i in rows)\n"
          "        return torch.cat([*parts], dim=-2)\n    difference")],
-    "no gradient reaches the scores: nothing may be detached":
+    "no gradient reaches the scores: don't detach anything":
         "scores = -distances.detach() / scale",
     messages.CUT_OFF: (
         "    weights =", "    if not mask.any():\n"

@@ -166,5 +166,5 @@ variants.wrong(exercise, {
     "it draws random numbers: the same input must give the same result":
         "joined = out.transpose(-3, -2).flatten(-2)\n"
         "return nn.functional.dropout(self.w_o(joined), 0.1, self.training)",
-    "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+    "no gradient reaches w_q and w_k: don't detach anything": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip

@@ -172,7 +172,7 @@ variants.wrong(exercise, {
         "    return join(torch.zeros_like(q @ k.mT) @ v).detach()\n"
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "the input changes: scale a copy, not q itself": "scores = q.div_(q.shape[-1] ** 0.5) @ k.mT",
-    "no gradient reaches the scores: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+    "no gradient reaches the scores: don't detach anything": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip
 
 

@@ -102,7 +102,7 @@ variants.wrong(exercise, {
         (every(".unf"), "[: w_v.shape[1] // heads * heads].unf")],
     "the heads come in reverse order: head 0 comes first": "return (read @ write).flip(0)",
     "it gives a list: stack the matrices, (heads, d_model, d_model)": "return list(read @ write)",
-    "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),
+    "no gradient reaches w_o: don't detach anything": ("w_o.mT", "w_o.mT.detach()"),
     "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (
         "w_o.mT", "w_o.t_()"),
 })  # fmt: skip

@@ -118,9 +118,9 @@ variants.wrong(exercise, {
         "self.bias_ih = None\nself.bias_hh = None"],
     "no gradient reaches the old state: it may not be detached": (
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
-    "no gradient reaches the old state through z * state: nothing may be detached":
+    "no gradient reaches the old state through z * state: don't detach anything":
         "return (1 - z) * candidate + z * state.detach()",
-    "no gradient reaches the old state through the gates: nothing may be detached": (
+    "no gradient reaches the old state through the gates: don't detach anything": (
         "state @", "state.detach() @"),
     "no gradient flows through the gates: r and z may not be detached, nor made under no_grad": (
         every("sigmoid()"), "sigmoid().detach()"),

@@ -139,6 +139,6 @@ variants.wrong(exercise, {
         "sums = [x + bias for x in scores.reshape(-1, *bias.shape)]\n"
         "return torch.cat(sums).reshape(scores.shape)",
         "bias = torch.stack([row.T for row in self.table[rows]], dim=-2)"],
-    "no gradient reaches the table: nothing may be detached": "return scores + bias.detach()",
+    "no gradient reaches the table: don't detach anything": "return scores + bias.detach()",
     messages.FLOAT32_INSIDE: "return scores + bias.float()",
 })  # fmt: skip

@@ -122,7 +122,7 @@ variants.wrong(exercise, {
         "relative = (q[..., None, :] @ a_k[rows].mT).squeeze(-2)"],
     "it takes no leading axes: any, or none, should work": ("q.shape[-2:]", "q.shape"),
     LOOP: "relative = torch.stack([(q * a_k[row]).sum(-1) for row in rows.T], -1)",
-    "no gradient reaches the table: nothing may be detached": ("a_k.mT", "a_k.detach().mT"),
-    "the relative term sends no gradient to the queries: nothing may be detached": (
+    "no gradient reaches the table: don't detach anything": ("a_k.mT", "a_k.detach().mT"),
+    "the relative term sends no gradient to the queries: don't detach anything": (
         "(q @ a_k", "(q.detach() @ a_k"),
 })  # fmt: skip

@@ -138,6 +138,6 @@ variants.wrong(exercise, {
     messages.FLOAT32_INSIDE:
         "sums = zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)",
     LOOP: "return sum(weights[..., j, None] * a_v[rows[:, j]] for j in range(n))",
-    "no gradient reaches the table: nothing may be detached": "return sums @ a_v.detach()",
-    "no gradient reaches the weights: nothing may be detached": "return sums.detach() @ a_v",
+    "no gradient reaches the table: don't detach anything": "return sums @ a_v.detach()",
+    "no gradient reaches the weights: don't detach anything": "return sums.detach() @ a_v",
 })  # fmt: skip
