@@ -298,7 +298,7 @@ state_of_a_gru = Number(
             ),
         "You gave candidate and old state the weight of the other. Which of them does the update "
         "gate multiply?":
-            partial(gru_by_mutant, "candidate and old state have changed places"),
+            partial(gru_by_mutant, "candidate and old state are swapped"),
         "That's the candidate. How much of the old state is kept beside it?":
             partial(gru_by_mutant, "the candidate comes back alone"),
         "Your candidate is the sum of the two contributions. What does a GRU do with this sum?":

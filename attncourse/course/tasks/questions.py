@@ -212,7 +212,7 @@ recall_of_the_most_confused = Number(
         "You read the matrix by columns, so you took the label that the words were given for the "
         "one that they have. Which of the two does a row stand for?":
             lambda a, b, c: found_again(
-                mutant(CONFUSED, "rows and columns have changed places"), a, b, c
+                mutant(CONFUSED, "rows and columns are swapped"), a, b, c
             ),
         "Your label has the most mistakes in all, but they go to two labels. Which number off the "
         "diagonal is the largest by itself?":

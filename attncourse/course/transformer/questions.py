@@ -114,12 +114,12 @@ out_of_pre_norm = Row(
             lambda x, a, normed: [t + a * y for t, y in zip(x, normed, strict=True)],
         "Your norm takes the mean away and stops there. What does it divide the rest by?":
             lambda x, a, normed: [t + a * max(t - sum(x) / 2, 0) for t in x],
-        "Your norm divides by the mean of the squares itself. Read once more by what it should "
+        "Your norm divides by the mean of the squares itself. Read again by what it should "
         "divide.":
             lambda x, a, normed: [
                 t + a * max(y, 0) / abs(x[0] - x[1]) * 2 for t, y in zip(x, normed, strict=True)
             ],
-        "Your norm divides by the root of the sum of the squares. Read once more what it takes "
+        "Your norm divides by the root of the sum of the squares. Read again what it takes "
         "the root of.":
             lambda x, a, normed: [
                 t + a * max(y, 0) / 2**0.5 for t, y in zip(x, normed, strict=True)

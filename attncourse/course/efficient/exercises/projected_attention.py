@@ -70,7 +70,7 @@ variants.right(exercise,
     "return weights @ values / weights.sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "e and f have changed places: e is for the keys, f for the values":
+    "e and f are swapped: e is for the keys, f for the values":
         "keys = f @ k\nvalues = e @ v",
     "e projects the values as well: they have f": "values = e @ v",
     "f projects the keys as well: they have e": "keys = f @ k",

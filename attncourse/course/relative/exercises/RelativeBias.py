@@ -90,7 +90,7 @@ variants.wrong(exercise, {
         ("+ 1, heads", "+ 1, 1")],
     "there are 2 reach + 1 offsets from -reach to reach, so as many rows": [
         ("2 * reach + 1", "2 * reach"), ("2 * reach + 1", "reach + 1")],
-    "heads and reach have changed places in __init__: RelativeBias(heads, reach)": (
+    "heads and reach are swapped in __init__: RelativeBias(heads, reach)": (
         "heads: int, reach: int", "reach: int, heads: int"),
     "the table must learn: make it an nn.Parameter called `table`": [
         "self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads), requires_grad=False)",

@@ -79,7 +79,7 @@ variants.wrong(exercise, {
         "d**0.5", "q.shape[1] ** 0.5"),
     "the scale comes from the table's length: it is the square root of the width": (
         "d**0.5", "len(a_k) ** 0.5"),
-    "the scale is a fixed number: it follows the width": ("d**0.5", "8"),
+    "the scale is a fixed number: it should follow the width": ("d**0.5", "8"),
     "the relative term is not scaled: the division is of the whole sum":
         "return content / d**0.5 + relative",
     "only the relative term is scaled: the division is of the whole sum":

@@ -105,9 +105,9 @@ variants.wrong(exercise, {
         "index = rows.mT.expand(weights.shape)\nsums = zeros.scatter_add(-1, index, weights.mT)",
     "the weights are transposed: row i of them belongs to query i":
         "sums = zeros.scatter_add(-1, index, weights.mT)",
-    "a softmax is taken once more: these are weights already":
+    "you take a softmax again: these are weights already":
         "sums = zeros.scatter_add(-1, index, weights.softmax(-1))",
-    "the rows are normalised once more: take the weights as they are":
+    "the rows are normalised again: take the weights as they are":
         "total = weights.sum(-1, True).where(weights.any(-1, True), 1)\n"
         "sums = zeros.scatter_add(-1, index, weights / total)",
     "a row of the table gets what the others leave of 1: weights need not sum to 1, so add up its "
