@@ -67,7 +67,7 @@
     if (/[^a-z\s,-]/.test(text)) return { wrong: `“${typed}” isn’t a whole number. ${known}` };
     const words = text.match(/[a-z]+/g) ?? [];
     const unknown = words.find((word) => ![...ONES.slice(1), ...TENS, ...SCALES, "hundred", "and"].includes(word));
-    if (unknown) return { wrong: `“${unknown}” isn’t a number word. ${known}` };
+    if (unknown) return { wrong: `“${unknown}” isn’t a number word that the model knows. ${known}` };
     const n = value(words.filter((word) => word !== "and"));
     return n > 0 && n < 1e12 ? { n } : { wrong: `“${typed}” isn’t the name of a number. ${known}` };
   };
