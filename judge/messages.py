@@ -45,7 +45,7 @@ VIEW = "an input may be stored by columns, and view then fails: use reshape, or 
 SQUEEZES = "an axis of size 1 is lost: squeeze() removes them all, so say which"
 REMEMBERS = "it returns an earlier call's result: inputs of the same sizes may hold other numbers"
 KEEPS = "it keeps what an earlier call was given: the next call has a different input"
-MARKS = "requires_grad_ marks an input for gradients: mark a copy, as x.detach().clone() makes it"
+MARKS = "requires_grad_ marks an input for gradients: mark a copy, such as x.detach().clone()"
 DTYPES = (
     "tensors of two dtypes meet: give a new one the dtype of an input, and its device "
     "(dtype=x.dtype, device=x.device)"

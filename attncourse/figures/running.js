@@ -8,9 +8,9 @@
     total = parts.reduce((sum, part) => sum + part, fade * total);
     z = parts.reduce((sum, part, j) => sum + part * values[step * block + j], fade * z);
     change = top === highest
-      ? `The largest score is still ${formatNumber(top)}, so the sums so far stay as they are. `
+      ? `The largest score is still ${formatNumber(top)}, so the earlier sums stay as they are. `
       : step
-        ? `The largest score rises from ${formatNumber(top)} to ${formatNumber(highest)}, so the sums so far are multiplied by ${formatNumber(fade)}. `
+        ? `The largest score rises from ${formatNumber(top)} to ${formatNumber(highest)}, so the earlier sums are multiplied by ${formatNumber(fade)}. `
         : `The largest score is ${formatNumber(highest)}. `;
     top = highest;
   }

@@ -25,7 +25,7 @@
     .sort((one, other) => one[2] - other[2]).map(([text]) => text.replace("•", "zero")).join(", ");
 
   const said = [
-    `Each query has a row and each offset j − i a column, from ${signed(1 - n)} to ${width - n}.`,
+    `Each query has a row, and each offset j − i from ${signed(1 - n)} to ${width - n} has a column.`,
     "Put one more entry in front of each row.",
     `Written row after row, the entries make one line. Drop its first ${n}.`,
     `Cut the same line into rows of ${width}: each row now starts one entry earlier in its query than the row above.`,

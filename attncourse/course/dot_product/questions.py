@@ -281,7 +281,7 @@ weight_beside_a_sink = Number(
     mistakes={
         "That's the weight without a sink. What does a key whose score is 0 add to the sum?":
             lambda scores: mutant(SINK, "this is the plain softmax")(double(scores))[0, 0],
-        "You used e for the sink, which is exp(1). Its score is 0: what is exp(0)?":
+        "You used e, which is exp(1), for the sink. Its score is 0: what is exp(0)?":
             lambda scores: mutant(SINK, "the extra score is 1")(double(scores))[0, 0],
         "You compared the first key with the sink alone. The other key gets a share too.":
             lambda scores: mutant(SINK, "each score meets the extra one alone")(double(scores))[

@@ -106,8 +106,8 @@ angle_of_a_hand = Number(
             lambda d, pair, position: angle_by(
                 mutant(ANYWHERE, "the exponent is doubled"), d, pair, position
             ),
-        "The size is right. The question doesn't ask which way a hand turns: it's the angle "
-        "whose sine and cosine we take.":
+        "The size is right. The question doesn't ask which way a hand turns: it asks for the "
+        "angle whose sine and cosine we take.":
             lambda d, pair, position: -angle_of_a_hand.right(d, pair, position),
         "You gave the angle in degrees. How many radians has a whole turn?":
             lambda d, pair, position: math.degrees(angle_of_a_hand.right(d, pair, position)),
@@ -115,7 +115,7 @@ angle_of_a_hand = Number(
             lambda d, pair, position: angle_by(
                 mutant(ANYWHERE, "the exponent has lost its minus"), d, pair, position
             ),
-        "That's how far the hand of the pair before it has turned: the first pair is pair 0. "
+        "That's how far the hand of the previous pair has turned: the first pair is pair 0. "
         "What's the frequency of the pair in the question?":
             lambda d, pair, position: angle_of_a_hand.right(d, pair - 1, position),
         "That's the angle at position 1. Which position does the question name?":
