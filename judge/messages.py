@@ -5,75 +5,75 @@ FLOAT64 = "the result is always float64: keep the dtype of the inputs"
 FLOAT32_INSIDE = "the numbers were rounded to float32 on the way: stay in the dtype of the inputs"
 HALF_INSIDE = "the numbers were rounded to 16 bits on the way: stay in the dtype of the inputs"
 NEARLY = (
-    "the numbers are nearly right: is an epsilon added, or a part of them float32, as "
+    "the numbers are nearly right: did you add an epsilon, or is a part of them float32, as "
     "`torch.arange(n) / k` is? If neither, look for a difference of two large numbers"
 )
 NEARLY_ZERO = (
-    "what should be 0 is only nearly 0: is a masked number not low enough, an epsilon added, or a "
-    "part float32? If none of these, look for a difference of two large numbers"
+    "what should be 0 is only nearly 0: is a masked number not low enough, did you add an "
+    "epsilon, or is a part float32? If none of these, look for a difference of two large numbers"
 )
 ROUNDED = {FLOAT32, FLOAT64, FLOAT32_INSIDE, HALF_INSIDE, NEARLY, NEARLY_ZERO}
 NAN_GRADIENT = (
-    "the numbers are right, but a gradient is NaN: is a NaN replaced too late, as that of 0 / 0 "
-    "after the division, or the root of 0 taken?"
+    "the numbers are right, but a gradient is NaN: do you replace a NaN too late, as that of "
+    "0 / 0 after the division, or take the root of 0?"
 )
-REFUSES_ALL = "your test refuses every right answer: is its own formula right, or its tolerance?"
+REFUSES_ALL = "your test refuses every right answer: check its own formula and its tolerance"
 # of which it is said what it accepts; its own formula mostly makes the same mistake
-ACCEPTS = "your test refuses every right answer, and accepts {}: does its own formula do the same?"
-OWN_ERROR = "your test itself ends in an error, whatever function it gets, the right ones too"
-DEVICE = "a new tensor is made on the CPU: give it the device of an input"
-DETACHED = "no gradient flows back: nothing may be detached"
-CUT_OFF = (
-    "the numbers are right, but here they are made anew, so that backward() fails: let them come "
-    "of the inputs, which gives a gradient of 0"
+ACCEPTS = (
+    "your test refuses every right answer, and accepts {}: does its own formula make that mistake?"
 )
-LOOPS = "it loops in Python, the longer the input the more: use whole tensors"
-NO_END = "it runs on and on: does a loop never end, or does it walk over single numbers?"
+OWN_ERROR = "your test itself ends in an error, whatever function it's given, even a right one"
+DEVICE = "a new tensor is made on the CPU: give it the device of an input"
+DETACHED = "no gradient flows back: don't detach anything"
+CUT_OFF = (
+    "the numbers are right, but here they don't come from the inputs, so backward() fails: "
+    "compute them from the inputs, which gives a gradient of 0"
+)
+LOOPS = "it loops in Python, and a longer input takes more steps: use whole tensors"
+NO_END = "it runs on and on: does a loop never end, or go through single numbers?"
 STEPS = (
-    "it takes too many steps: is something done again and again that can be done at once, or does "
-    "a loop never end?"
+    "it takes too many steps: do you repeat something that can be done in one go, or does a loop "
+    "never end?"
 )
 CHANGES = "an input changes: work on a new tensor"
 BATCH = "it needs a batch axis: any leading axes, or none, should work"
-FRONT = "an axis is counted from the front: count it from the end, -1 is the last"
-BATCHES = (
-    "it is right without a batch, and wrong with one: is something taken over the whole batch?"
-)
-MIXES = "one of a batch has another result than alone: is something taken over the whole batch?"
+FRONT = "an axis is counted from the front: count it from the end, where -1 is the last"
+BATCHES = "it's right without a batch and wrong with one: does something run over the whole batch?"
+MIXES = "in a batch, a result isn't what it is alone: does something run over the whole batch?"
 TOO_LARGE = "a tensor made on the way is too large"
-VIEW = "an input may lie in memory by columns, where view fails: use reshape, or contiguous() first"
-SQUEEZES = "an axis of size 1 is lost: squeeze() takes away every one, so say which"
-REMEMBERS = "it gives an earlier call's result again: inputs of the same sizes hold other numbers"
-KEEPS = "it keeps what an earlier call was given: the next call has another input"
-MARKS = "an input is marked for gradients by requires_grad_: mark x.detach().clone(), or the like"
+VIEW = "an input may be stored by columns, and view then fails: use reshape, or contiguous() first"
+SQUEEZES = "an axis of size 1 is lost: squeeze() removes them all, so say which"
+REMEMBERS = "it returns an earlier call's result: inputs of the same sizes may hold other numbers"
+KEEPS = "it keeps what an earlier call was given: the next call has a different input"
+MARKS = "requires_grad_ marks an input for gradients: mark a copy, such as x.detach().clone()"
 DTYPES = (
-    "tensors of two dtypes meet: make a new one in the dtype of an input, and on its device "
+    "tensors of two dtypes meet: give a new one the dtype of an input, and its device "
     "(dtype=x.dtype, device=x.device)"
 )
-TRUTH = "`or`, `and`, `not` and `if` ask a whole tensor if it is true: compare it, as in `is None`"
+TRUTH = (
+    "`or`, `and`, `not` and `if` ask whether a whole tensor is true: compare it, as in `is None`"
+)
 NOTHING = "something is None where a tensor should be: is a return missing, or an argument?"
 # with the name of the argument before it
 LEFT_OUT = " is None in this call: check for None before you use it"
 NO_GPU = "it asks for a GPU by name, and there may be none: use the device of an input, x.device"
-TURNED = ".T turns round all axes, those of a batch too: .mT exchanges the last two alone"
+TURNED = ".T reverses all axes, even those of a batch: .mT swaps only the last two"
 MATRICES_ALONE = "mm, bmm and t() want a fixed number of axes: @ and .mT take any leading ones"
-INVERTED = "~ turns a boolean tensor round, and this one holds numbers: keep the mask boolean"
-NO_MASK = "a mask of numbers stands where a boolean one is needed: keep it boolean"
-IN_PLACE = "a tensor that a gradient flows to is changed in place: make a new one"
-NUMPY = "NumPy knows no gradients, so none could flow back: stay with torch's functions"
+INVERTED = "~ inverts a boolean tensor, and this one holds numbers: keep the mask boolean"
+NO_MASK = "a mask of numbers is used where a boolean one is needed: keep it boolean"
+IN_PLACE = "a tensor that needs a gradient is changed in place: make a new one"
+NUMPY = "NumPy doesn't track gradients, so none could flow back: stay with torch's functions"
 NUMPY_ON_CPU = (
-    "NumPy is on the CPU alone, and an input may be on another device: stay with torch's functions"
+    "NumPy works only on the CPU, and an input may be elsewhere: stay with torch's functions"
 )
-TWO_RESULTS = "max, min and sort along an axis give two results: values first, then their places"
-NO_FLOATS = "whole numbers, or a mask, meet a function of floating numbers: convert them first"
-FLOATING_INDEX = "an index holds floating numbers: it needs whole ones, int64"
+TWO_RESULTS = "max, min and sort along an axis give two results: the values, then their indices"
+NO_FLOATS = "integers, or a mask, meet a function for floating-point numbers: convert them first"
+FLOATING_INDEX = "an index holds floating-point numbers: it needs integers, int64"
 PLAIN_NUMBER = (
-    "a function of torch gets a plain number, and takes a tensor: ** 0.5 or math is for it"
+    "a torch function gets a plain number, but needs a tensor: for a number, use ** 0.5 or math"
 )
-NO_PRODUCT = "a product does not fit: the first factor needs as many columns as the second has rows"
-NO_BROADCAST = (
-    "two tensors do not fit: counted from the last axis, sizes must agree, or one of them be 1"
-)
+NO_PRODUCT = "a product doesn't fit: the first factor needs as many columns as the second has rows"
+NO_BROADCAST = "two tensors don't fit: from the last axis back, sizes must agree, or one must be 1"
 
 DTYPES_DIFFER = (
     r"same (scalar |data|d)types?\b|expected scalar type|dtypes match|dtype to be equal|"
@@ -103,7 +103,7 @@ CAUSES = {VIEW, TURNED, NO_GPU, MATRICES_ALONE, INVERTED, NO_MASK, NUMPY}
 # by the type of what comes back
 RETURNED = {
     "generator": "it yields its result: return it",
-    "coroutine": "it is an async function: write def alone",
+    "coroutine": "it's an async function: write a plain def",
     "function": "it returns a function: call it",
 }
 
@@ -119,6 +119,6 @@ def leading(wrong: set[int], right: set[int]) -> str:
     """What is said of an answer that is right with so many leading axes, and wrong with others."""
     is_right, is_wrong = (" or ".join(map(str, sorted(counts))) for counts in (right, wrong))
     return (
-        f"leading axes: with {is_right} it is right, with {is_wrong} it is not: count axes from "
+        f"leading axes: it's right with {is_right} and wrong with {is_wrong}: count axes from "
         "the end, and let nothing run over the leading ones, so that any number works"
     )

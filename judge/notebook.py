@@ -70,7 +70,7 @@ class Session:
         """
         if name is None:
             if not self.verdicts:
-                raise OneLineError("nothing has been checked in this session")
+                raise OneLineError("nothing has been checked in this session yet")
             name = list(self.verdicts)[-1]
         one = self.course.exercise(name_of(name))
         if one.name not in self.verdicts:
@@ -142,7 +142,7 @@ def report(name: str, verdict: Verdict, seed: int) -> str:
         return f"{name}: ok" + (f": {verdict.evidence}" if verdict.evidence else "")
     lines = [f"{name}: {verdict.status}: {verdict.hint}"]
     if verdict.hint == SAME:
-        lines.append("    Have you run its cell since?")
+        lines.append("    Have you run its cell since you changed it?")
     if verdict.evidence or (verdict.failing and verdict.failing.got.is_test):
         lines.append("    " + " ".join(filter(None, (verdict.evidence, f"(seed={seed})"))))
     if verdict.failing and (printed := verdict.failing.got.printed.rstrip()):

@@ -18,9 +18,9 @@ from judge.exercise import Exercise, JudgesItself
 from judge.say.explain import explain
 from judge.status import Status
 
-SAME = "this still does what the given code does: a change, if you made one, changes no result"
+SAME = "this still does what the given code does: if you changed something, it made no difference"
 UNWRITTEN = "the line `raise NotImplementedError` is still there: put your code in its place"
-UNDEFINED = "nothing is called `{}`: its cell defines it"
+UNDEFINED = "nothing is called `{}`: its cell should define it"
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
         raise NotJudgedError("its result cannot be read") from None
     match answer["outcome"]:
         case Outcome.MISSING:
-            raise NotJudgedError("no class of that name: its cell defines it")
+            raise NotJudgedError("no class of that name: its cell should define it")
         case Outcome.FORBIDDEN:
             raise NotJudgedError(f"{quotation.named(answer['called'])} may not be called here")
         case Outcome.RAISED:

@@ -11,7 +11,7 @@
   const end = ((n - k) * (n - k + 1)) / 2;
   const ends = () => {
     if (n < k + 2) return "No two offsets share a row.";
-    if (k === 0) return `Row 0 serves all ${n * n} pairs: no offset is told from another.`;
+    if (k === 0) return `Row 0 serves all ${n * n} pairs: no two offsets can be told apart.`;
     const rows = [`row 0 serves ${end} pairs, all with j − i ≤ −${k}`, `row ${2 * k} serves ${end} pairs, all with j − i ≥ ${k}`];
     return `At its ends, ${rows.join(", and ")}.`;
   };

@@ -15,6 +15,6 @@
     mean: shares[another],
     curve: { points: shares.map((share, t) => `${(step * t).toFixed(1)},${number(-high * share)}`).join(" ") },
     dot: { cx: (step * another).toFixed(1), cy: number(-high * shares[another]) },
-    said: `Positions ${position} and ${another}: the dot product is ${formatNumber(shares[another])} of what a position has with itself.`,
+    said: `Positions ${position} and ${another}: their dot product is ${formatNumber(shares[another])} of a position’s with itself.`,
   };
 }

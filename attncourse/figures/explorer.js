@@ -13,11 +13,11 @@
 
   const factors = [scale && `√${d_k}`, temperature !== 1 && temperature].filter(Boolean);
   const [top, where] = most(weight, keys);
-  const said = sum(open) ? `most weight, ${top}, on ${where}` : "no key may be attended to";
+  const said = sum(open) ? `gives its largest weight, ${top}, to ${where}` : "may attend to no key";
   return {
     ...{ dot, score, weight, part, output, total: sum(weight) },
     // a line may break after the dot only
     divisor: factors.length > 1 ? `(${factors.join("\u00a0· ")})` : `${factors[0] ?? 1}`,
-    said: `Query ${queries[query]}: ${said}. Output: ${output.map(formatNumber).join(", ")}.`,
+    said: `Query ${queries[query]} ${said}. Its output is ${output.map(formatNumber).join(", ")}.`,
   };
 }

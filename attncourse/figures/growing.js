@@ -64,6 +64,6 @@
     recurrent: divided(all[1]),
     chunks: divided(all[2]),
     total: all.map(([, total]) => total),
-    said: `Token ${token + 1}, ${words[token]}${moved ? ", with the tokens before it shuffled" : ""}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}. All three give ${divided(both).map(formatNumber).join(", ")}.`,
+    said: `Token ${token + 1}, ${words[token]}${moved ? ", with the tokens before it shuffled" : ""}. The masked form adds up ${many(token + 1, "pair")}; the recurrent one reads a state of ${phiK[0].length * (v[0].length + 1)} numbers; the chunked one takes ${many(start, "token")} from the state and ${many(token + 1 - start, "pair")}. All three give ${divided(both).map(formatNumber).join(", ")}.`,
   };
 }

@@ -9,6 +9,6 @@
     found: row,
     weight: weights[head],
     line: queries.map((_, i) => ({ class: chosen(i) })),
-    said: `Head ${head}, query ${queries[query]}: most weight, ${top}, on ${where}.`,
+    said: `In head ${head}, query ${queries[query]} gives its largest weight, ${top}, to ${where}.`,
   };
 }

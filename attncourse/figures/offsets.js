@@ -20,6 +20,6 @@
     cursor: { x1: x, x2: x },
     offset: signed(offset),
     score: lines.map((one) => one[at]),
-    said: `Query at ${i}, key at ${j}: the offset is ${signed(offset)}, as for ${pairs} of ${n * n} pairs. ${names[method]}: ${formatNumber(line[at])}${same}.`,
+    said: `Query at ${i}, key at ${j}: the offset is ${signed(offset)}, as it is for ${pairs} of the ${n * n} pairs. ${names[method]}: ${formatNumber(line[at])}${same}.`,
   };
 }

@@ -8,6 +8,6 @@
     size: [n, d].map((side) => ({ text: `${side} × ${side}`, value: side })),
     area: [n, d].map((side) => ({ text: words(side * side), value: side * side })),
     cost: [first, second].map((x) => ({ text: words(x), value: x / Math.max(first, second) })),
-    said: `n = ${n}, d = ${d}: the matrix in between has ${words(n * n)} numbers or ${words(d * d)}. Multiplying ${more} first takes ${formatNumber(ratio)} times as many operations.`,
+    said: `n = ${n}, d = ${d}: the matrix in between has ${words(n * n)} numbers in one order, ${words(d * d)} in the other. Multiplying ${more} first takes ${formatNumber(ratio)} times as many operations.`,
   };
 }

@@ -30,6 +30,6 @@
   return {
     pair: range(most).map((i) => (i < n ? line(i) : empty)),
     name: [...names, ...names],
-    said: `${pairCount(n)}. The same pattern on 1024 tokens: ${pairCount(1024)}.`,
+    said: `The pattern keeps ${pairCount(n)}; on 1024 tokens, ${pairCount(1024)}.`,
   };
 }

@@ -6,7 +6,7 @@
     ? `“${rows[at]}” has the largest difference: ${names.map((name, i) => `${formatNumber(numbers[at][i])} with ${name}`).join(", ")}`
     : names.map((name, i) => {
       const [top, where] = most(numbers.map((line) => line[i]), rows.map((row) => `“${row}”`));
-      return `${name}: most, ${top}, at ${where}`;
+      return `${name} is largest, ${top}, at ${where}`;
     }).join("; ");
   return { bar: numbers, said: `${summary}.` };
 }

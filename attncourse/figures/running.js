@@ -8,9 +8,9 @@
     total = parts.reduce((sum, part) => sum + part, fade * total);
     z = parts.reduce((sum, part, j) => sum + part * values[step * block + j], fade * z);
     change = top === highest
-      ? `The largest score is still ${formatNumber(top)}, so what was summed before stays. `
+      ? `The largest score is still ${formatNumber(top)}, so the earlier sums stay as they are. `
       : step
-        ? `The largest score rises from ${formatNumber(top)} to ${formatNumber(highest)}, so what was summed before is multiplied by ${formatNumber(fade)}. `
+        ? `The largest score rises from ${formatNumber(top)} to ${formatNumber(highest)}, so the earlier sums are multiplied by ${formatNumber(fade)}. `
         : `The largest score is ${formatNumber(highest)}. `;
     top = highest;
   }
@@ -21,7 +21,7 @@
     part,
     weight: part.map((one) => (one === nothing ? nothing : one / total)),
     said: `${change}The sum of exponentials is ${formatNumber(total)}, that of the values ${formatNumber(z)}; divided, ${formatNumber(z / total)}. ${
-      seen < scores.length ? `${scores.length - seen} keys are still to come.` : "That is attention: no key is left."
+      seen < scores.length ? `${scores.length - seen} keys are still to come.` : "No keys are left, so this is attention."
     }`,
   };
 }

@@ -25,13 +25,13 @@
     .sort((one, other) => one[2] - other[2]).map(([text]) => text.replace("•", "zero")).join(", ");
 
   const said = [
-    `A row for each query, a column for each offset j − i, from ${signed(1 - n)} to ${width - n}.`,
-    "One more entry in front of each row.",
-    `Row after row, the entries are one line. Its first ${n} go.`,
-    `The same line, now ${width} to a row: each row starts one entry earlier in its query than the row above.`,
+    `Each query has a row, and each offset j − i from ${signed(1 - n)} to ${width - n} has a column.`,
+    "Put one more entry in front of each row.",
+    `Written row after row, the entries make one line. Drop its first ${n}.`,
+    `Cut the same line into rows of ${width}: each row now starts one entry earlier in its query than the row above.`,
     causal
-      ? "The offset of row i, column j is j − i. A dot is a 0: what stood there, padding or of another query, is out."
-      : `The first ${n} columns stay: the offset of row i, column j is j − i.`,
+      ? "Row i, column j now has the offset j − i. A dot is a 0: what stood there, padding or another query’s entry, is gone."
+      : `Keep the first ${n} columns: row i, column j now has the offset j − i.`,
   ][step];
   const columns = [width, width + 1, 0, width, n][step];
   return {

@@ -70,7 +70,7 @@ def too_slow(difference: Difference) -> Explanation:
     if got.outcome in STOPPED and got.is_test:
         message = "your test runs too long: fewer inputs, or smaller ones, will do"
     elif got.outcome == Outcome.TIME:
-        message = "it takes very long, or comes to no end"
+        message = "it takes very long, or never ends"
     return Explanation(Status.TOO_SLOW, message, evidence)
 
 
@@ -83,7 +83,7 @@ def ending(difference: Difference) -> Explanation:
     if got.outcome == Outcome.RAISED:
         return raised(difference)
     if got.returned_value:
-        message = "what a test returns is not looked at: raise AssertionError"
+        message = "nobody looks at what a test returns: raise AssertionError"
         return Explanation(Status.WRONG, message)
     if got.is_test:
         return Explanation(Status.WRONG, f"your test lets a wrong answer pass: {probe.case.name}")
@@ -109,7 +109,7 @@ def raised(difference: Difference) -> Explanation:
         return Explanation(Status.WRONG, messages.VIEW, f"{on(difference)}{where}")
     if message := cause(exercise, probe.case, error):
         return Explanation(Status.ERROR, message, f"{on(difference)}: {exception}")
-    alone = ", on another device alone" * on_fake_device
+    alone = ", but only on another device" * on_fake_device
     return Explanation(Status.ERROR, f"it raises {exception}{alone}", on(difference))
 
 
@@ -139,7 +139,7 @@ def process_settings(difference: Difference) -> Explanation:
         them = "it as it was"
         if len(settings) > 1 or RANDOM in settings:
             them = "them as they were"
-        message = f"it changes {' and '.join(settings)} for all that follows: leave {them}"
+        message = f"it changes {' and '.join(settings)} for everything that follows: leave {them}"
     return Explanation(Status.WRONG, message, on(difference))
 
 
@@ -177,7 +177,7 @@ def gradients(difference: Difference) -> Explanation:
     for name, gradient, right in triples:
         where = f"{on(difference)}: the gradient of {name}"
         if isinstance(gradient, Unsendable):
-            message = "the numbers are right, but autograd cannot go back"
+            message = "the numbers are right, but autograd can't go back"
             return Explanation(
                 Status.WRONG, message, f"{where}: {quotation.quoted(gradient, MAX_TEXT)}"
             )

@@ -35,7 +35,7 @@ def unfinished(exercise: Exercise, value: Any) -> tuple[Status, str] | None:
     if value in messages.RETURNED:
         return Status.WRONG, messages.RETURNED[value]
     # an object of that class
-    is_class = f"`{exercise.name}` should be a function, and is a class"
+    is_class = f"`{exercise.name}` should be a function, but is a class"
     return (Status.ERROR, is_class) if value == exercise.name else None
 
 
@@ -45,7 +45,7 @@ def unfit(text: str) -> str:
     whole = text if len(text) < MAX_TEXT else text.rpartition(", ")[0]
     if any(form.fullmatch(whole) for form in UNFIT):
         return text
-    return f"it is not the module that was asked for: {quoted(text)}"
+    return f"it isn't the module that was asked for: {quoted(text)}"
 
 
 def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
@@ -54,9 +54,9 @@ def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
     called = f"is called with ({', '.join(passed)})"
     making = re.search(r"__init__\(\)|^\w+\(\) takes no arguments", error["text"])
     if found := re.fullmatch(r"'(\w+)' object is not callable", error["text"]):
-        return f"`{exercise.name}` should be a function that {called}, and is {article(found[1])}"
+        return f"`{exercise.name}` should be a function that {called}, but is {article(found[1])}"
     if making and case.build is None:
-        return f"`{exercise.name}` should be a function that {called}, and is a class"
+        return f"`{exercise.name}` should be a function that {called}, but is a class"
     if making:
         names = inspect.signature(exercise.reference_answer).parameters
         called = f"is made with ({', '.join(names)})"

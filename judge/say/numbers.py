@@ -115,12 +115,12 @@ def patterns(got: Tensor, want: Tensor, length: int) -> Iterator[str]:
     same = partial(close, length=length)
     if got.dtype == torch.bool:
         if got.equal(~want):
-            yield "True and False have changed places"
+            yield "True and False are swapped"
         return
     if not (want.double().isfinite().all() and got.double().isfinite().all()):
         return
     if want.dim() > 1 and want.shape[-1] == want.shape[-2] and same(got, want.mT):
-        yield "the shape and the numbers are right, but rows and columns have changed places"
+        yield "the shape and the numbers are right, but rows and columns are swapped"
     for axis, name in ROWS.items():
         if want.dim() >= -axis and same(got, want.flip(axis)):
             yield f"the numbers are right, but the {name}s come in reverse order"
@@ -136,11 +136,11 @@ def patterns(got: Tensor, want: Tensor, length: int) -> Iterator[str]:
     # no integer of another meaning, such as a place, is a multiple but by chance
     if got.is_floating_point() and times != "1" and same(got.double(), factor.double() * want):
         yield f"each number is {times} times the right one"
-        yield "each number is a multiple of the right one, and in each call another"
+        yield "each number is a multiple of the right one, a different multiple in each call"
     if same(got, want + shift):
         more = "larger" if shift > 0 else "smaller"
         yield f"each number is {abs(shift.item()):.4g} {more} than the right one"
-        yield "each number is off by the same, and in each call by another"
+        yield "each number is off by the same amount, a different amount in each call"
 
 
 def is_coarse(x: Tensor) -> bool:

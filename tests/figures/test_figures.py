@@ -196,7 +196,8 @@ def check_text_of_recurrence(figure):
         assert 1 / 3 < shares_left(distance)[name] < 3, (name, distance)
     assert "the path has 4 steps" in read_slots(figure("distance"), layer=3, distance=7)["said"][0]
     assert (
-        "no path leads from there" in read_slots(figure("distance"), layer=3, distance=8)["said"][0]
+        "no path leads here from there"
+        in read_slots(figure("distance"), layer=3, distance=8)["said"][0]
     )
     lengths = read_slots(figure("distance"), show=1, distance=63)
     assert lengths["path"] == ["64", "64", "64", "none", "1"]
@@ -208,7 +209,7 @@ def check_text_of_relative(figure):
         return read_slots(figure("clipping"), **state)["said"][0]
 
     assert read_slots(figure("clipping"))["row"][:10] == list("3456666666")
-    assert "no offset is told from another" in clipping_sentence(k=0)
+    assert "no two offsets can be told apart" in clipping_sentence(k=0)
     assert "rows 0 to 8 are used. No two offsets" in clipping_sentence(n=4, k=4)
     assert "rows 1 to 9 are used. No two offsets" in clipping_sentence(k=5)
     # the outermost rows go first

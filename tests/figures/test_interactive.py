@@ -63,9 +63,10 @@ def test_equal_weights_are_said_together(tab):
     weights = (rows / rows.sum(dim=-1, keepdim=True))[None]
     tab.set_content(bare_page(figures.heads(weights, ["x", "y", "z"], words, alt="equal")))
     sentences = [
-        read_slots(figure_in(tab), query=i)["said"][0].split("most weight, ")[1] for i in range(3)
+        read_slots(figure_in(tab), query=i)["said"][0].split("largest weight, ")[1]
+        for i in range(3)
     ]
-    assert sentences == ["0.50, on a and b.", "0.33, on a, b and c.", "0.17, on 6 of 6."]
+    assert sentences == ["0.50, to a and b.", "0.33, to a, b and c.", "0.17, to 6 of 6."]
 
 
 @pytest.mark.parametrize("n", [1, 50])
@@ -81,9 +82,9 @@ def test_odd_and_many_labels_fit_a_narrow_page(n, new_tab):
     first, second, _ = figure_in(tab).all()
     last = n - 1
     assert read_slots(second, query=last, mask=0)["said"][0].startswith(
-        f"Query {words[last]}: most"
+        f"Query {words[last]} gives its"
     )
-    assert read_slots(first)["said"][0].startswith(f"Query {words[0]}: ")
+    assert read_slots(first)["said"][0].startswith(f"Query {words[0]} ")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     # what has to be scrolled is reached by keyboard
     scrolls = "document.querySelectorAll('.scroll')[2].tabIndex"
@@ -109,7 +110,7 @@ def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
     assert "Query the" in press_and_read("ArrowDown")["said"][0]
     assert "Query river" in press_and_read("ArrowRight")["said"][0]
     state = press_and_read("Tab", "ArrowRight", "ArrowRight")
-    assert state["said"] == ["Query river: no key may be attended to. Output: 0.00, 0.00, 0.00."]
+    assert state["said"] == ["Query river may attend to no key. Its output is 0.00, 0.00, 0.00."]
     assert state["score"] == ["−∞"] * 5 and state["weight"] == ["0.00"] * 5
     assert press_and_read("ArrowLeft")["score"].count("−∞") == 3
     assert press_and_read("Tab", "ArrowRight", "ArrowRight")["divisor"] == ["√16"]
@@ -130,14 +131,14 @@ def test_pointing_at_a_row_picks_its_query(tab):
     tab.set_content(bare_page(HEADS))
     third = tab.locator("tr").nth(4)
     third.locator("td").nth(2).hover()
-    assert "query .:" in read_slots(figure_in(tab))["said"][0]
+    assert "query . gives" in read_slots(figure_in(tab))["said"][0]
     assert third.evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
 
 
 def test_the_arcs_of_the_chosen_query_lead_from_it_to_the_keys(tab):
     tab.set_content(bare_page(HEADS))
     tab.get_by_text("bank", exact=True).first.hover()
-    assert "query bank:" in read_slots(figure_in(tab))["said"][0]
+    assert "query bank gives" in read_slots(figure_in(tab))["said"][0]
     ends = "arcs => arcs.map(arc => arc.getAttribute('d').match(/[.\\d]+/g).map(Number))"
     marked = tab.locator("path.on").evaluate_all(ends)
     # the third of four queries, and each of five keys
@@ -158,7 +159,7 @@ def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
     assert "Query the" in read_slots(first, query=0)["said"][0]
     assert "Query ." in read_slots(second, query=3)["said"][0]
     assert "Query the" in read_slots(first)["said"][0]
-    assert read_slots(third)["said"][0].startswith("Head 0")
+    assert read_slots(third)["said"][0].startswith("In head 0")
     # two scripts have run, yet a reader that speaks is told once
     assert [figure.evaluate(TIMES) for figure in (first, second)] == [1, 1]
     # the one who wrote the page finds no name of ours in it

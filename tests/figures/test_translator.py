@@ -72,17 +72,17 @@ def test_the_page_names_numbers_and_reads_their_names():
 
 MESSAGES = {
     "": "Type a number",
-    "0": "Zero was not in training",
+    "0": "never saw zero in training",
     "1000000000000": "too large",
-    "1,0000": "not a whole number",
-    "-5": "not a whole number",
-    "1.5": "not a whole number",
-    "٣": "not a whole number",
-    "<b>": "not a whole number",
-    "one trillion": "“trillion” is not a word",
-    "thousand hundred": "“thousand hundred” is not the name of a number",
-    "one two": "not the name of a number",
-    "and": "not the name of a number",
+    "1,0000": "isn’t a whole number",
+    "-5": "isn’t a whole number",
+    "1.5": "isn’t a whole number",
+    "٣": "isn’t a whole number",
+    "<b>": "isn’t a whole number",
+    "one trillion": "“trillion” isn’t a number word",
+    "thousand hundred": "“thousand hundred” isn’t the name of a number",
+    "one two": "isn’t the name of a number",
+    "and": "isn’t the name of a number",
 }
 
 
@@ -239,7 +239,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
     widths_drawn = tab.locator("path.on").evaluate_all(widths)
     assert widths_drawn == pytest.approx([12 * share for share in shares], abs=0.07)
     assert tab.locator("[data-show=done]").inner_text() == "sieben\u00adtausend"
-    expect(sentence(tab)).to_contain_text("For “tausend”, head 1 has most weight")
+    expect(sentence(tab)).to_contain_text("For “tausend”, head 1 gives its largest weight")
 
 
 def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
@@ -266,7 +266,7 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
             field.fill("12")
             expect(sentence(tab)).to_contain_text("“zwölf”, which is right. For")
     field.fill("twelv")
-    expect(sentence(tab)).to_contain_text("“twelv” is not a word of the numbers’ names.")
+    expect(sentence(tab)).to_contain_text("“twelv” isn’t a number word that the model knows.")
     expect(tab.locator(".sides")).to_be_hidden()
     field.fill("twelve")
     expect(tab.locator(".sides")).to_be_visible()
@@ -275,12 +275,12 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
 def test_each_head_looks_at_words_or_at_the_parts_before(tab):
     tab.set_content(bare_page(FIGURE))
     tab.get_by_label("German so far").check()
-    expect(sentence(tab)).to_contain_text("For “vier”, head 1 has most weight")
+    expect(sentence(tab)).to_contain_text("For “vier”, head 1 gives its largest weight")
     keys = ["(start)", *name(754, "german")]
     assert tab.locator("[data-show=key]").all_inner_texts() == keys
     for head in range(4):
         tab.get_by_label(f"{head}", exact=True).check()
-        expect(sentence(tab)).to_contain_text(f"head {head} has most weight")
+        expect(sentence(tab)).to_contain_text(f"head {head} gives its largest weight")
         shares = [float(text) for text in tab.locator("[data-show=found]").all_inner_texts()]
         # none on what is not written yet
         assert sum(shares) == pytest.approx(1, abs=0.03) and shares[3:] == [0] * 4
@@ -312,7 +312,7 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(text, new_tab):
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
     tab.set_content(bare_page(FIGURE))
     tab.get_by_label("number").fill(text)
-    expect(sentence(tab)).to_contain_text("not a whole" if text == "-1" else "For “(end)”")
+    expect(sentence(tab)).to_contain_text("isn’t a whole" if text == "-1" else "For “(end)”")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     fits = "(box) => box.scrollWidth <= box.clientWidth"
     assert tab.locator(".scroll").evaluate(fits)

@@ -70,5 +70,5 @@ def test_where_the_weights_are_missing_the_figure_says_so(typed, browser):
     html = re.sub(rf'"{typed.weights}">[^<]*', f'"missing:{typed.weights}">', typed.html)
     page.set_content(bare_page(html))
     page.get_by_label(typed.field).fill(typed.text)
-    expect(page.locator("p[data-show=said]")).to_have_text("The model could not be loaded.")
+    expect(page.locator("p[data-show=said]")).to_have_text("The model couldn’t be loaded.")
     page.close()

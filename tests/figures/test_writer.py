@@ -557,14 +557,14 @@ def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
     tab.locator(".item").nth(3).hover()
     expect(legend).to_have_text(re.compile(r"“citizens”: cover it, .* shifts by [\d.]+ bits\."))
     tab.locator(".item").last.hover()
-    expect(legend).to_have_text("“war” is the last word: no later word could look at it.")
+    expect(legend).to_have_text("“war” is the last word, so no later word could look at it.")
     assert max(marks[:-1]) > 0.01 and marks[-1] < 0.005
 
 
 def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
     open_with_text(tab, TEXT)
     tab.get_by_text("Look into its heads").click()
-    tab.get_by_text("no one target").click()
+    tab.get_by_text("no single target").click()
     tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(TEXT)]
     weights, indices = (
         head_weights(load_shipped()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
@@ -644,7 +644,7 @@ def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
     continue_button = tab.get_by_role("button", name="go on from the last 64 tokens")
     expect(continue_button).to_be_hidden()
     write.click()
-    expect(sentence(tab)).to_contain_text("reads at most 126 tokens: here the text ends.")
+    expect(sentence(tab)).to_contain_text("reads at most 126 tokens, so the text ends here.")
     assert field(tab).input_value().startswith(first_text)
     assert tab.locator(".strip svg *").count() <= 250
     full_text = field(tab).input_value()
@@ -672,9 +672,9 @@ def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
     load_model(tab)
     field(tab).fill(TEXT)
     tab.locator("[data-do=write]").first.click()
-    expect(sentence(tab)).to_contain_text("here the text ends.")
+    expect(sentence(tab)).to_contain_text("so the text ends here.")
     expect(sentence(tab)).to_contain_text(
-        re.compile(r"\d+ draws? would have ended in a word that this page does not print")
+        re.compile(r"\d+ draws? would have ended in a word that this page doesn’t print")
     )
     continuation = field(tab).input_value().removeprefix(TEXT).lower()
     assert not {*refused} & {*re.findall(r"[a-z]+", continuation)}
@@ -685,7 +685,7 @@ def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
     tab.locator("[data-do=write]").first.click()
     expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
     continuation = field(tab).input_value().removeprefix(TEXT)
-    assert re.search(r"[.?!]$", continuation) or "here the text ends" in sentence(tab).inner_text()
+    assert re.search(r"[.?!]$", continuation) or "the text ends here" in sentence(tab).inner_text()
 
 
 def write_page(folder):
@@ -751,7 +751,8 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
     points_field.fill("50")
     expect(tab.locator("[data-show=left]")).to_have_text("50")
     button.click()
-    expect(verdict).to_contain_text(f"The word is “{words[6].strip()}”: 1.00 bits for you, ")
+    said = f"The word is “{words[6].strip()}”. It costs you 1.00 bits and the model "
+    expect(verdict).to_contain_text(said)
     pairs = stored_pairs()
     pieces = PIECE.findall(text)
     index = [i for i, piece in enumerate(pieces) if re.search(r"\w", piece)][6]
@@ -760,16 +761,16 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
         -log2(torch_next(year // 10 * 10, [*earlier_tokens, *tokens[:i]])[token])
         for i, token in enumerate(tokens)
     )
-    match = re.search(r"for you, ([\d.]+) for the model", verdict.inner_text())
+    match = re.search(r"and the model ([\d.]+\d)\. The", verdict.inner_text())
     assert match and float(match[1]) == pytest.approx(cost, abs=0.02)
     for _ in range(9):
         button.click()
         expect(verdict).to_have_text("")
         button.click()
-        expect(verdict).to_contain_text("bits for you")
+        expect(verdict).to_contain_text("It costs you")
         assert "“”" not in verdict.inner_text()
     expect(verdict).to_contain_text(
-        re.compile(r"After 10 words: you [\d.]+ bits, the model [\d.]+\.")
+        re.compile(r"After 10 words, you’ve paid [\d.]+ bits and the model [\d.]+\.")
     )
 
 

@@ -110,7 +110,7 @@ def test_whatever_can_be_called_as_asked_is_judged(make):
 
 
 SHOULD_BE = (
-    "error: `attention_pool` should be a function that is called with (x, query, lengths), and"
+    "error: `attention_pool` should be a function that is called with (x, query, lengths), but"
 )
 FUNCTION_CALL = "error: `attention_pool` is called with (x, query, lengths): "
 SHOULD_BE_CLASS = "wrong: it should be a class that derives from torch.nn.Module"
@@ -145,10 +145,10 @@ MISFITS = {
     "a class": (
         "attention_pool",
         type("attention_pool", (AsAClass,), {}),
-        "error: `attention_pool` should be a function, and is a class",
+        "error: `attention_pool` should be a function, but is a class",
     ),
     "a generator": ("attention_pool", pool_generator, "wrong: it yields its result: return it"),
-    "async": ("attention_pool", pool_async, "wrong: it is an async function: write def alone"),
+    "async": ("attention_pool", pool_async, "wrong: it's an async function: write a plain def"),
     "a function of none": (
         "attention_pool", lambda: pool,
         f"{FUNCTION_CALL}“<lambda>() takes 0 positional arguments but 3 were given”",
@@ -184,12 +184,12 @@ MISFITS = {
     ),
     "no test, but None": (
         "test_attention", None,
-        "error: `test_attention` should be a function that is called with (attention), and is None",
+        "error: `test_attention` should be a function that is called with (attention), but is None",
     ),
     "no test, but a class": (
         "test_attention", Pool,
         "error: `test_attention` should be a function that is called with (attention), "
-        "and is a class",
+        "but is a class",
     ),
     "a test of two": (
         "test_attention", lambda attention, mask: None,

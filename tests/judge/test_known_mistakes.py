@@ -241,17 +241,17 @@ def test_beside_the_hint_for_an_error_stands_the_error(identity_task):
 
 
 TORCH_ERRORS = {
-    "ask a whole tensor if it is true": lambda x: x if x else -x,
+    "ask whether a whole tensor is true": lambda x: x if x else -x,
     "tensors of two dtypes meet": lambda x: x @ torch.ones(x.shape[-1], 2),
     "something is None where a tensor should be": lambda x: x + None,
-    "~ turns a boolean tensor round": lambda x: ~x,
-    "a mask of numbers stands where": lambda x: x.masked_fill(x, 0),
-    "values first, then their places": lambda x: x - x.max(dim=-1),
-    "a function of floating numbers": lambda x: (x > 0).softmax(-1),
-    "it needs whole ones, int64": lambda x: x[x],
-    "** 0.5 or math is for it": lambda x: x / torch.sqrt(x.shape[-1]),
+    "~ inverts a boolean tensor": lambda x: ~x,
+    "a mask of numbers is used where": lambda x: x.masked_fill(x, 0),
+    "the values, then their indices": lambda x: x - x.max(dim=-1),
+    "a function for floating-point numbers": lambda x: (x > 0).softmax(-1),
+    "it needs integers, int64": lambda x: x[x],
+    "use ** 0.5 or math": lambda x: x / torch.sqrt(x.shape[-1]),
     "as many columns as the second has rows": lambda x: x @ x.new_ones(x.shape[-1] + 1, 2),
-    "counted from the last axis": lambda x: x + x.new_zeros(9),
+    "from the last axis back": lambda x: x + x.new_zeros(9),
 }
 
 

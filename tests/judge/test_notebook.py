@@ -96,8 +96,8 @@ def test_what_a_grader_may_not_have_is_said_below_ok(shell, tmp_path, monkeypatc
 
 def test_who_left_the_given_code_is_asked_whether_the_cell_was_run():
     assert report("toy", Verdict("not attempted", SAME), SEED) == (
-        "toy: not attempted: this still does what the given code does: a change, if you made one, "
-        "changes no result\n    Have you run its cell since?"
+        "toy: not attempted: this still does what the given code does: if you changed something, "
+        "it made no difference\n    Have you run its cell since you changed it?"
     )
 
 
@@ -314,7 +314,7 @@ def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
 
     check("path_lengths", raise_not_implemented)
     printed = capsys.readouterr().out
-    assert printed.startswith("path_lengths: error: whole numbers, or a mask, meet a function")
+    assert printed.startswith("path_lengths: error: integers, or a mask, meet a function")
     assert "NotImplementedError" in printed
 
 
@@ -324,7 +324,7 @@ def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right_answer
         return out.log_()
 
     verdict = judge(exercise("distance_attention"), local(attend_in_place), SEED)
-    assert verdict.hint == "the numbers are right, but autograd cannot go back"
+    assert verdict.hint == "the numbers are right, but autograd can't go back"
     assert "modified by an inplace operation" in verdict.evidence
     # torch's advice, which follows, is left out
     assert "Hint" not in verdict.evidence and verdict.evidence.endswith("instead.”")

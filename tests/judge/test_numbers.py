@@ -11,7 +11,7 @@ from judge.say.evidence import expected_got, of_value
 W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
 MASK = torch.tensor([[True, False], [True, True]])
 PATTERNS = [
-    (W.mT, W, "rows and columns have changed places"),
+    (W.mT, W, "rows and columns are swapped"),
     (W.flip(0), W, "the rows come in reverse order"),
     (W.flip(1), W, "the columns come in reverse order"),
     (W[0].flip(0), W[0], "the columns come in reverse order"),
@@ -22,7 +22,7 @@ PATTERNS = [
     # a place or a count is a multiple by chance
     (W.long() * 2, W.long(), numbers.NUMBERS),
     (W * 0, W, "every number is 0"),
-    (~MASK, MASK, "True and False have changed places"),
+    (~MASK, MASK, "True and False are swapped"),
     (W**2, W, numbers.NUMBERS),
     (W * torch.nan, W, numbers.NUMBERS),
     # one number says nothing of all
@@ -40,9 +40,9 @@ def test_what_was_done_to_all_numbers_is_named(got, expected, sentence):
 V = W + 0.3 * W.flip(0)
 PATTERNS_OF_CALLS = [
     ([(W * 3, W), (V * 3, V)], "each number is 3 times the right one"),
-    ([(W * 3, W), (V * 5, V)], "a multiple of the right one, and in each call another"),
+    ([(W * 3, W), (V * 5, V)], "a multiple of the right one, a different multiple in each"),
     ([(W - 0.05, W), (V - 0.05, V)], "each number is 0.05 smaller"),
-    ([(W - 0.05, W), (V - 0.5, V)], "off by the same, and in each call by another"),
+    ([(W - 0.05, W), (V - 0.5, V)], "off by the same amount, a different amount in each"),
     # a coincidence of one call
     ([(W - 0.05, W), (V**2, V)], numbers.NUMBERS),
     ([(W * 0, W), (V.mT, V)], numbers.NUMBERS),
@@ -50,7 +50,7 @@ PATTERNS_OF_CALLS = [
     ([(W + 1e-6, W), (V + 1, V)], messages.NEARLY),
     # a single number tells nothing by itself, and may not speak against it
     ([(W * 3, W), (W[0, :1] * 3, W[0, :1])], "each number is 3 times the right one"),
-    ([(W * 3, W), (W[0, :1] * 2, W[0, :1])], "a multiple of the right one, and in each"),
+    ([(W * 3, W), (W[0, :1] * 2, W[0, :1])], "a multiple of the right one, a different"),
 ]
 
 

@@ -102,7 +102,7 @@ def test_a_test_may_draw_random_numbers_and_no_other_answer_may():
 @pytest.mark.parametrize(
     ("draws_numbers", "message_end"),
     [
-        (False, "the default dtype for all that follows: leave it as it was"),
+        (False, "the default dtype for everything that follows: leave it as it was"),
         (True, "leave them as they were"),
     ],
 )
@@ -165,7 +165,7 @@ def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
         return scores.softmax(-1) @ v
 
     verdict = verdict_on("distance_attention", distance_attention)
-    assert verdict.hint.startswith("leading axes: with 0 it is right, with 1 or 2")
+    assert verdict.hint.startswith("leading axes: it's right with 0 and wrong with 1 or 2")
     assert "RuntimeError" in verdict.evidence
 
 
@@ -180,7 +180,7 @@ def test_an_answer_that_walks_through_the_first_axis_hears_with_how_many_it_is_r
         return y
 
     verdict = verdict_on("newton_inverse", newton_inverse)
-    assert verdict.hint.startswith("leading axes: with 1 it is right, with 0 or 2")
+    assert verdict.hint.startswith("leading axes: it's right with 1 and wrong with 0 or 2")
 
 
 def test_a_result_that_is_far_too_large_is_not_read():

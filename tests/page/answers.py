@@ -21,7 +21,7 @@ UPSIDE_DOWN_HINT = "the mask is upside down: True means may attend"
 FAULTY = {
     STUB: ("not attempted: the line `raise NotImplementedError` is still there", ""),
     UPSIDE_DOWN: (f"wrong: {UPSIDE_DOWN_HINT}", ""),
-    "": ("error: nothing is called `softmax_with_sink`: its cell defines it", ""),
+    "": ("error: nothing is called `softmax_with_sink`: its cell should define it", ""),
     changed("is not None:", "is not None"): ("SyntaxError: expected ':'", "is not None"),
     changed("    weights", "\tweights"): ("TabError: inconsistent use of tabs", "\tweights"),
     changed("with_sink.softmax", "unknown.softmax"): ("name 'unknown' is not defined", "unknown"),
@@ -29,7 +29,7 @@ FAULTY = {
     f"{RIGHT}\nexit()": ("SystemExit", "exit()"),
     f"def again():\n    again()\n\nagain()\n{RIGHT}": ("maximum recursion depth", "    again()"),
     changed("return weights[..., :-1]", "pass"): ("wrong: it returns None: is the return", ""),
-    f"{RIGHT}{' ' * 100_000}": ("characters is not read: the most is 100,000", ""),
+    f"{RIGHT}{' ' * 100_000}": ("characters is too long: the most is 100,000", ""),
     f"{'(' * 300}{')' * 300}": ("too many nested parentheses", "(("),
 }
 # right, and the note, if there is one

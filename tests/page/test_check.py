@@ -59,7 +59,7 @@ def editor(tab, address) -> Editor:
 def test_a_wrong_answer_is_told_what_is_wrong_and_a_right_one_is_solved_in_the_page(editor):
     page = editor.page
     assert UPSIDE_DOWN_HINT in editor.check(UPSIDE_DOWN)
-    editor.box.get_by_text("What went in, what was expected, what came").click()
+    editor.box.get_by_text("What went in, what should have come out, and what did").click()
     assert editor.box.locator("th").all_inner_texts() == ["expected", "got", "scores", "mask"]
     assert page.evaluate(SOLVED) is None
     said = editor.check(changed("with_sink.softmax", "unknown.softmax"))
@@ -77,7 +77,7 @@ def test_an_endless_loop_is_stopped_and_the_next_check_starts_anew(editor):
     editor.button("Check").click()
     expect(editor.box.locator("[data-wait]")).to_contain_text("Checking", timeout=SLOWLY)
     editor.button("Stop").click()
-    expect(editor.said).to_have_text("Stopped. Your answer is as it was.")
+    expect(editor.said).to_have_text("Stopped. Your answer is as you left it.")
     assert editor.box.locator("textarea").input_value().endswith(RIGHT)
     assert editor.check(RIGHT).startswith(f"{NAME}: ok")
 
@@ -118,7 +118,7 @@ def test_a_file_that_is_not_what_it_should_be_is_not_run(tab, address):
     tab.context.route("**/pyodide.asm.js.zlib*", lambda route: route.fulfill(body=b"x"))
     tab.goto(address + PAGE)
     editor = Editor(tab)
-    assert "Python could not be loaded" in editor.check(RIGHT)
+    assert "Python couldn’t be loaded" in editor.check(RIGHT)
     tab.context.unroute("**/pyodide.asm.js.zlib*")
     assert editor.check(RIGHT).startswith(f"{NAME}: ok")
 

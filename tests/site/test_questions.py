@@ -36,7 +36,7 @@ def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, addr
     box = tab.locator(NUMBER_QUESTION)
     output, steps = box.locator("output"), box.locator("details li")
     assert answer(box, "a third") == "unread"
-    assert output.inner_text() == "I cannot read that as a number. Try 0.25, 1/4, 25 % or 2^3."
+    assert output.inner_text() == "I can’t read that as a number. Try 0.25, 1/4, 25% or 2^3."
     assert answer(box, str(mistakes[0][0])) == "mistake"
     assert output.inner_html() == question["says"][0] and not steps.first.is_visible()
     assert answer(box, "77") == "unknown" and output.inner_html() == question["check"]
@@ -112,14 +112,14 @@ def test_what_was_wrong_is_asked_once_more_until_it_is_right_at_once(tab, addres
     variant = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
     assert answer(box, str(variant["right"][0])) == "right"
     tab.reload()
-    tab.get_by_text("Nothing is left").wait_for()
+    tab.get_by_text("There’s nothing left").wait_for()
 
 
 def test_what_is_asked_once_more_comes_first_and_is_explained_while_there_is_nothing(tab, address):
     tab.goto(address + AGAIN)
     page = tab.locator("[data-out]")
     link = page.get_by_role("link", name="the first question")
-    assert "answered no question in this browser" in page.inner_text()
+    assert "haven’t answered a question in this browser" in page.inner_text()
     link.click()
     assert answer(tab.locator(NUMBER_QUESTION), "1/3") == "mistake"
     assert tab.locator(":target").get_attribute("data-question") in NUMBER_QUESTION
@@ -143,7 +143,7 @@ def test_a_question_whose_steps_were_looked_at_is_asked_once_more(tab, address, 
     assert answer(box, str(variants[0]["right"][0])) == "right"
     summary.click()
     tab.goto(address + AGAIN)
-    tab.get_by_text("Nothing is left").wait_for()
+    tab.get_by_text("There’s nothing left").wait_for()
     # without an answer, and with the steps closed again before one
     tab.goto(address + CHAPTER)
     summary.press("Enter")
@@ -178,15 +178,15 @@ def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
         tab.get_by_role("button", name="Save my marks").click()
     other_tab = new_tab()
     other_tab.goto(address + AGAIN)
-    other_tab.get_by_text("Nothing is here yet").wait_for()
+    other_tab.get_by_text("There’s nothing here yet").wait_for()
     field, message = other_tab.get_by_label("Open a file"), other_tab.locator("[data-marks] output")
     field.set_input_files({"name": "<b>.json", "mimeType": "", "buffer": b"{"})
-    other_tab.get_by_text("<b>.json holds no marks of this course").wait_for()
+    other_tab.get_by_text("<b>.json holds no marks from this course").wait_for()
     field.set_input_files(download.value.path())
     other_tab.locator(NUMBER_QUESTION).wait_for()
     assert (
         message.inner_text()
-        == "You have now read 1 chapter and solved 0 exercises; 1 question to ask again."
+        == "You’ve now read 1 chapter and solved 0 exercises, with 1 question to ask again."
     )
 
 
@@ -197,7 +197,7 @@ def test_the_first_wrong_answer_places_a_reader(tab, address, site):
     box.wait_for()
     variant = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
     answer(box, str(variant["right"][0]))
-    tab.locator(".question").nth(1).get_by_role("button", name="I do not know").click()
+    tab.locator(".question").nth(1).get_by_role("button", name="I don’t know").click()
     result = tab.locator("[data-placed]")
     assert result.get_by_role("link").first.inner_text() == "Dot-product attention"
     result.get_by_role("button").click()

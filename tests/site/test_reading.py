@@ -178,7 +178,7 @@ def test_a_search_without_words_or_with_strange_ones_says_so(tab, address):
     tab.goto(f"{address}search.html")
     assert tab.locator("#search-results").inner_text() == ""
     tab.goto(f"{address}search.html?q=xyzzy+%3Cplugh%3E(%5B*%5C")
-    assert tab.locator("#search-results").inner_text().strip() == "Nothing was found."
+    assert tab.locator("#search-results").inner_text().strip() == "Nothing found."
     # a piece of a word, and another form of one
     for words in ("ftmax", "masking"):
         tab.goto(f"{address}search.html?q={words}")
@@ -199,7 +199,7 @@ def test_a_search_names_the_words_that_no_page_has_and_goes_by_the_others(tab, a
     expect(message).to_have_text(re.compile("^Found"))
     # each has a page, and no section has both
     tab.goto(f"{address}search.html?q=otter+ALiBi")
-    expect(message).to_have_text("No section has all these words. The nearest are:")
+    expect(message).to_have_text("No section has all these words. The closest are:")
     both = tab.locator("#search-results li").all_inner_texts()
     assert any("ALiBi" in one for one in both) and any("otter" in one for one in both)
 

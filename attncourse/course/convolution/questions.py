@@ -82,7 +82,7 @@ output_of_two_inputs = Number(
         "You took the other side for the second input. Seen from that input, on which side is the "
         "position that is asked for?":
             lambda a, b, left, middle, right, **_: a * middle + b * right,
-        "That is the output at the position of the second input. Which of the two positions is "
+        "That's the output at the position of the second input. Which of the two positions is "
         "asked for?":
             lambda a, b, middle, right, **_: a * right + b * middle,
         "You counted one of the inputs alone. Does the one at the next position reach this one, "
@@ -96,7 +96,7 @@ output_of_two_inputs = Number(
         "You multiplied the first input by what a 1 gives on its left. Where does the first input "
         "stand, seen from the position that is asked for?":
             lambda a, b, left, middle, **_: a * left + b * middle,
-        "Equivariant outputs do not stay where they were. What happens to them when the input "
+        "Equivariant outputs don't stay where they were. What happens to them when the input "
         "moves?":
             0,
     },
@@ -137,7 +137,7 @@ inputs_of_a_stack = Number(
         "You added the widths of the layers. The fields of neighbouring taps overlap: how many "
         "inputs more does another layer let an output see?":
             lambda width, layers: width * layers,
-        "You multiplied the widths. That is the number of paths, and many of them lead to the "
+        "You multiplied the widths. That's the number of paths, and many of them lead to the "
         "same input.":
             lambda width, layers: width**layers,
         "You counted one side, with the output's own place, or one layer alone. A kernel reaches "
@@ -333,7 +333,7 @@ heads_at_zero = Number(
     mistakes={
         "All the scores are 0, but not the weights. What does a softmax make of equal scores?":
             0,
-        "That is what the kernel itself gives, and what very sharp heads come close to. Does a "
+        "That's what the kernel itself gives, and what very sharp heads come close to. Does a "
         "head still know its place when all its scores are equal?":
             lambda tokens, taps: convolution(column(tokens), kernel_of(taps))[2, 0],
         "You gave each token the weight exp(0) = 1. The weights of a head sum to 1: by what do "
@@ -342,7 +342,7 @@ heads_at_zero = Number(
         "You averaged the three tokens in the middle. If all the scores of a head are equal, "
         "which keys get a weight?":
             lambda tokens, taps: sum(taps) * sum(tokens[1:4]) / 3,
-        "That is the output of one head. Each is multiplied by its tap before the three are added "
+        "That's the output of one head. Each is multiplied by its tap before the three are added "
         "up.":
             lambda tokens, taps: sum(tokens) / len(tokens),
         "You took the mean of the heads. What is done with their outputs when each has been "
@@ -402,7 +402,7 @@ outputs_of_sharp_heads = Row(
     minutes=3,
     placement=True,
     mistakes={
-        "That is what the kernel gives, which finds zeros outside. A softmax has to put its "
+        "That's what the kernel gives, which finds zeros outside. A softmax has to put its "
         "weight somewhere: which key is nearest to a place outside?":
             lambda taps, tokens: convolution(column(tokens), kernel_of(taps))[:, 0],
         "You joined the two ends. A head whose place lies outside looks at the key that is "
@@ -482,8 +482,8 @@ output_of_a_dynamic_convolution = Number(
         "You left the place outside out of the softmax, as attention would. Here each tap has its "
         "score, whatever it finds: does the tap at offset −1 take part?":
             lambda x, y, left, right, factors: (x + right**x * y) / (1 + right**x),
-        "You used the exponentials as they are. By what do you divide, so that the weights sum to "
-        "1?":
+        "You used the exponentials as they are. What do you divide by, so that the weights sum "
+        "to 1?":
             lambda x, y, left, right, factors: x + right**x * y,
         "You took the factors themselves for the scores. What are they multiplied by?":
             lambda x, y, left, right, factors: (x + right * y) / (left + 1 + right),

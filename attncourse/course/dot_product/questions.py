@@ -62,14 +62,14 @@ weight_of_a_key = Number(
             lambda scores: scores[0] / sum(scores),
         "You left out a key whose score is 0, as if it got no weight. What is exp(0)?":
             nothing_for_a_score_of_0,
-        "You compared the first key with the other two. All three keys share the weight, the "
-        "first one too, so its own exponential belongs in the sum.":
+        "You compared the first key with the other two. All three keys share the weight, "
+        "including the first, so its own exponential belongs in the sum.":
             lambda scores: scores[0].number / sum(s.number for s in scores[1:]),
-        "That is the weight of the second key. Which one is asked for?":
+        "That's the weight of the second key. Which one does the question ask for?":
             lambda scores: weights_of(scores)[1],
-        "That is the exponential itself. The weights have to sum to 1: by what do you divide it?":
+        "That's the exponential itself. The weights have to sum to 1: what do you divide it by?":
             lambda scores: scores[0].number,
-        "That is the weight of the last key. Which one is asked for?":
+        "That's the weight of the last key. Which one does the question ask for?":
             lambda scores: weights_of(scores)[2],
         "You gave all three keys the same weight, as if their scores were equal. What are the "
         "exponentials of the three scores?":
@@ -119,19 +119,19 @@ output_of_two = Row(
         "You gave both values the same weight. The scores differ, so the weights do: which value "
         "counts three times as much?":
             lambda scores, first, second: [(a + b) / 2 for a, b in zip(first, second, strict=True)],
-        "You used the exponentials as they are. They become weights when they sum to 1: by what "
-        "do you divide?":
+        "You used the exponentials as they are. They become weights once they sum to 1: what do "
+        "you divide by?":
             weighted_sum,
         "You gave each value the other one's weight. Which key has which score?":
             lambda scores, first, second: output_of_two.right(scores[::-1], first, second),
-        "You multiplied the values by the scores. The scores go through the softmax first.":
+        "You multiplied the values by the scores. The scores have to go through the softmax first.":
             lambda scores, first, second: [
                 scores[0] * x + scores[1] * y for x, y in zip(first, second, strict=True)
             ],
         "One value got all of the weight. What is the exponential of the other score?":
             lambda scores, first, second: first if scores[0] > scores[1] else second,
-        "You divided by 3. By what does a softmax divide: what do the exponentials of both scores "
-        "sum to?":
+        "You divided by 3. What does a softmax divide by: what do the exponentials of both "
+        "scores sum to?":
             lambda scores, first, second: [x / 3 for x in weighted_sum(scores, first, second)],
         "You gave one value twice the weight of the other. How many times as large is its "
         "exponential, and how many parts make the whole?":
@@ -168,22 +168,22 @@ ratio_of_weights = Number(
         "same sum.",
         f"So A gets {base} times as much weight.",
     ),
-    check="Write down both scores before you take any exponential.",
+    check="Write down both scores before you take any exponentials.",
     placement=True,
     mistakes={
-        "The dot products became weights without being scaled. What happens to them before the "
-        "softmax?":
+        "You turned the dot products into weights without scaling them. What happens to them "
+        "before the softmax?":
             lambda d_k, base, product: at_width(d_k, base, 1),
-        "You divided by the width itself. By what is a dot product divided, and why?":
+        "You divided by the width itself. What do we divide a dot product by, and why?":
             lambda d_k, base, product: at_width(d_k, base, d_k**2),
-        "You divided the weight of B by that of A. Which of the two has the larger score?":
+        "You divided B's weight by A's. Which of the two has the larger score?":
             lambda d_k, base, product: 1 / at_width(d_k, base, d_k),
-        "That is the score of A. What is the ratio of the exponentials of two scores?":
+        "That's the score of A. What is the ratio of the exponentials of two scores?":
             lambda d_k, base, product: math.log(base),
-        "That is the share of A in the weight of both. How many times the share of B is it?":
+        "That's A's share of the weight of both. How many times B's share is it?":
             lambda d_k, base, product: base / (1 + base),
         "exp(2 ln 7), for example, is 7 to the power of 2, not 2 times 7. But look at the step "
-        "before: what happens to a dot product before its exponential is taken?":
+        "before that: what happens to a dot product before you take its exponential?":
             lambda d_k, base, product: math.sqrt(d_k) * base,
     },
 )  # fmt: skip
@@ -206,10 +206,10 @@ unscaled_at_1024 = Choice(
     check="How far apart are two numbers whose standard deviation is 32, and what is exp of that?",
     minutes=1,
     mistakes={
-        "That would be so if the scores were all alike. How far apart are numbers whose standard "
-        "deviation is 32?":
+        "That would be true if the scores were all alike. How far apart are numbers whose "
+        "standard deviation is 32?":
             "about an eighth",
-        "That is roughly what scores with a standard deviation of 1 give, at any width. Here "
+        "That's roughly what scores with a standard deviation of 1 give, at any width. Here "
         "nothing was divided by 32.":
             "a little more than a third",
         "Two keys would have to tie for that. How likely are two of eight numbers to lie within 1 "
@@ -279,25 +279,26 @@ weight_beside_a_sink = Number(
     ),
     check="The weights of the two keys and of the sink sum to 1. What does each of the three get?",
     mistakes={
-        "That is the weight without a sink. What does a key whose score is 0 add to the sum?":
+        "That's the weight without a sink. What does a key whose score is 0 add to the sum?":
             lambda scores: mutant(SINK, "this is the plain softmax")(double(scores))[0, 0],
-        "You took e for the sink, which is exp(1). Its score is 0: what is exp(0)?":
+        "You used e, which is exp(1), for the sink. Its score is 0: what is exp(0)?":
             lambda scores: mutant(SINK, "the extra score is 1")(double(scores))[0, 0],
-        "You compared the first key with the sink alone. The other key has a share, too.":
+        "You compared the first key with the sink alone. The other key gets a share too.":
             lambda scores: mutant(SINK, "each score meets the extra one alone")(double(scores))[
                 0, 0
             ],
-        "That is the weight of the second key. Which one is asked for?":
+        "That's the weight of the second key. Which one does the question ask for?":
             lambda scores: softmax_with_sink(double(scores))[0, 1],
         "You halved the weight. The sink joins the sum of the exponentials before you divide.":
             halved,
-        "That is the weight of the sink, which is thrown away. Which key is asked for?":
+        "That's the weight of the sink, which is thrown away. Which key does the question ask "
+        "about?":
             lambda scores: 1 - softmax_with_sink(double(scores))[0].sum(),
-        "You divided the score by the sum of the scores. What does a softmax take of each score "
+        "You divided the score by the sum of the scores. What does a softmax do to each score "
         "first?":
             lambda scores: scores[0] / sum(scores),
-        "That is the exponential of the first score. By what is it divided, so that all weights "
-        "sum to 1?":
+        "That's the exponential of the first score. What do you divide it by, so that all "
+        "weights sum to 1?":
             lambda scores: scores[0].number,
     },
 )  # fmt: skip
@@ -322,8 +323,8 @@ wrong_line_of_a_sink = Line(
     text_of=partial(texts, SINK),
     steps=("Ask of each line what it does to a row of two scores, one of them forbidden.",),
     check=(
-        "That line does what it should. Put in one row, the scores (0, ln 2) with the second one "
-        "forbidden: what does each line make of it?"
+        "That line does what it should. Take one row, the scores (0, ln 2) with the second one "
+        "forbidden: what does each line turn it into?"
     ),
     minutes=3,
     mistakes={
@@ -390,11 +391,11 @@ masked_attention = Order(
         "Your softmax runs over the queries. The weights of one query have to sum to 1 over the "
         "keys.":
             over_the_queries,
-        "Your weights are masked after the softmax alone, so those of the allowed keys no longer "
-        "sum to 1. Which line has to come before it?":
+        "You mask the weights only after the softmax, so those of the allowed keys no longer sum "
+        "to 1. Which line has to come before it?":
             masked_late,
         "A query that may attend nowhere gets NaN from your program: its softmax is 0 divided by "
-        "0. Which line makes zeros of that, and does it run before the mean is taken?":
+        "0. Which line turns that into zeros, and does it run before you take the mean?":
             left_nan,
     },
 )  # fmt: skip
@@ -432,8 +433,8 @@ operations = Number(
         "You multiplied the two widths. The two products come one after the other: add their "
         "costs.":
             lambda n, m, d_k, d_v: 2 * n * m * d_k * d_v,
-        "A sum of several terms needs an addition fewer than terms, that is true; here an "
-        "addition is counted for each term, the first one too.":
+        "It's true that a sum needs one addition fewer than it has terms. But here we count an "
+        "addition for each term, including the first.":
             lambda n, m, d_k, d_v: n * m * (2 * d_k - 1) + n * d_v * (2 * m - 1),
         "In the second product, the sums run over the keys, and there is one for each number of "
         "the output. How many terms does each have?":
@@ -442,7 +443,7 @@ operations = Number(
         "many operations does a term take?":
             lambda n, m, d_k, d_v: n * m * d_k,
         "In the second product you counted one term for each number of the output. How many "
-        "values is such a number a sum over?":
+        "values does such a number sum up?":
             lambda n, m, d_k, d_v: 2 * (n * m * d_k + n * d_v),
     },
 )  # fmt: skip
@@ -465,13 +466,13 @@ different_directions = Choice(
     check="Write down the dot product for both directions. What would have to differ in it?",
     minutes=1,
     mistakes={
-        "Then both vectors of a dot product have gone through the same matrix: exchange the two "
-        "words, and what changes?":
+        "Then both vectors of a dot product have gone through the same matrix: if you swap the "
+        "two words, what changes?":
             "queries and keys are both $x\\,W$, with the same matrix",
-        "The values are what is taken from a word. Do they play a part in how much it weighs?":
+        "The values are what we take from a word. Do they play a part in how much weight it gets?":
             "the values are $x\\,W_V$, while queries and keys are $x$",
-        "Two equal numbers are still equal when both are divided by the same. What would have to "
-        "differ in the two dot products?":
+        "Two equal numbers stay equal when you divide both by the same number. What would have "
+        "to differ in the two dot products?":
             "all dot products are divided by the same number",
     },
 )  # fmt: skip

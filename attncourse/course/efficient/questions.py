@@ -87,16 +87,15 @@ running_sum = Number(
         "You multiplied the old sum by a factor above 1. The maximum has grown: do exponentials "
         "taken relative to it become larger or smaller?":
             partial(last_sum, "the old sum is rescaled the wrong way"),
-        "That is the sum of the second block alone. What becomes of the keys that were read "
-        "before?":
+        "That's the sum of the second block alone. What becomes of the keys that were read before?":
             partial(last_sum, "the sums start anew"),
         "You added up the exponentials of the scores themselves. What is taken away from each "
         "score first, so that no exponential overflows?":
             partial(last_sum, "the sums are taken without the maximum"),
-        "That is the sum after the first block. What does the second block change in it, and add "
+        "That's the sum after the first block. What does the second block change in it, and add "
         "to it?":
             lambda first, second: float(sum_of(first, max(first).number)),
-        "That is the old sum, relative to the new maximum. What do the scores of the second block "
+        "That's the old sum, relative to the new maximum. What do the scores of the second block "
         "add to it?":
             lambda first, second: float(sum_of(first, max(second).number)),
         "Your exponentials are relative to the largest score of the first block. Is that still "
@@ -194,7 +193,7 @@ queries_before_the_limit = Number(
     minutes=3,
     placement=True,
     mistakes={
-        "That is right where every head has keys and values of its own. Here, how many heads use "
+        "That's right where every head has keys and values of its own. Here, how many heads use "
         "a number that has been read once?":
             lambda power: queries_before_the_limit.right(power, HEADS),
         "You let each number serve the heads of all groups. Which heads use it?":
@@ -204,7 +203,7 @@ queries_before_the_limit = Number(
         "You have it the wrong way round: do shared keys cause more operations for each byte, or "
         "fewer?":
             lambda power: power * HEADS / GROUPS,
-        "You counted one operation for each number that a query meets. It is multiplied, and then?":
+        "You counted one operation for each number that a query meets. It's multiplied, and then?":
             lambda power: 2 * queries_before_the_limit.right(power),
         "So few queries leave the processor waiting. How many heads use a number of the cache, "
         "and how many bytes does the number take?":
@@ -244,7 +243,7 @@ what_sharing_changes = Row(
         "Your operations fall with the keys. Every head still has a query: how many keys does it "
         "meet?":
             lambda heads, groups: [groups / heads] * 3,
-        "Your operations fall with the keys, and your time does not fall with the bytes. How many "
+        "Your operations fall with the keys, and your time doesn't fall with the bytes. How many "
         "queries are there still, and what does this step spend its time on?":
             lambda heads, groups: [groups / heads, groups / heads, 1],
         "Your time follows the operations. What does this step spend its time on?":
@@ -341,13 +340,13 @@ error_of_a_method = Number(
     ),
     check="There are two distances, and both are distances from attention's answers.",
     mistakes={
-        "That is a distance, not yet an error. By what do you divide it, so that the mean of all "
+        "That's a distance, not yet an error. What do you divide it by, so that the mean of all "
         "values has an error of 1?":
             lambda exact, approx, mean: math.dist(approx, exact),
         "You divided by the size of attention's answers. Answer with the mean instead of the "
         "method: does your formula give 1?":
             lambda exact, approx, mean: math.dist(approx, exact) / math.hypot(*exact),
-        "That is how many times as far off the mean is as the method. Suppose that a method "
+        "That's how many times as far off the mean is as the method. Suppose that a method "
         "answers as attention does: what should its error be, and what does your formula give?":
             lambda exact, approx, mean: 1 / error_of_a_method.right(exact, approx, mean),
         "You compared sums of squares. What is still missing to make distances of them?": squared,

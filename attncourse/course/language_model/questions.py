@@ -59,26 +59,26 @@ perplexity_of_a_text = Number(
     check="Write down the bits of each token, and take their mean. Which power of 2 is that?",
     placement=True,
     mistakes={
-        "That is the mean surprisal, in bits. Among how many equally likely tokens would each one "
-        "cost so much?":
+        "That's the mean surprisal, in bits. With how many equally likely tokens would each one "
+        "cost that much?":
             lambda bits, p: mistaken_perplexity("these are bits for each token", bits),
-        "That takes in the bits of the whole text. A perplexity is a figure per token: what "
-        "becomes of the bits before they are made an exponent?":
+        "That uses the bits of the whole text. A perplexity is a figure per token: what do you "
+        "do with the bits before they become an exponent?":
             lambda bits, p: mistaken_perplexity("the sum of the nats becomes the exponent", bits),
-        "Those are the bits of the whole text. What is their mean, and among how many equally "
-        "likely tokens would each one cost so much?":
+        "Those are the bits of the whole text. What is their mean, and with how many equally "
+        "likely tokens would each one cost that much?":
             lambda bits, p: sum(bits),
-        "You raised e to a number of bits. To which number do bits belong as an exponent?":
+        "You raised e to a number of bits. Which base goes with an exponent in bits?":
             lambda bits, p: math.exp(sum(bits) / len(bits)),
-        "That is the mean surprisal in nats. How do you make a number of tokens of it?":
+        "That's the mean surprisal in nats. How do you turn it into a number of tokens?":
             lambda bits, p: math.log(2) * sum(bits) / len(bits),
-        "You averaged the numbers 1/*p*. Turn each of them into bits first, and average those.":
+        "You averaged the numbers 1/*p*. Turn each of them into bits first, then average those.":
             lambda bits, p: mistaken_perplexity("the mean of 1 / p is taken", bits),
         "You averaged the probabilities, so the least likely token hardly counts. Which quantity "
         "adds up over a text?":
             lambda bits, p: mistaken_perplexity("1 divided by the mean probability", bits),
-        "That is the geometric mean of the three. A perplexity is a number of tokens: among how "
-        "many equally likely ones would each have this probability?":
+        "That's the geometric mean of the three. A perplexity is a number of tokens: how many "
+        "equally likely ones would each have this probability?":
             lambda bits, p: 2 ** (-sum(bits) / len(bits)),
     },
 )  # fmt: skip
@@ -156,8 +156,8 @@ cut_into_tokens = Choice(
     ),
     check="Write the word down letter by letter, and under it the row after each merge.",
     mistakes={
-        "You merged from left to right, or took the longest token that there is. If two pairs "
-        "share a letter, which of them does the encoding merge first?":
+        "You merged from left to right, or took the longest token there is. If two pairs share a "
+        "letter, which of them does the encoding merge first?":
             lambda word, merges, rules: tokens_by(
                 word, with_merges(merges), lambda options, rank: options[0]
             ),
@@ -166,8 +166,7 @@ cut_into_tokens = Choice(
             lambda word, merges, rules: tokens_by(
                 word, with_merges(merges), lambda options, rank: max(options, key=rank)
             ),
-        "You merged one pair, and stopped. Are there still neighbours in your row that are in the "
-        "list?":
+        "You merged one pair, and stopped. Are any neighbours in your row still in the list?":
             one_merge,
     },
 )  # fmt: skip
@@ -229,11 +228,11 @@ left_for_the_unseen = Number(
             lambda counts, **_: 1 / sum(counts) / 2,
         'That is all that is taken off the counts. Which words share it with "men"?':
             lambda counts, **_: 1 / sum(counts),
-        'That is what "people" gets. How likely is "men", beside it?':
+        'That is what "people" gets. How likely is "men" compared with that?':
             lambda counts, men, people, **_: people / (men + people) / sum(counts),
-        "You took the discount off once. How many counts are there to lose it?":
+        "You took the discount off only once. How many counts lose it?":
             lambda counts, men, people, **_: 0.5 / sum(counts) * men / (men + people),
-        "That is what counting alone gives. Which words share what is taken off the counts?":
+        "That's what counting alone gives. Which words share what is taken off the counts?":
             0,
     },
 )  # fmt: skip
@@ -277,7 +276,7 @@ what_a_count_sees = Maps(
         "predicted?":
             lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril().triu(2 - KINDS[kind]),
         "In this map, a row sees the text from its beginning, as in a GPT. How far back do the "
-        "runs reach that this model has counted?":
+        "runs go that this model has counted?":
             lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril(-1),
     },
 )  # fmt: skip
@@ -329,12 +328,12 @@ perplexity_of_characters = Number(
         "At that perplexity, each character would cost B as much as a whole token costs A. How "
         "many times does B pay while A pays once?":
             lambda base, k, p: p,
-        "You shared the perplexity out among the characters. What can be shared out is the bits: "
-        "what happens to the perplexities of two steps in a row?":
+        "You split the perplexity among the characters. It's the bits that you can split: what "
+        "happens to the perplexities of two steps in a row?":
             lambda base, k, p: p / k,
-        "That is what a character may cost, in bits. Which perplexity belongs to so many bits?":
+        "That's what a character may cost, in bits. What perplexity is that?":
             lambda base, k, p: torch.tensor(p).double().log2() / k,
-        "That is what a token costs A, in bits. How many characters of B have to share these bits?":
+        "That's what a token costs A, in bits. How many characters of B have to share these bits?":
             lambda base, k, p: torch.tensor(p).double().log2(),
         "Your perplexity is larger than A's. Which of the two models pays more often for the same "
         "text, and so has to pay less each time?":
@@ -363,7 +362,7 @@ head_on_itself = Choice(
         "The residual stream carries the token's vector on. Is that also what the head adds, "
         "after its $W_V$ and $W_O$?":
             "nothing is lost, because the residual stream carries the token along anyway",
-        "It is true that this head fetches nothing from elsewhere. Is fetching all that a head "
+        "It's true that this head fetches nothing from elsewhere. Is fetching all that a head "
         "can do for the blocks after it?":
             "little is lost, because the head fetches nothing from other tokens",
         "The last token does matter for the next one. But does the model lose sight of it when "
@@ -416,11 +415,11 @@ where_a_copy_looks = Row(
     ),
     check="Which token would the model write next, if it copied? Where does that token stand?",
     mistakes={
-        "There the same token stands as at the end. If the head looked at it, what would the "
+        "The same token stands there as at the end. If the head looked at it, what would the "
         "model learn about the next token?":
             at_the_same_token,
-        "There stand the tokens before the earlier ones. In which direction does the copied text "
-        "go on?":
+        "Those are the tokens just before the earlier ones. In which direction does the copied "
+        "text go on?":
             lambda text, tokens: [i - 2 for i in where_a_copy_looks.right(text, tokens)],
         "You are one place too far to the right, perhaps because you counted the places from 1. "
         "Which token followed directly?":
@@ -455,8 +454,8 @@ costliest_change = Choice(
         "A trigram, which sees two tokens, is about as good as this small GPT. How much can "
         "tokens far back be worth to it?":
             "in each block, a token sees only the last 16 tokens",
-        "A text's words give its age away, and the model reads these in any case. How much does "
-        "the name of the decade add to them?":
+        "A text's words give its age away, and the model reads those anyway. How much does the "
+        "name of the decade add?":
             "no token names the decade",
     },
 )  # fmt: skip
@@ -472,11 +471,11 @@ wrong_line_of_a_perplexity = Line(
     ),
     faults={
         "rows and tokens are shortened at the same end":
-            "Row *t* scores token *t* + 1. The rows have lost their last one, so the tokens have "
-            "to lose their first.",
+            "Row *t* scores token *t* + 1. The rows have lost their last, so the tokens have to "
+            "lose their first.",
         "it is divided by the padded length":
-            "A text of a given length has one predicted token fewer. `n` counts the padding too, "
-            "so it is the same for a short text.",
+            "A text has one predicted token fewer than it has tokens. `n` counts the padding "
+            "too, so it is the same for a short text.",
         "the bases differ: 2":
             "`log_softmax` gives natural logarithms, so exp undoes them. 2 is the base for bits.",
         "log_softmax runs over the positions":
@@ -500,7 +499,7 @@ wrong_line_of_a_perplexity = Line(
         "That line is right. It leaves out what padding would cost, and adds up the rest of each "
         "text.":
             "nats = ",
-        "That line only says how many places a row of tokens has. Look at what is done with it.":
+        "That line only says how many places a row of tokens has. Look at what's done with it.":
             "n = tokens.shape[-1]",
     },
 )  # fmt: skip

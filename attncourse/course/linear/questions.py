@@ -74,7 +74,7 @@ dearer_order = Number(
         "products only.":
             lambda n, d: 2 * n / (2 * d + 1),
         "You took the ratio the other way round. Which order is asked about?": lambda n, d: d / n,
-        "With keys and values first, your count does not grow with the number of tokens. How many "
+        "With keys and values first, your count doesn't grow with the number of tokens. How many "
         "keys and values are summed?":
             lambda n, d: n * n / d,
         "With keys and values first, your count has one term for each feature of a token. What "
@@ -140,7 +140,7 @@ negative_products = Number(
     ),
     check="Linear attention divides a weighted sum by the sum of the weights. What is each here?",
     mistakes={
-        "That is the weighted sum of the values. By what does linear attention divide it?":
+        "That's the weighted sum of the values. What does linear attention divide it by?":
             not_divided,
         "You divided by the number of keys. The weights have a sum of their own.":
             lambda products, values: not_divided(products, values) / 3,
@@ -264,7 +264,8 @@ output_of_a_step = Number(
         "Your token has read a state that it is not part of. In causal attention, does a token "
         "see itself?":
             partial(output_by_mutant, "the state is read before it is updated"),
-        "That is the weighted sum of the values. By what is it divided, so that it becomes a mean?":
+        "That's the weighted sum of the values. What do you divide it by, so that it becomes a "
+        "mean?":
             partial(output_by_mutant, "the output is not normalised"),
         "You divided by the sum of z. Each weight is a product with this query, and so is their "
         "sum.":
@@ -312,7 +313,7 @@ after_an_exchange = Choice(
     check="Write down the sum of terms that each of the five tokens reads, before and after.",
     minutes=1,
     mistakes={
-        "A complete sum does not depend on the order of its terms. But do the first two tokens "
+        "A complete sum doesn't depend on the order of its terms. But do the first two tokens "
         "read a complete sum?":
             "none, because a sum does not depend on the order of its terms",
         "The later states do contain both tokens. Does it matter to a sum which of the two was "
@@ -395,14 +396,14 @@ recalled_by_the_first = Number(
         "You took features on one side only. What is turned into features: the query, the keys, "
         "or both?":
             partial(weighed, "the keys have no features"),
-        "That is the weighted sum of the values. Divide it by the sum of the two weights.":
+        "That's the weighted sum of the values. Divide it by the sum of the two weights.":
             partial(weighed, "the rows do not sum to 1"),
         "You gave each key the other's weight. Which key is equal to the query?":
             lambda size, first, second: recalled_by_the_first.right(size, second, first),
         "You gave both values the same weight. Is the query as close to the second key as to the "
         "first?":
             lambda size, first, second: (first + second) / 2,
-        "That is the first value's part of the mean. What does the second key's weight bring with "
+        "That's the first value's part of the mean. What does the second key's weight bring with "
         "it?":
             lambda size, first, second: recalled_by_the_first.right(size, first, 0),
     },

@@ -86,8 +86,8 @@ layer_by_hand = Row(
             lambda s_0, s_1, v_0, v_1, w_0, w_1: heads_of_a_query(
                 [s_0, s_1], [v_0, v_1]
             ),
-        "You took the columns of $W_O$ for its rows. The joined heads are a row, and it stands to "
-        "the left of $W_O$.":
+        "You used the columns of $W_O$ as its rows. The joined heads are a row, to the left of "
+        "$W_O$.":
             lambda s_0, s_1, v_0, v_1, w_0, w_1: (
                 double(w_0, w_1) @ heads_of_a_query([s_0, s_1], [v_0, v_1])
             ),
@@ -95,8 +95,8 @@ layer_by_hand = Row(
             lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
                 s_0, s_0, v_0, v_1, w_0, w_1
             ),
-        "You took the plain mean of the values in both heads. Where the scores of a head differ, "
-        "its weights do, too.":
+        "You took the plain mean of the values in both heads. Where a head's scores differ, so "
+        "do its weights.":
             lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
                 (0, 0), (0, 0), v_0, v_1, w_0, w_1
             ),
@@ -105,11 +105,11 @@ layer_by_hand = Row(
             lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
                 s_0[::-1], s_1[::-1], v_0, v_1, w_0, w_1
             ),
-        "You weighted by the scores. What is exp(ln 3), and what is exp(0)?":
+        "You used the scores as weights. What is exp(ln 3), and what is exp(0)?":
             weighted_by_the_scores,
-        "You weighted by the exponentials. What do the weights of a head sum to?":
+        "You used the exponentials as weights. What do a head's weights sum to?":
             weighted_by_the_exponentials,
-        "You took one token's values for one head's. Which two numbers does head 0 average?":
+        "You mixed up one token's values with one head's. Which two numbers does head 0 average?":
             lambda s_0, s_1, v_0, v_1, w_0, w_1: layer_by_hand.right(
                 s_0, s_1, *zip(v_0, v_1, strict=True), w_0, w_1
             ),
@@ -166,8 +166,8 @@ wrong_line_in_heads = Line(
     ),
     faults={
         "the scale is that of the whole width":
-            "After the split, `q.shape[-1]` is the width of one head. That is the number of "
-            "products in a score, so its root alone is the scale.",
+            "After the split, `q.shape[-1]` is the width of one head. That's the number of "
+            "products in a score, so the scale is its root alone.",
         "the mean is of the keys":
             "The third of the three has to be `v`: the keys decide the weights, and the values "
             "are what is averaged.",
@@ -186,7 +186,7 @@ wrong_line_in_heads = Line(
     check="Write the shape of each result beside its line. What does every axis stand for?",
     minutes=3,
     mistakes={
-        "That line is right: where there is no mask, nothing has to be given an axis.":
+        "That line is right: without a mask, there's nothing that needs an axis.":
             "is not None",
         "That line is right: the weights meet the values, and the outputs of the heads are put "
         "side by side.":
@@ -227,8 +227,8 @@ all_in_one_head = Number(
     check='There are six words. Do your weights of "Anna", "Paul", "sister" and the rest sum to 1?',
     tolerance=0.015,
     mistakes={
-        'That is the weight of "Anna" in head 1. Now the scores of head 2 stand in the same sums: '
-        "whose is large there?":
+        'That is the weight of "Anna" in head 1. Now the scores of head 2 are in the same sums: '
+        "which word's score is large there?":
             lambda: anna_weights()[1],
         "You gave half of the weight to what head 1 finds and half to what head 2 finds. In one "
         "softmax, the heads have no shares of their own: which words have a large score?":
@@ -239,7 +239,8 @@ all_in_one_head = Number(
         'You took a quarter of the weight of "Anna" in head 1. Here the scores are added, and the '
         "softmax comes afterwards: which words have a large sum?":
             lambda: anna_weights()[1] / 4,
-        "You shared the weight among all six words. What is exp of a large score, beside exp(0)?":
+        "You shared the weight among all six words. How does exp of a large score compare with "
+        "exp(0)?":
             lambda: 1 / len(KEYS),
     },
 )  # fmt: skip
@@ -290,8 +291,8 @@ what_a_head_adds = Row(
     "turns them into two?",
     placement=True,
     mistakes={
-        "You multiplied by the whole of both matrices, so both heads are in your numbers. Which "
-        "part of each matrix belongs to this head?":
+        "You multiplied by both whole matrices, so both heads are in your numbers. Which part of "
+        "each matrix belongs to this head?":
             partial(added_by, "every head gets the product"),
         "You took a row of $W_V$. Tokens are rows, and the product of a token with the whole of "
         "$W_V$ has one number for each head: where does this head's number come from?":
@@ -299,13 +300,13 @@ what_a_head_adds = Row(
         "You took a column of $W_O$. The joined heads are a row that stands to the left of $W_O$: "
         "which of its numbers does this head's number meet?":
             partial(added_by, "w_o is cut by its rows"),
-        "You took a row of $W_V$ and a column of $W_O$, as if tokens were columns. Here they are "
-        "rows, and stand to the left of a matrix.":
+        "You took a row of $W_V$ and a column of $W_O$, as if tokens were columns. Here they're "
+        "rows, to the left of a matrix.":
             as_if_tokens_were_columns,
         "Your value is from one head, and your part of $W_O$ from the other. Which of the two is "
         "this head's?":
             partial(added_by, "the heads pair up in reverse"),
-        "That is what the other head would add. Heads are counted from 0.":
+        "That's what the other head would add. Heads are counted from 0.":
             lambda **numbers: what_a_head_adds.right(**numbers | {"head": 1 - numbers["head"]}),
     },
 )  # fmt: skip
@@ -350,8 +351,8 @@ two_tokens_of_a_stream = Row(
     mistakes={
         "You replaced each token by the mean. What does a skip connection do with what was there?":
             replaced,
-        "You added one mean only. There are two layers, and the second reads what the first has "
-        "left.":
+        "You added only one mean. There are two layers, and the second reads what the first "
+        "leaves.":
             lambda first, second: two_layers(first, second, layers=1),
         "You added the mean of the first two numbers twice. What does the second layer read?":
             the_old_mean,
@@ -436,8 +437,8 @@ other_weights = Number(
     ),
     check="Multiply the values by your weights. Is the sum what the first query gets?",
     mistakes={
-        "You gave the weight of the second token to the other two in equal parts. What does the "
-        "query get then, and what should it get?":
+        "You split the second token's weight equally between the other two. What does the query "
+        "get then, and what should it get?":
             lambda third, second, weights: weights[2] + weights[1] / 2,
         "You gave the third token all of the weight that the second had. What does the query get "
         "then, and what should it get?":
@@ -445,10 +446,10 @@ other_weights = Number(
         "You took the second token away and divided by what was left, as a mask does. Does this "
         "leave the output as it was?":
             lambda third, second, weights: weights[2] / (weights[0] + weights[2]),
-        "That is the output. Which weight on the third value gives it?":
+        "That's the output. Which weight on the third value gives it?":
             lambda third, second, weights: mean_of(weights, (0, second, third)),
         "You left the third weight as it was. The second token's share of the output is gone: "
-        "what has to make up for it?":
+        "what has to make up for that?":
             lambda third, second, weights: weights[2],
         "That much weight makes up for the second token. How much did the third have already?":
             lambda third, second, weights: weights[1] * second / third,
@@ -477,10 +478,10 @@ share_of_the_maps = Number(
         f"{n // d}.",
         f"So the maps take 2 of {2 + n // d} parts.",
     ),
-    check="Count once more for a single head. Does the number of heads change anything?",
+    check="Count again for a single head. Does the number of heads change anything?",
     minutes=3,
     mistakes={
-        "That is the share of attention itself. What is left for the maps?":
+        "That's the share of attention itself. What is left for the maps?":
             lambda d, n, heads: 1 - share_of_the_maps.right(d, n, heads),
         "You counted the scores, but not the product of the weights and the values.":
             lambda d, n, heads: 8 * n * d * d / (8 * n * d * d + 2 * n * n * d),
@@ -490,13 +491,13 @@ share_of_the_maps = Number(
         "You counted three maps. What happens to the heads after they have been joined?":
             lambda d, n, heads: 6 * n * d * d / (6 * n * d * d + 4 * n * n * d),
         "You counted one map. How many does the layer have?": lambda d, n, heads: d / (d + 2 * n),
-        "You counted multiplications alone in the maps, and additions too in what comes between "
-        "them: count both in each, or in neither.":
+        "In the maps you counted only multiplications, but in what comes between them additions "
+        "too. Count additions in both, or in neither.":
             lambda d, n, heads: d / (d + n),
         "That compares the maps with attention. A share compares them with all the operations "
         "together.":
             lambda d, n, heads: 2 * d / n,
-        "You counted the scores and the means of one head only, beside the maps of all. How many "
+        "You counted the scores and the means of only one head, but the maps of all. How many "
         "heads are there?":
             lambda d, n, heads: 2 * d / (2 * d + n / heads),
     },

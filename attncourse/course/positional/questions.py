@@ -91,7 +91,8 @@ angle_of_a_hand = Number(
         f"{10 ** (-8 * pair / d):g}.",
         f"The angle is {position} times that.",
     ),
-    check="At position 1, the hand of pair 0 has turned by 1. By how much has that of this pair?",
+    check="At position 1, the hand of pair 0 has turned by 1. How far has this pair's hand "
+          "turned there?",
     tolerance=0.0002,
     placement=True,
     mistakes={
@@ -100,24 +101,24 @@ angle_of_a_hand = Number(
             lambda d, pair, position: angle_by(
                 mutant(ANYWHERE, "the exponent is halved"), d, pair, position
             ),
-        "Your exponent is twice the right one. What stands above d for pair i, where the first "
-        "pair is pair 0?":
+        "Your exponent is twice the right one. What stands above d in the exponent of pair i, if "
+        "the first pair is pair 0?":
             lambda d, pair, position: angle_by(
                 mutant(ANYWHERE, "the exponent is doubled"), d, pair, position
             ),
-        "The size is right. Which way a hand turns is not asked for: the angle is that of which "
-        "the sine and the cosine are taken.":
+        "The size is right. The question doesn't ask which way a hand turns: it asks for the "
+        "angle whose sine and cosine we take.":
             lambda d, pair, position: -angle_of_a_hand.right(d, pair, position),
         "You gave the angle in degrees. How many radians has a whole turn?":
             lambda d, pair, position: math.degrees(angle_of_a_hand.right(d, pair, position)),
-        "Your hand is faster than that of pair 0. Which hand is the fastest of all?":
+        "Your hand is faster than pair 0's. Which hand is the fastest of all?":
             lambda d, pair, position: angle_by(
                 mutant(ANYWHERE, "the exponent has lost its minus"), d, pair, position
             ),
-        "That is how far the hand of the pair before has turned, and the first pair is pair 0. "
-        "What is the frequency of the pair that is asked for?":
+        "That's how far the hand of the previous pair has turned: the first pair is pair 0. "
+        "What's the frequency of the pair in the question?":
             lambda d, pair, position: angle_of_a_hand.right(d, pair - 1, position),
-        "That is the angle at position 1. At which position is it asked for?":
+        "That's the angle at position 1. Which position does the question name?":
             lambda d, pair, position: angle_of_a_hand.right(d, pair, 1),
     },
 )  # fmt: skip
@@ -141,7 +142,7 @@ wrong_line_of_a_chunk = Line(
     faults={
         "start multiplies the positions":
             "`start` tokens come before the chunk, so its positions are `start`, `start + 1` and "
-            "so on: a sum.",
+            "so on: you add `start`.",
         "the exponent has changed":
             "`even` holds 0, 2, 4, which is 2i already. Doubled, it makes every hand but the "
             "first too slow.",
@@ -160,8 +161,8 @@ wrong_line_of_a_chunk = Line(
     mistakes={
         "That line is right: the last axis is the width, and the one before it the length.":
             "x.shape[-2:]",
-        "That line is right: it gives 0, 2, 4 and so on, a number for each pair, an unfinished "
-        "one too.":
+        "That line is right: it gives 0, 2, 4 and so on, a number for each pair, even an "
+        "unfinished one.":
             "even = ",
         "That line is right: where d is odd, the last pair has one column too many, and it is cut "
         "off.":
@@ -215,26 +216,25 @@ one_word_back = Row(
         f"{parenthesize(pair[1])} · {cosine} + {parenthesize(pair[0])} · {sine}.",
     ),
     check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do? "
-    "If so, try your sums on the pair (0, 1): is the sine below 0 one step before?",
+          "If so, try your sums on the pair (0, 1): is the sine below 0 one step earlier?",
     minutes=3,
     placement=True,
     mistakes={
-        "That is the pair at the next word. In which direction is the previous one, and which of "
+        "That's the pair at the next word. In which direction is the previous one, and which of "
         "the two numbers of a pair is the sine?":
             lambda sine, cosine, pair: turn_back(
                 mutant(SHIFT, "it shifts the wrong way"), sine, cosine, pair
             ),
-        "You subtract in both sums. Write out sin(a − b) and cos(a − b) once more: how do they "
-        "differ?":
+        "You subtract in both sums. Write out sin(a − b) and cos(a − b) again: how do they differ?":
             lambda sine, cosine, pair: turn_back(
                 mutant(SHIFT, "the sines have the same sign"), sine, cosine, pair
             ),
-        "You add in both sums. Write out sin(a − b) and cos(a − b) once more: how do they differ?":
+        "You add in both sums. Write out sin(a − b) and cos(a − b) again: how do they differ?":
             lambda sine, cosine, pair: (
                 pair[0] * cosine + pair[1] * sine,
                 pair[1] * cosine + pair[0] * sine,
             ),
-        "Your sine has the sign of b − a. Which angle is taken from which?":
+        "Your sine has the sign of b − a. Which angle do you subtract from which?":
             lambda sine, cosine, pair: (
                 pair[1] * sine - pair[0] * cosine,
                 pair[1] * cosine + pair[0] * sine,
@@ -244,10 +244,10 @@ one_word_back = Row(
             lambda sine, cosine, pair: turn_back(
                 mutant(SHIFT, "the off-diagonal is missing"), sine, cosine, pair
             ),
-        "You subtracted the sines and the cosines. It is the angles that are subtracted: what is "
+        "You subtracted the sines and the cosines. It's the angles that are subtracted: what is "
         "the sine of a difference of two angles?":
             subtracted,
-        "You multiplied the sine by the sine and the cosine by the cosine. It is the angles that "
+        "You multiplied the sine by the sine and the cosine by the cosine. It's the angles that "
         "are subtracted: what is the sine of a difference of two angles?":
             multiplied,
     },
@@ -300,8 +300,8 @@ the_word_before = Maps(
         "In this map, each word asks for the next one. Whose sinusoids does the query of a "
         "position hold?":
             the_word_after,
-        "In this map, both neighbours get half. It is true that a product of sinusoids does not "
-        "tell before from after; but what has been done to this query?":
+        "In this map, both neighbours get half. It's true that a product of sinusoids doesn't "
+        "tell before from after. But what has been done to this query?":
             lambda n: uniform_weights(offsets(n).abs() == 1),
         "In this map, the first position treats all keys alike. Does its query, 30 times the "
         "sinusoids of position −1, agree with all of them equally?":
@@ -328,13 +328,13 @@ sinusoids_at_64 = Choice(
     check="What has training asked of the matrices that stand between two encodings?",
     minutes=1,
     mistakes={
-        "That would be so if the products of sinusoids were the scores. What stands between query "
-        "and key, and on which positions was it trained?":
+        "That would be true if the products of sinusoids were the scores. What stands between "
+        "query and key, and on which positions was it trained?":
             "as well as at 16, because only offsets count in the products of sinusoids",
-        "That is what a table would do. Where do sinusoids get the row of a position from?":
+        "That's what a table would do. Where do sinusoids get the row of a position from?":
             "not at all: there is no row for position 16, so it stops with an error",
-        "Without positions it would have to guess among the words that occur. Do two neighbours "
-        "beyond position 16 look just as two distant words do?":
+        "Without positions it would have to guess among the words that occur. Beyond position "
+        "16, do two neighbours look just like two distant words?":
             "no better than a layer without positions, because it has not seen these positions",
     },
 )  # fmt: skip
@@ -372,30 +372,30 @@ position_of_an_output = Number(
     mistakes={
         "You counted positions from 1. Here the first token stands at position 0.":
             lambda base, m: position_of_an_output.right(base, m) + 1,
-        "You took all scores for equal. What is the exponential of the first token's score?":
+        "You treated all scores as equal. What is the exponential of the first token's score?":
             lambda base, m: m - 1,
         "You compared the first token with the others alone. Its own exponential is part of the "
-        "sum by which you divide.":
+        "sum that you divide by.":
             lambda base, m: base * m,
         "You divided by the number of tokens that are seen. What do their exponentials sum to?":
             lambda base, m: base * m - 1,
-        "You took the score of the first token for its part of the weights. What does a softmax "
-        "take of a score first?":
+        "You used the first token's score as its part of the weights. What does a softmax do to "
+        "a score first?":
             lambda base, m: math.log(base) * (m - 1),
-        "You have the first token's exponential below the line, and not above it. What is the "
-        "output at position 0, where there is only this token?":
+        "You have the first token's exponential below the fraction line, but not above it. What "
+        "is the output at position 0, where there is only this token?":
             lambda base, m: m - base,
         "You gave the sum one term too many. How many tokens does the mask allow at position 0, "
         "and how many at position 1?":
             lambda base, m: position_of_an_output.right(base, m) - 1,
-        "That is how many tokens would share the weight if all scores were equal. What is the "
+        "That's how many tokens would share the weight if all scores were equal. What is the "
         "exponential of the first token's score?":
             lambda base, m: m,
         "At that position, the first token weighs as much as all the others together, so the "
         "output is a half. How much of the weight should the others have?":
             lambda base, m: base,
-        "You added the first token's exponential once more, but it is in the sum already. How "
-        "much of the sum is left for the others?":
+        "You added the first token's exponential again, but it's already in the sum. How much of "
+        "the sum is left for the others?":
             lambda base, m: base * (m + 1),
     },
 )  # fmt: skip
@@ -444,13 +444,13 @@ distance_at_a_larger_base = Choice(
         "The positions reach further because the hands turn more slowly. What do slower hands do "
         "to the distance of two words that are ten apart?":
             "it grows, because the positions reach further",
-        "The base stands in the frequency of every pair but the first. What do the hands in the "
-        "middle do when it is raised?":
+        "The base is in the frequency of every pair but the first. What do the hands in the "
+        "middle do when you raise it?":
             lambda base, larger: (
                 "it stays as it is, because only positions further apart than the old base change"
             ),
-        "That is the proportion of the bases. The wavelengths are spread evenly on a logarithmic "
-        "scale: what is the proportion of the logarithms?":
+        "That's the ratio of the bases. The wavelengths are spread evenly on a logarithmic "
+        "scale: what's the ratio of the logarithms?":
             lambda base, larger: f"it shrinks to 1/{10 ** (decades(larger) - decades(base)):,}",
     },
 )  # fmt: skip
@@ -509,11 +509,11 @@ distances_in_a_tree = Row(
     check="Draw the tree. Along which edges do you get from this word to each of the others?",
     minutes=3,
     mistakes={
-        "You left out the sign: how does one see which words come before this one?":
+        "You left out the sign: how do you see which words come before this one?":
             lambda parents, word: row_of(parents, word).abs(),
         "The signs are the wrong way round. Which offset does a later word have?":
             lambda parents, word: -row_of(parents, word),
-        "Your distances are right, and not all of the signs. A sign goes by the sentence, not by "
+        "Your distances are right, but not all of the signs. A sign goes by the sentence, not by "
         "the tree: which words come before this one?":
             minus_on_the_way_up,
         "Those are the offsets in the sentence. How many edges of the tree lie between the words?":

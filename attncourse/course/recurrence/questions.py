@@ -155,7 +155,7 @@ new_cell = Number(
             lambda forget, add, new, cell: cell / (1 + forget.number) + new / (1 + add.number),
         "Your gates are right. Which sign has the old cell, and which has the new content?":
             lambda forget, add, new, cell: product(forget, abs(cell)) + product(add, abs(new)),
-        "That is what is left of the old cell. What does the input gate add to it?":
+        "That's what is left of the old cell. What does the input gate add to it?":
             lambda forget, add, new, cell: product(forget, cell),
         "You took the forget gate for the share that is forgotten. What does an LSTM multiply the "
         "old cell by?":
@@ -298,8 +298,8 @@ state_of_a_gru = Number(
             ),
         "You gave candidate and old state the weight of the other. Which of them does the update "
         "gate multiply?":
-            partial(gru_by_mutant, "candidate and old state have changed places"),
-        "That is the candidate. How much of the old state is kept beside it?":
+            partial(gru_by_mutant, "candidate and old state are swapped"),
+        "That's the candidate. How much of the old state is kept beside it?":
             partial(gru_by_mutant, "the candidate comes back alone"),
         "Your candidate is the sum of the two contributions. What does a GRU do with this sum?":
             lambda base, sign, z, state, token, past: z * state + (1 - z) * sign * math.log(base),
@@ -354,7 +354,7 @@ lost_in_one_state = Number(
         "You compared the numbers in the state with the number of words. How many numbers does a "
         "word have?":
             lambda n, d: 1 - d / n,
-        "That is how many of the numbers are lost. What share of all the numbers is it?":
+        "That's how many of the numbers are lost. What share of all the numbers is it?":
             lambda n, d: n * d - d,
     },
 )  # fmt: skip
@@ -387,7 +387,7 @@ derivative_along_the_cell = Number(
     check="Suppose the first cell grows by 1. How much of this 1 is left after each token?",
     placement=True,
     mistakes={
-        "That is one step: the last. What did the two steps before leave of a change of the first "
+        "That's one step: the last. What did the two steps before leave of a change of the first "
         "cell?":
             lambda forget: double(*map(float, forget)).sigmoid()[-1],
         "You took the mean of the gates. Each step works on what the step before has left: how do "
@@ -512,7 +512,7 @@ kept_to_write_on = Row(
     check="What does the next step of each read, beside the new token? Count the numbers in it.",
     tolerance=0.4,
     mistakes={
-        "The RNN does not read its earlier states again. They are kept in training alone, for the "
+        "The RNN doesn't read its earlier states again. They are kept in training alone, for the "
         "backward pass.":
             lambda n, d: (n * d, 2 * n * d),
         "The next query meets the keys of all tokens. Of what does attention then take the mean?":

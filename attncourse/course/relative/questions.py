@@ -216,7 +216,7 @@ output_with_both_tables = Number(
     minutes=3,
     placement=True,
     mistakes={
-        "You divided the products by the width. By what is a score of this width divided?":
+        "You divided the products by the width. What is a score of this width divided by?":
             divided_by_the_width,
         "You left both tables out. Which of them changes the weights, and which the values?":
             lambda end, exponentials, products, values, table: double(*values).mean(),
@@ -238,8 +238,8 @@ output_with_both_tables = Number(
         "You gave the three keys equal weights. The keys' table takes part in their scores: what "
         "are these?":
             without_the_keys_table,
-        "You used the exponentials as they are. By what do you divide, so that the weights sum to "
-        "1?":
+        "You used the exponentials as they are. What do you divide by, so that the weights sum "
+        "to 1?":
             not_divided,
     },
 )  # fmt: skip
@@ -381,7 +381,7 @@ slower_by_the_base = Number(
     check="For pair 0, whose exponent is 0, the answer is 1. To which power is the factor raised "
     "for this pair?",
     mistakes={
-        "That is how the angle changes. If a pair turns by less each time, does a full turn take "
+        "That's how the angle changes. If a pair turns by less each time, does a full turn take "
         "more positions or fewer?":
             lambda d, factor, c: factor ** (-2 * c / d),
         "You counted the pairs from 1. The first pair has the number 0, and turns as fast as "
@@ -426,7 +426,7 @@ line_of_shaw = Choice(
         "A penalty that grows with the distance does that. Do two keys with the same row get "
         "different scores here?":
             "falling on both sides, more and more",
-        "For that, the row numbers would have to start again from 0. Clipping does not: to which "
+        "For that, the row numbers would have to start again from 0. Clipping doesn't: to which "
         "offset does it take 7?":
             "a repetition of what lies between −4 and 4",
     },
@@ -502,7 +502,7 @@ cost_of_the_tables = Number(
     ),
     check="How many vectors does one query meet in attention, and how many in the tables?",
     mistakes={
-        "That is what the dense form takes, which has a vector for each pair. Here a query meets "
+        "That's what the dense form takes, which has a vector for each pair. Here a query meets "
         "each row of a table once: how many rows are there?":
             1,
         "You have the cost of attention in it as well. What do the tables take by themselves?":

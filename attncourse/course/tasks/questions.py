@@ -199,12 +199,12 @@ recall_of_the_most_confused = Number(
         "You divided by the column, which has all that was given this label. Where do you find "
         "the words whose right label it is?":
             lambda a, b, c: found_again(mutant(CONFUSED, "this is the precision"), a, b, c),
-        "That is the proportion of its words that the model gets wrong. The correct ones are "
+        "That's the proportion of its words that the model gets wrong. The correct ones are "
         "asked for.":
             lambda a, b, c: found_again(
                 mutant(CONFUSED, "this is the share that was missed"), a, b, c
             ),
-        "That is the proportion of its words that went to the other label. Where do the correct "
+        "That's the proportion of its words that went to the other label. Where do the correct "
         "ones stand?":
             lambda a, b, c: found_again(
                 mutant(CONFUSED, "this is how much of the label went"), a, b, c
@@ -212,12 +212,12 @@ recall_of_the_most_confused = Number(
         "You read the matrix by columns, so you took the label that the words were given for the "
         "one that they have. Which of the two does a row stand for?":
             lambda a, b, c: found_again(
-                mutant(CONFUSED, "rows and columns have changed places"), a, b, c
+                mutant(CONFUSED, "rows and columns are swapped"), a, b, c
             ),
         "Your label has the most mistakes in all, but they go to two labels. Which number off the "
         "diagonal is the largest by itself?":
             the_most_mistakes,
-        "That is the accuracy over all three labels. Of which label's words is the proportion "
+        "That's the accuracy over all three labels. Of which label's words is the proportion "
         "asked for?":
             lambda a, b, c: (a[0] + b[1] + c[2]) / sum((*a, *b, *c)),
     },
@@ -275,7 +275,7 @@ parents_next_door = Number(
             lambda parents: attached(
                 mutant(PARENTS, "the roots count as words that miss their parent"), parents
             ),
-        "That is how many words it is right for. Of how many words is the proportion asked for?":
+        "That's how many words it is right for. Of how many words is the proportion asked for?":
             lambda parents: attached(mutant(PARENTS, "this is the number of words"), parents),
         "Those are the words whose parent is elsewhere. They are the ones that would show whether "
         "the head knows the tree, but the others are asked for.":
@@ -363,16 +363,16 @@ coins_alone = Number(
             split_probability,
         "You took only the splits that are more uneven than this one. Does this one count?":
             lambda a, b, n: coins_alone.right(a, b, n) - split_probability(a, b, n),
-        "That is how likely a split is that is less uneven than this one. Which splits are asked "
+        "That's how likely a split is that is less uneven than this one. Which splits are asked "
         "for?":
             lambda a, b, n: 1 - coins_alone.right(a, b, n),
-        "That is how likely this very split is. Which other splits are at least as uneven, in "
+        "That's how likely this very split is. Which other splits are at least as uneven, in "
         "either direction?":
             lambda a, b, n: comb(a + b, a) / 2 ** (a + b),
-        "That is how far apart the two accuracies are. Could equally good models be so far apart "
+        "That's how far apart the two accuracies are. Could equally good models be so far apart "
         "by luck? Look only at the tweets on which they differ.":
             lambda a, b, n: abs(a - b) / n,
-        "That is the larger part of the tweets on which the models differ. How likely is a split "
+        "That's the larger part of the tweets on which the models differ. How likely is a split "
         "as uneven as this, if each of them is the toss of a coin?":
             lambda a, b, n: max(a, b) / (a + b),
     },
@@ -411,7 +411,7 @@ longer_names = Number(
         "You multiplied the proportion of wrong names. A name with several mistakes is wrong only "
         "once: begin with what is right.":
             lambda share, times, **_: max(0.0, 1 - times * (1 - share)),
-        "That is the proportion of long names with at least one mistake. The others are asked for.":
+        "That's the proportion of long names with at least one mistake. The others are asked for.":
             lambda share, times, **_: 1 - share**times,
     },
 )  # fmt: skip

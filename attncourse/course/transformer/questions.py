@@ -106,20 +106,20 @@ out_of_pre_norm = Row(
             lambda x, a, normed: residual("pre and post are exchanged", x, a),
         "You added to the normalised token. Which token travels on along the residual stream?":
             lambda x, a, normed: residual("pre-norm adds to the normalised x", x, a),
-        "That is what the part gives. What does a residual do with it?":
+        "That's what the part gives. What does a residual do with it?":
             lambda x, a, normed: residual("x is not added", x, a),
         "Your part read the token as it came. What stands between the stream and the part?":
             lambda x, a, normed: residual("pre-norm adds the part's result alone", x, a),
         "Your part let a negative number through. What does it make of one?":
             lambda x, a, normed: [t + a * y for t, y in zip(x, normed, strict=True)],
-        "Your norm takes the mean away, and stops there. By what does it divide what is left?":
+        "Your norm takes the mean away and stops there. What does it divide the rest by?":
             lambda x, a, normed: [t + a * max(t - sum(x) / 2, 0) for t in x],
-        "Your norm divides by the mean of the squares itself. Read once more by what it should "
+        "Your norm divides by the mean of the squares itself. Read again by what it should "
         "divide.":
             lambda x, a, normed: [
                 t + a * max(y, 0) / abs(x[0] - x[1]) * 2 for t, y in zip(x, normed, strict=True)
             ],
-        "Your norm divides by the root of the sum of the squares. Read once more what it takes "
+        "Your norm divides by the root of the sum of the squares. Read again what it takes "
         "the root of.":
             lambda x, a, normed: [
                 t + a * max(y, 0) / 2**0.5 for t, y in zip(x, normed, strict=True)
@@ -221,8 +221,7 @@ written_without_the_shift = Row(
     check="What has the last row read at each of the three times, and what was it trained to say?",
     minutes=1,
     mistakes={
-        "That is how a model with shifted targets goes on. What was this one asked for at each "
-        "row?":
+        "That's how a model with shifted targets goes on. What was this one asked for at each row?":
             lambda start, step, prompt: count_up(start, step, 3),
         "You copied the prompt from its beginning. Which row of scores decides about the next "
         "token?":
@@ -367,10 +366,11 @@ probability_of_the_first = Number(
             )[0],
         "You kept the two tokens that are written first. Which two does top-k keep?":
             first_two_kept,
-        "That is the softmax of the scores as they are. What does the temperature do to them, and "
+        "That's the softmax of the scores as they are. What does the temperature do to them, and "
         "how many tokens can be drawn?":
             lambda scores, temperature: row_of(scores).softmax(0)[0],
-        "That is the probability of the other token that can be drawn. Which one is asked for?":
+        "That's the probability of the other token that can be drawn. Which one does the "
+        "question ask for?":
             lambda scores, temperature: 1 - probability_of_the_first.right(scores, temperature),
         "You shared out the probability in proportion to the scores. What does a softmax take of "
         "each score first?":

@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent
 LOW, HIGH, UNIT = -1, 3, 60
 # radius of the disc of a key with weight 1
 RADIUS = 26
-HINT = "Drag a word, or move it with the arrow keys. A disc is the weight of a key."
+HINT = "Drag a word, or move it with the arrow keys. The area of a disc is the weight of its key."
 
 
 def plane(

@@ -61,15 +61,15 @@
     const known = "The model reads whole numbers from 1 to 999,999,999,999.";
     if (/^\d+$|^\d{1,3}([\s,]\d{3})+$/.test(text)) {
       const n = Number(text.replace(/[\s,]/g, ""));
-      if (n < 1) return { wrong: `Zero was not in training. ${known}` };
+      if (n < 1) return { wrong: `The model never saw zero in training. ${known}` };
       return n < 1e12 ? { n } : { wrong: `This number is too large. ${known}` };
     }
-    if (/[^a-z\s,-]/.test(text)) return { wrong: `“${typed}” is not a whole number. ${known}` };
+    if (/[^a-z\s,-]/.test(text)) return { wrong: `“${typed}” isn’t a whole number. ${known}` };
     const words = text.match(/[a-z]+/g) ?? [];
     const unknown = words.find((word) => ![...ONES.slice(1), ...TENS, ...SCALES, "hundred", "and"].includes(word));
-    if (unknown) return { wrong: `“${unknown}” is not a word of the numbers’ names. ${known}` };
+    if (unknown) return { wrong: `“${unknown}” isn’t a number word that the model knows. ${known}` };
     const n = value(words.filter((word) => word !== "and"));
-    return n > 0 && n < 1e12 ? { n } : { wrong: `“${typed}” is not the name of a number. ${known}` };
+    return n > 0 && n < 1e12 ? { n } : { wrong: `“${typed}” isn’t the name of a number. ${known}` };
   };
   return { english, german, spelt, read };
 })()

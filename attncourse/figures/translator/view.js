@@ -8,7 +8,7 @@
   }
   const run = held.run?.n === n ? held.run : !weights && !before && held.recorded.n === n && held.recorded;
   if (!run) {
-    const missing = weights === null ? "The model could not be loaded." : "The model is being loaded.";
+    const missing = weights === null ? "The model couldn’t be loaded." : "The model is loading.";
     return { drawn: { class: wrong ? "drawn off" : "drawn wait" }, said: wrong ?? missing };
   }
 
@@ -43,6 +43,6 @@
     parts: { count: written.length },
     ask: written.map((_, i) => ({ class: i === at ? "on" : i < at ? "" : "later" })),
     part: written,
-    said: `${n.toLocaleString("en")} in German: “${name}”, ${verdict}.${long || ""} For “${written[at]}”, head ${head} has most weight, ${top}, on ${where}.`,
+    said: `${n.toLocaleString("en")} in German: “${name}”, ${verdict}.${long || ""} For “${written[at]}”, head ${head} gives its largest weight, ${top}, to ${where}.`,
   };
 }

@@ -223,8 +223,8 @@ def notes() -> str:
     """HTML of what to know about the model and the page."""
     return (
         f'<div class="note">{BARS_NOTE} {NOTE} Some forty slurs and sexual words are blocked: the '
-        'model then draws again. <span class="sent" hidden>The address of this page holds your '
-        "text, the decades, what is covered and which heads are off: send it, and others see what "
+        'model then draws again. <span class="sent" hidden>This page’s address holds your '
+        "text, the decades, what’s covered and which heads are off: share it, and others see what "
         "you see.</span></div>"
     )
 
@@ -258,13 +258,13 @@ def heads_html(model_data: Mapping, side: Choice) -> str:
         f'<div data-show="looked" aria-live="polite">{attention_summary(opening)}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
         f"</label>{''.join(html_by_head[role] for role in roles)}"
-        f"{details(f'{count_others} heads whose weights have no one target', other_rows)}"
+        f"{details(f'{count_others} heads with no single target', other_rows)}"
         f"<fieldset><legend>lines and bars for the</legend>{side_buttons}</fieldset>"
-        "<div>The lines above the words lead from the last word, or the one you point to, to the "
-        "words that the heads look at: the thicker, the more. A word of several tokens looks with "
-        "its last one, and a loop is what it keeps within the word. The short grey stroke is the "
-        "start of the text. A head that is switched off adds nothing. Head 2.0 is head 0 of "
-        "block 2; both are counted from 0.</div>"
+        "<div>The lines above the words run from the last word, or the one you point to, to the "
+        "words that the heads look at: a thicker line is more weight. A word of several tokens "
+        "looks with its last one, and a loop is the weight that stays within the word. The short "
+        "grey stroke is the weight on the start of the text. A head that’s switched off adds "
+        "nothing. Head 2.0 is head 0 of block 2; both are counted from 0.</div>"
         "<div>Looking at a word isn’t needing it: compare the lines with the bars below the words."
         "</div>"
     )
@@ -325,17 +325,17 @@ def game_html() -> str:
     )
     return (
         '<div class="guess"><div>A President really said this. Which word comes next? Share up to '
-        "99 points among at most three words; the rest of the 100 goes to all other words. With "
-        "half the points, the right word costs you 1 bit, with a quarter 2, and the fewest bits "
-        "win.</div>"
+        "99 points among at most three words; the rest of the 100 goes to all other words. If "
+        "the right word has half the points, it costs you 1 bit; if it has a quarter, 2. The "
+        "fewest bits win.</div>"
         f'<div class="passage" data-show="passage"></div>{deals}'
         '<div>another word: <b data-show="left">100</b></div>'
         f'<div class="acts">{button("open", "show the word")}'
         f"{button('another', 'another text')}</div>"
         '<div data-show="verdict" aria-live="polite"></div>'
-        '<div class="note">Of what is left for all other words, half is shared equally, as if '
-        "there were 28,000, and half by how common their tokens are. The model must reckon with "
-        "a comma or a full stop, too; you needn’t.</div></div>"
+        '<div class="note">Half of what you leave for all other words is shared equally, as if '
+        "there were 28,000 of them, and half goes by how common their tokens are. The model also "
+        "has to allow for a comma or a full stop; you don’t.</div></div>"
     )
 
 
@@ -357,7 +357,7 @@ def training_html(training: Mapping) -> str:
         )
     )
     return (
-        f"<div>What the model expected after “{escape(training['text'])}” after so many steps of "
+        f"<div>What the model expected after “{escape(training['text'])}” at this step of its "
         f'training:</div><div class="steps">{slider.html()}</div>'
         f'<div class="both">{sides}</div>'
     )

@@ -54,7 +54,7 @@
       put("left", `${left()}`);
     };
     const open = (now) => {
-      if (left() < 1) return put("verdict", `You have dealt ${POINTS - left()} points: keep at least 1 of the 100 for another word.`);
+      if (left() < 1) return put("verdict", `You’ve dealt ${POINTS - left()} points: keep at least 1 of the 100 for any other word.`);
       const { unigram } = window.attncourseEnglish;
       const { words, at, tokens, year } = game;
       const { from, to, text } = words[at];
@@ -67,9 +67,9 @@
       game.model.push(its);
       game.open = true;
       const [you, model] = [game.you, game.model].map((all) => formatNumber(all.reduce((a, b) => a + b, 0)));
-      const whole = game.you.length >= ROUND ? `After ${game.you.length} words: you ${you} bits, the model ${model}.` : `So far, ${game.you.length} of ${ROUND}: you ${you}, the model ${model}.`;
+      const whole = game.you.length >= ROUND ? `After ${game.you.length} words, you’ve paid ${you} bits and the model ${model}.` : `After ${game.you.length} of ${ROUND} words, you’ve paid ${you} bits and the model ${model}.`;
       put("passage", `${year}: “${passage()}”`);
-      put("verdict", `The word is “${text.trim()}”: ${formatNumber(yours)} bits for you, ${formatNumber(its)} for the model. It had expected ${expected.map(({ text: word, rest, p }) => `“${word.trim()}${rest}” ${formatNumber(p)}`).join(", ")}. ${whole}`);
+      put("verdict", `The word is “${text.trim()}”. It costs you ${formatNumber(yours)} bits and the model ${formatNumber(its)}. The model had expected ${expected.map(({ text: word, rest, p }) => `“${word.trim()}${rest}” ${formatNumber(p)}`).join(", ")}. ${whole}`);
       box.querySelector("[data-do=open]").textContent = "next word";
       return null;
     };

@@ -55,7 +55,7 @@
   };
   const found = now ? computed() : recorded();
   if (!found || found.long) {
-    const missing = weights === null ? "The model could not be loaded." : "The model is being loaded.";
+    const missing = weights === null ? "The model couldn’t be loaded." : "The model is loading.";
     const long = found && `This text has ${found.long} tokens, and the model reads at most ${now.most}.`;
     return { sheet: { class: `sheet wait${open ? " open" : ""}` }, onward: { class: long ? "onward" : "onward none" }, said: long || missing, now: () => now };
   }
@@ -89,8 +89,8 @@
     const where = done.length ? `With ${list.format(done)}` : quote ? `After “${quote}”` : "At the beginning";
     const expects = `${where}, the model expects ${open ? inDecades(firsts) : firsts[0]}.`;
     const change = !done.length ? "" : open ? ` The prediction shifts by ${inDecades(found.change.map((bits) => `${formatNumber(bits)} bits`))}.` : ` Before, it expected ${expected(worded(found.before))}.`;
-    const end = found.full ? ` The model reads at most ${now.most} tokens: here the text ends. The button below goes on from the last 64.` : "";
-    const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and ${held.passed === 1 ? "was" : "were"} drawn again.` : "";
+    const end = found.full ? ` The model reads at most ${now.most} tokens, so the text ends here. The button below goes on from the last 64.` : "";
+    const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page doesn’t print, and ${held.passed === 1 ? "was" : "were"} drawn again.` : "";
     return `${expects}${change}${end}${passed}`;
   };
   const first = text === held.opening.text && decades[0] === held.opening.decades[0];
@@ -108,10 +108,10 @@
     const free = marks.map((bits, i) => (covered.includes(i) ? -1 : bits ?? -1));
     const most = free.indexOf(Math.max(...free));
     const ready = Object.keys(marks).length > last;
-    if (pointed < 0 && !ready) return writing < 0 ? "What matters most is being measured." : "";
+    if (pointed < 0 && !ready) return writing < 0 ? "We’re still measuring what matters most." : "";
     if (pointed < 0) return free[most] > 0 ? `What matters most is ${quoted(most)}: ${covering(most)}` : "";
-    if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last word: no later word could look at it.`;
-    return sentence(`${quoted(at)}: ${marks[at] === undefined ? "being measured." : covering(at)}`);
+    if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last word, so no later word could look at it.`;
+    return sentence(`${quoted(at)}: ${marks[at] === undefined ? "we’re still measuring." : covering(at)}`);
   };
   // weights on the start, on each token, and on each item
   const [start, ...each] = found.looks;

@@ -36,7 +36,7 @@ globalThis.attncourseEditors = (() => {
     try {
       localStorage.setItem(key, JSON.stringify(kept));
     } catch {
-      say(box, "<p>This browser has no room to keep your answer: copy it before you leave.</p>");
+      say(box, "<p>This browser has no room left to keep your answer. Copy it before you leave.</p>");
     }
   }
 
@@ -148,12 +148,12 @@ globalThis.attncourseEditors = (() => {
 
   function table(rows) {
     const cells = rows.map(([name, value]) => `<tr><th scope="row">${escape(name)}</th><td><pre tabindex="0">${escape(value)}</pre></td></tr>`);
-    return `<details><summary>What went in, what was expected, what came</summary><table>${cells.join("")}</table></details>`;
+    return `<details><summary>What went in, what should have come out, and what did</summary><table>${cells.join("")}</table></details>`;
   }
 
   function notebookLink() {
     const colab = document.querySelector(".to-run a")?.href;
-    return colab ? `<a href="${colab}">Open the notebook in Colab</a>, and copy your answer there.` : "";
+    return colab ? `<a href="${colab}">Open the notebook in Colab</a>, and paste your answer there.` : "";
   }
 
   function show(box, { status, said, line, printed, notes, failed }) {
@@ -161,7 +161,7 @@ globalThis.attncourseEditors = (() => {
     const parts = [`<p><strong>${inCode(first)}</strong></p>`];
     if (others.length) parts.push(`<p>${others.map((one) => inCode(one.trim())).join("<br>")}</p>`);
     for (const note of notes) parts.push(`<p>${escape(note)}</p>`);
-    if (printed) parts.push(`<p>Its cell printed:</p><pre tabindex="0">${escape(printed)}</pre>`);
+    if (printed) parts.push(`<p>Your code printed:</p><pre tabindex="0">${escape(printed)}</pre>`);
     if (said.includes("not in the page")) parts.push(`<p>${notebookLink()}</p>`);
     if (failed.length) parts.push(table(failed));
     say(box, parts.join(""), status);
@@ -171,7 +171,7 @@ globalThis.attncourseEditors = (() => {
 
   // the worker: one for a page, started with the first check or the first change of a text
 
-  const COULD_NOT_LOAD = "Python could not be loaded";
+  const COULD_NOT_LOAD = "Python couldn’t be loaded";
   // boxes whose answers are being checked, by the number of the request
   const asked = new Map();
   let requests = 0;
@@ -184,9 +184,9 @@ globalThis.attncourseEditors = (() => {
   function whyNot() {
     if (location.protocol === "file:") {
       const address = document.querySelector("link[rel=canonical]").href;
-      return `In a folder of files no answer can be checked. <a href="${address}">On the site</a> it can.`;
+      return `A copy on your disk can’t check answers. <a href="${address}">The site</a> can.`;
     }
-    return isSecureContext ? "" : "An answer is checked only where the address begins with https.";
+    return isSecureContext ? "" : "Answers can be checked only where the address begins with https.";
   }
 
   function startWorker(box) {
@@ -220,7 +220,7 @@ globalThis.attncourseEditors = (() => {
   }
 
   function receive({ loaded, total, starting, ready, id, result, error }) {
-    if (loaded) enter({ words: `Loading Python: ${megabytes(loaded)} of ${megabytes(total)} MB, kept for the next time`, share: loaded / total });
+    if (loaded) enter({ words: `Loading Python: ${megabytes(loaded)} of ${megabytes(total)} MB, which your browser keeps for next time`, share: loaded / total });
     if (starting) enter({ words: "Starting Python" });
     if (ready) {
       starter = undefined;
@@ -232,7 +232,7 @@ globalThis.attncourseEditors = (() => {
       enter(phase);
       show(box, result);
     }
-    if (error) fail(phase.ready ? `Python ended: ${error}. Your answer is kept, and Check starts it again.` : `${COULD_NOT_LOAD}: ${error}`);
+    if (error) fail(phase.ready ? `Python stopped: ${error}. Your answer is safe, and Check starts Python again.` : `${COULD_NOT_LOAD}: ${error}`);
   }
 
   function fail(sentence) {
@@ -268,7 +268,7 @@ globalThis.attncourseEditors = (() => {
   }
 
   function stop(box) {
-    for (const one of endWorker()) say(one, "<p>Stopped. Your answer is as it was.</p>");
+    for (const one of endWorker()) say(one, "<p>Stopped. Your answer is as you left it.</p>");
     button(box, "check").focus();
   }
 
@@ -306,7 +306,7 @@ globalThis.attncourseEditors = (() => {
   async function download() {
     const { name } = document.querySelector("[data-answers]").dataset;
     const response = await fetch(new URL(attncourseFiles.notebooks[name], base)).catch(() => null);
-    if (!response?.ok) return notebookOutput("The notebook could not be loaded.");
+    if (!response?.ok) return notebookOutput("The notebook couldn’t be loaded.");
     const answers = Object.fromEntries(answered().map((box) => [box.dataset.answer, fieldOf(box).value]));
     const text = attncourseNotebook.withAnswers(await response.text(), answers);
     const link = document.createElement("a");
@@ -314,7 +314,7 @@ globalThis.attncourseEditors = (() => {
     link.download = `${name}.ipynb`;
     link.click();
     URL.revokeObjectURL(link.href);
-    notebookOutput(`${link.download} has your answers as they stand in this page.`);
+    notebookOutput(`${link.download} has your answers as they stand on this page.`);
   }
 
   async function open(file) {
@@ -322,7 +322,7 @@ globalThis.attncourseEditors = (() => {
     try {
       answers = attncourseNotebook.answersIn(await file.text());
     } catch {
-      return notebookOutput(`${file.name} is no notebook. Nothing was changed.`);
+      return notebookOutput(`${file.name} isn’t a notebook, so nothing was changed.`);
     }
     const changed = answered().filter((box) => box.dataset.answer in answers && answers[box.dataset.answer] !== fieldOf(box).value);
     for (const box of changed) {
@@ -333,8 +333,8 @@ globalThis.attncourseEditors = (() => {
     }
     notebookOutput(
       changed.length
-        ? `${file.name}: ${changed.length} of ${answered().length} answers were not the same, and are now those of the notebook.`
-        : `${file.name}: the answers in this page are the same already.`,
+        ? `${file.name}: ${changed.length} of ${answered().length} answers differed, and now match the notebook.`
+        : `${file.name}: the answers on this page match it already.`,
     );
   }
 

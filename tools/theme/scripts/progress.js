@@ -58,7 +58,7 @@
       });
   for (const button of all("[data-reset]"))
     button.addEventListener("click", () => {
-      if (confirm("Forget which chapters you have read and which exercises you have solved?")) {
+      if (confirm("Forget which chapters you’ve read and which exercises you’ve solved?")) {
         save({ read: [], solved: [] });
         document.dispatchEvent(new Event("attncourse-forgotten"));
       }

@@ -6,11 +6,11 @@
   const WRITE_FIRST = ["Write a number first.", "Write one number in each box."];
   const FEEDBACK = {
     right: "Right.",
-    unread: "I cannot read that as a number. Try 0.25, 1/4, 25 % or 2^3.",
-    digits: "That is right as far as it goes. Give more digits.",
-    cut: "Nearly: round it, or write a fraction.",
-    comma: "Does your comma stand between thousands, or before decimals? Write 20000 or 20.0.",
-    exchanged: "These are the right numbers, but in another order.",
+    unread: "I can’t read that as a number. Try 0.25, 1/4, 25% or 2^3.",
+    digits: "That’s right as far as it goes. Give more digits.",
+    cut: "Nearly: you cut off the last digits. Round instead, or write a fraction.",
+    comma: "Is your comma for thousands or for decimals? Write 20000 or 20.0.",
+    exchanged: "Those are the right numbers, but in the wrong order.",
   };
   const MOST_TRIES = 2;
 

@@ -71,13 +71,13 @@
     }
     if (items.length) out.replaceChildren(...items);
     // before the first answer nothing is stored, and the page says so
-    else if (Array.isArray(readStored(KEY))) out.innerHTML = "<p>Nothing is left to ask again.</p>";
+    else if (Array.isArray(readStored(KEY))) out.innerHTML = "<p>There’s nothing left to ask you again.</p>";
   }
 
   const waitForAnswer = (box) =>
     new Promise((resolve) => {
       box.addEventListener("attncourse-answered", ({ detail }) => resolve(detail.right), { once: true });
-      const pass = '<button type="button" data-pass>I do not know</button>';
+      const pass = '<button type="button" data-pass>I don’t know</button>';
       box.querySelector("form").insertAdjacentHTML("beforeend", pass);
       box.querySelector("[data-pass]").addEventListener("click", () => resolve(false), { once: true });
     });
@@ -102,13 +102,13 @@
   function showPlacement(passed, chapter) {
     const start = chapter
       ? `<p><b>Start with ${chapterLink(chapter)}.</b></p>`
-      : "<p><b>You may start with the exercises of any chapter.</b></p>";
+      : "<p><b>You can start with the exercises of any chapter.</b></p>";
     const aims = passed.map((chapter) => {
       const items = chapter.unasked.map((aim) => `<li>${aim}</li>`).join("");
-      return `<p>In ${chapterLink(chapter)}, you were not asked whether you can</p><ul>${items}</ul>`;
+      return `<p>In ${chapterLink(chapter)}, we didn’t ask whether you can</p><ul>${items}</ul>`;
     });
     append(`<section data-placed tabindex="-1">${start}${aims.join("")}
-      <p><button type="button" data-begin>Ask me again, with other numbers</button></p></section>`);
+      <p><button type="button" data-begin>Ask me again, with different numbers</button></p></section>`);
     out.querySelector("[data-placed]").focus();
   }
 
@@ -132,7 +132,7 @@
       marks = null;
     }
     if (marks?.course !== "attncourse") {
-      output.innerHTML = `${escapeHtml(file.name)} holds no marks of this course. Nothing was changed.`;
+      output.innerHTML = `${escapeHtml(file.name)} holds no marks from this course, so nothing was changed.`;
       return;
     }
     const local = attncourseProgress.load();
@@ -146,7 +146,7 @@
     const { length } = progress.solved;
     const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
     const [chaptersRead, again] = [counted(progress.read.length, "chapter"), counted(load().length, "question")];
-    output.textContent = `You have now read ${chaptersRead} and solved ${counted(length, "exercise")}; ${again} to ask again.`;
+    output.textContent = `You’ve now read ${chaptersRead} and solved ${counted(length, "exercise")}, with ${again} to ask again.`;
     askAgain();
   }
 

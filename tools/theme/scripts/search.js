@@ -91,11 +91,11 @@ function showFound(pages) {
       createElement("p", { className: "context" }, ...excerpt(text))
     )
   );
-  const COUNT_MESSAGES = { 0: "Nothing was found.", 1: "Found in one place.", [MOST]: "Found first:" };
+  const COUNT_MESSAGES = { 0: "Nothing found.", 1: "Found in one place.", [MOST]: "Found first:" };
   const missingMessage = items.length && missing.length ? `No page has ${missing.join(" or ")}. ` : "";
   const status =
     parts[0]?.found < words.length
-      ? `No section has all ${missing.length ? "the other" : "these"} words. The nearest are:`
+      ? `No section has all ${missing.length ? "the other" : "these"} words. The closest are:`
       : (COUNT_MESSAGES[items.length] ?? `Found in ${items.length} places.`);
   output.append(createElement("p", { role: "status" }, missingMessage + status), createElement("ul", {}, ...items));
 }

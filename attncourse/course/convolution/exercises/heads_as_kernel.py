@@ -96,7 +96,7 @@ variants.wrong(exercise, {
          "x, weight.transpose(0, 1) if weight.shape[0] == weight.shape[1] else weight)")],
     "reshape does not exchange axes: it deals the same numbers out anew. Permute": (
         "x, weight)", "x, weight.reshape(taps, *weight.shape[:2]).permute(1, 2, 0))"),
-    "no gradient reaches the weight: nothing may be detached": (
+    "no gradient reaches the weight: don't detach anything": (
         "x, weight)", "x, weight.detach())"),
     messages.FRONT:
         'values = torch.einsum("...jc,oct->...tjo", x, weight)\nreturn (heads @ values).sum(0)',

@@ -86,7 +86,7 @@ variants.wrong(exercise, {
     "the scores are divided by d, not by its square root": "scale = query.shape[0]",
     "the scale is taken from the length: it is that of the width, d": [
         "scale = lengths.clamp(min=1)[:, None] ** 0.5", "scale = x.shape[1] ** 0.5"],
-    "the scale is a fixed number: it follows the width d": "scale = 64**0.5",
+    "the scale is a fixed number: it should follow the width d": "scale = 64**0.5",
     "all words weigh the same: the query should decide how much each counts":
         "scores = 0 * x @ query",
     "only the best position is kept: take the mean of all, weighted by the softmax":
@@ -94,8 +94,8 @@ variants.wrong(exercise, {
         "weights = (scores == best).to(x.dtype)",
     "the sum is weighted by the scores themselves: the softmax is missing":
         "weights = scores * words",
-    "it returns the weights: multiply them with the positions and add up": "return weights",
-    "the positions are weighted but not added up: one vector a sequence is asked for":
+    "it returns the weights: multiply the positions by them and add up": "return weights",
+    "the positions are weighted but not added up: return one vector for each sequence":
         "return weights[..., None] * x",
     "the weights already sum to one: sum, do not average": [
         ("squeeze(1)", "squeeze(1) / x.shape[1]"),
@@ -159,6 +159,6 @@ variants.wrong(exercise, {
         "return (weights[:, None] @ x).squeeze(1)",
     messages.CHANGES: "scores = x.masked_fill_(~words[..., None], 0.0) @ query / scale",
     LOOP: "scores = torch.stack([one @ query for one in x.unbind(1)], dim=1) / scale",
-    "no gradient reaches the scores: nothing may be detached":
+    "no gradient reaches the scores: don't detach anything":
         "scores = x.detach() @ query.detach() / scale",
 })  # fmt: skip

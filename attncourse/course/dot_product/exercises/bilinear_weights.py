@@ -72,7 +72,7 @@ variants.calling(
     exercise, "softmax", WAYS, instead="if mask is None: pass\nreturn softmax(scores, mask)"
 )
 variants.wrong(exercise, {
-    "the scores are scaled: here w can learn the scale, so nothing is divided": [
+    "the scores are scaled: here w can learn the scale, so don't divide": [
         f"scores = q @ w @ k.mT / {scale}" for scale in (
             "k.shape[-1] ** 0.5", "q.shape[-1] ** 0.5", "k.shape[-1]",
             "(q.shape[-1] * k.shape[-1]) ** 0.5", "8",
@@ -81,9 +81,9 @@ variants.wrong(exercise, {
     "w is the wrong way round: its rows belong to the query, its columns to the key": [
         "scores = q @ w.T @ k.mT",
         "scores = q @ (w.T if w.shape[0] == w.shape[1] else w) @ k.mT"],
-    "a square w is made symmetric: from query to key it is not what it is from key to query":
+    "a square w is made symmetric: from query to key it needn't be the same as from key to query":
         "scores = q @ ((w + w.mT) / 2 if w.shape[0] == w.shape[1] else w) @ k.mT",
-    "queries and keys have changed places: rows are queries, columns are keys":
+    "queries and keys are swapped: rows are queries, columns are keys":
         "scores = k @ w.T @ q.mT",
     "there is a tanh too many: this score is a plain product of query, w and key":
         "scores = torch.tanh(q @ w) @ k.mT",
@@ -91,11 +91,11 @@ variants.wrong(exercise, {
         "scores = torch.bmm(q @ w, k.transpose(1, 2))",
         'scores = torch.einsum("bid,de,bje->bij", q, w, k)'],
     # what k.T does, without torch's warning
-    "k.T turns round all axes of k: k.mT exchanges the last two":
+    "k.T reverses all axes of k: k.mT swaps only the last two":
         "scores = q @ w @ k.permute(*reversed(range(k.dim())))",
-    "this is a mean of the keys: the weights themselves are asked for": (
+    "this is a mean of the keys: return the weights themselves": (
         "dim=-1)\n", "dim=-1) @ k\n", "0.0)", "0.0) @ k"),
-    "a query is emptied because it attends nowhere in another sentence: ask each by itself":
+    "a query is emptied because it attends nowhere in another sentence: treat each by itself":
         "if mask is not None and mask.dim() > 2:\n    mask = mask & mask.any(-1, True).all(0)\n"
         "scores = q @ w @ k.mT",
     "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself":
@@ -109,6 +109,6 @@ variants.wrong(exercise, {
         "scores = torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)",
         "rows = [((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)]\n"
         "scores = torch.stack(rows, dim=-2)"],
-    "no gradient reaches w: it is learned, so nothing may be detached":
+    "no gradient reaches w: it is learned, so don't detach anything":
         "scores = q @ w.detach() @ k.mT",
 })  # fmt: skip

@@ -140,6 +140,6 @@ variants.wrong(exercise, {
     messages.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
     LOOP:
         "mask = torch.stack([torch.arange(m, device=q.device) <= m - n + i for i in range(n)])",
-    "no gradient reaches the cache: nothing may be detached": (
+    "no gradient reaches the cache: don't detach anything": (
         "k.mT", "k.detach().mT", "@ v", "@ v.detach()"),
 })  # fmt: skip

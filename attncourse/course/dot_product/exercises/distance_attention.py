@@ -84,7 +84,7 @@ variants.wrong(exercise, {
     "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
     "the square of a key counts twice: half the squared distance has |k|^2 / 2": (
         "k.square()", "2 * k.square()"),
-    "the squared lengths stand on each other's axis: a row holds that of its query":
+    "the squared lengths are on each other's axes: a row needs that of its query":
         "squares = q.square().sum(-1)[..., None, :] + k.square().sum(-1)[..., :, None]",
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
         "q.square().sum(-1)[..., :, None] + ", "",
@@ -93,9 +93,9 @@ variants.wrong(exercise, {
 variants.wrong(exercise, {
     "the scores are not scaled: divide by 2 sqrt(d_k)": "scale = 1",
     "the scores are divided by d_k, not by its square root": "scale = 2 * q.shape[-1]",
-    "the scale is taken from the width of the values: it is that of the keys, d_k":
+    "the scale is taken from the width of the values: take that of the keys, d_k":
         "scale = 2 * v.shape[-1] ** 0.5",
-    "the scale is a fixed number: it follows the width of the keys": [
+    "the scale is a fixed number: it should follow the width of the keys": [
         "scale = 2 * 64**0.5", "scale = 4"],
     "the 2 is missing: divide by 2 sqrt(d_k)": "scale = q.shape[-1] ** 0.5",
     "the square root of d_k is missing: divide by 2 sqrt(d_k)": "scale = 2",
@@ -103,25 +103,25 @@ variants.wrong(exercise, {
         "scale = (2 * q.shape[-1]) ** 0.5",
     "a / 2 * b multiplies by b: put 2 * sqrt(d_k) in brackets":
         "scores = -distances / 2 * q.shape[-1] ** 0.5",
-    "the mean over the width divides by d_k once more: take the sum": (".sum(", ".mean("),
+    "the mean over the width divides by d_k again: take the sum": (".sum(", ".mean("),
     "the sign is wrong: near keys must weigh more than far ones": "scores = distances / scale",
     "the distance is not squared": [
         "distances = torch.cdist(q, k)", "distances = difference.square().sum(dim=-1).sqrt()"],
-    "the root has no gradient where a query equals a key: the score is the square, so take no "
-    "root": "distances = difference.square().sum(dim=-1).sqrt() ** 2",
+    "the root has no gradient where a query equals a key: the score is the square, so don't take "
+    "a root": "distances = difference.square().sum(dim=-1).sqrt() ** 2",
     "this sums the differences without their signs: square them, then sum": ("square()", "abs()"),
     "the sum comes before the square: square each difference, then sum":
         "distances = difference.sum(dim=-1).square()",
-    "the sum runs over the keys: it runs over the width, the last axis":
+    "the sum runs over the keys: it should run over the width, the last axis":
         "distances = difference.square().sum(dim=-2)",
     "these are dot products: the score is minus the squared distance":
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "the roles are mixed up: queries meet keys, and the mean is of the values": ("@ v", "@ k"),
     "the queries are compared with themselves: compare them with the keys":
         "difference = q[..., :, None, :] - q[..., None, :, :]",
-    "queries and keys have changed places: rows are queries, columns are keys":
+    "queries and keys are swapped: rows are queries, columns are keys":
         "difference = q[..., None, :, :] - k[..., :, None, :]",
-    "it returns the weights: multiply them with the values": "return weights",
+    "it returns the weights: multiply the values by them": "return weights",
     messages.FRONT: ("sum(dim=-1)", "sum(dim=2)"),
     messages.BATCH: "difference = q.unsqueeze(2) - k.unsqueeze(1)",
     LOOP: [
@@ -132,7 +132,7 @@ variants.wrong(exercise, {
          "        parts = (distance_attention(q[..., i : i + 1, :], k, v, next(some))\n"
          "                 for i in rows)\n"
          "        return torch.cat([*parts], dim=-2)\n    difference")],
-    "no gradient reaches the scores: nothing may be detached":
+    "no gradient reaches the scores: don't detach anything":
         "scores = -distances.detach() / scale",
     messages.CUT_OFF: (
         "    weights =", "    if not mask.any():\n"

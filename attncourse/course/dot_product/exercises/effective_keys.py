@@ -91,7 +91,7 @@ variants.wrong(exercise, {
         "count = 1 / weights.amax(-1)\nreturn count.where(weights.any(dim=-1), 0.0)",
     "keys with any weight at all are counted: a small weight should count little":
         "count = (weights > 0).sum(-1).to(weights.dtype)",
-    "all logarithms count alike: multiply each with its own weight, then add up":
+    "all logarithms count alike: multiply each by its own weight, then add up":
         "entropy = -logs.mean(dim=-1)",
     "the exponential comes too early: add up -w log w first, then take exp":
         "count = (-weights * logs).exp().sum(dim=-1)",
@@ -100,9 +100,9 @@ variants.wrong(exercise, {
         every("dim=-1"), "dim=-2"),
     "the rows are merged into one number: each query has a count of its own":
         "return entropy.mean(-1).exp()",
-    "the last axis is kept: one number for each query is asked for":
+    "the last axis is kept: return one number for each query":
         "return (count * weights.any(dim=-1))[..., None]",
-    "a softmax is taken once more: these are weights already":
+    "you take a softmax again: these are weights already":
         "entropy = torch.special.entr(weights.softmax(-1)).sum(dim=-1)",
     "a weight of 0 gives NaN: 0 log 0 counts as 0": [
         "logs = weights.log()",

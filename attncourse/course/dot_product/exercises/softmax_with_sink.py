@@ -107,7 +107,7 @@ variants.wrong(exercise, {
     "the extra score is 1: a score of 0 adds exp(0) = 1 to the sum": ("(0, 1)", "(0, 1), value=1"),
     "each score meets the extra one alone: the sum runs over all keys of the row":
         "return scores.sigmoid()",
-    "the scores are divided once more: they come ready for the softmax":
+    "the scores are divided again: they come ready for the softmax":
         "weights = (with_sink / scores.shape[-1] ** 0.5).softmax(dim=-1)",
     "the softmax runs over the queries: the sum of a row is over its keys":
         "with_sink = torch.nn.functional.pad(scores, (0, 0, 0, 1))\n"

@@ -148,7 +148,7 @@ variants.wrong(exercise, {
         for small in ("1e-8", "1e-9", "1e-10", "1e-12", "1e-20", "1e-30")],
     "a share has no axis for the width: give it one of size 1, the last": (
         every("[..., None]"), ""),
-    "the results have changed places: the output comes first": "return log_sum, out",
+    "the results are swapped: the output comes first": "return log_sum, out",
     "only the output comes back: the next part will need the log sum": "return out",
     LOOP: "rows = zip(log_sum_a.unbind(-1), log_sum_b.unbind(-1), strict=True)\n"
         "log_sum = torch.stack([torch.logaddexp(a, b) for a, b in rows], dim=-1)",

@@ -167,7 +167,7 @@ variants.wrong(exercise, {
     messages.LOOPS: [
         (STEP, "torch.cat([row @ (2 * identity - a @ y) for row in y.split(1, dim=-2)], dim=-2)"),
         "squares = sum(x.square().sum(-1) for x in a.unbind(-1))[..., None, None]"],
-    "no gradient flows through the start: nothing may be detached": "y = (a.mT / squares).detach()",
+    "no gradient flows through the start: don't detach anything": "y = (a.mT / squares).detach()",
     "no gradient flows through the sum: it depends on a, so detach nothing":
         "squares = a.square().sum((-2, -1), keepdim=True).detach()",
     "no gradient flows through a part of the bracket: A and Y both depend on a": [

@@ -112,7 +112,7 @@ variants.wrong(exercise, {
     "these are exponents: exp is missing": "return exponents",
     messages.BATCH: ("w.mT", "w.mT.expand(len(x), -1, -1)"),
     LOOP: "exponents = torch.stack([scaled @ row for row in w], dim=-1) - half",
-    "no gradient flows through the length: nothing may be detached":
+    "no gradient flows through the length: don't detach anything":
         "exponents = scaled @ w.mT - half.detach()",
     messages.CHANGES: "scaled = x.div_(d**0.25)",
 })  # fmt: skip

@@ -70,7 +70,7 @@ variants.right(exercise,
     "return weights @ values / weights.sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "e and f have changed places: e is for the keys, f for the values":
+    "e and f are swapped: e is for the keys, f for the values":
         "keys = f @ k\nvalues = e @ v",
     "e projects the values as well: they have f": "values = e @ v",
     "f projects the keys as well: they have e": "keys = f @ k",
@@ -112,7 +112,7 @@ variants.wrong(exercise, {
         "weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-30)",
     messages.BATCH: "keys = torch.bmm(e.expand(len(k), -1, -1), k)",
     LOOP: "keys = torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)",
-    "no gradient reaches e and f: they are learned, so nothing may be detached": [
+    "no gradient reaches e and f: they are learned, so don't detach anything": [
         "keys = e.detach() @ k\nvalues = f.detach() @ v",
         "keys = e.detach() @ k", "values = f.detach() @ v"],
     messages.CHANGES: ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),

@@ -169,7 +169,7 @@ variants.wrong(exercise, {
         "    if mask", "    if mask is not None and mask.dim() > 3:\n"
         "        mask = torch.stack([one & True for one in mask])\n    if mask"),
     LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(shared)], dim=-3)"),
-    "no gradient reaches the keys: nothing may be detached": ("k.mT", "k.detach().mT"),
+    "no gradient reaches the keys: don't detach anything": ("k.mT", "k.detach().mT"),
     messages.CUT_OFF: (
         "    scores =", "    if mask is not None and not mask.any():\n"
         "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    scores ="),

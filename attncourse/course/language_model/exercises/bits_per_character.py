@@ -172,7 +172,7 @@ variants.wrong(exercise, {
         "nats = -log_p.amax(dim=-1)",
     "this is the entropy of what the model says: only the label's probability counts":
         "nats = -(log_p.exp() * log_p.where(log_p > -torch.inf, 0.0)).sum(dim=-1)",
-    "the labels are shifted once more: row t already has its own label, at place t": [
+    "the labels are shifted again: row t already has its own label, at place t": [
         "counts = labels[..., 1:] != -100\n"
         "asked = labels[..., 1:][counts]\n"
         "log_p = scores[..., :-1, :][counts].log_softmax(dim=-1)",

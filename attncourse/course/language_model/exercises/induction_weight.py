@@ -177,7 +177,7 @@ variants.wrong(exercise, {
         "count = match.any(dim=-1).sum() + 1",
     "only queries with weight on such keys are counted: each that has such a key counts":
         "count = (sums > 0).sum(dim=-1).clamp(min=1)",
-    "rows are queries, and columns are keys: here they have changed places": [
+    "rows are queries, and columns are keys: here they are swapped": [
         "sums = weights.mT.masked_fill(~match, 0.0).sum(dim=-1)",
         "sums = weights.masked_fill(~match.T, 0.0).sum(dim=-1)"],
     "the table is that of the keys before their queries: tokens[j - 1] is compared with tokens[i]":

@@ -90,21 +90,21 @@ variants.wrong(exercise, {
         "rows = w_o.reshape(z.shape[1], -1, w_o.shape[-1])[~named].flatten(0, 1)\n"
         "return joined @ rows"],
     "nothing is replaced: the named heads give their mean": "ablated = z",
-    "the named heads stay, and the others give their mean: it is the other way round":
+    "the named heads stay, and the others give their mean: it should be the other way round":
         "ablated = torch.where(named[:, None, None], z, mean)",
-    "the heads that are not named give nothing: they give what they give, and the named ones "
+    "the heads that aren't named give nothing: they keep what they give, and the named ones give "
     "their mean": [
         "ablated = torch.where(named[:, None, None], z, 0.0)",
         "ablated = torch.where(named[:, None, None], mean, 0.0)"],
     "every head gives its mean: only the named ones do": "ablated = mean.expand_as(z)",
     "only the first head of the list is replaced: all of them are": ("[heads]", "[heads[:1]]"),
     "only the last head of the list is replaced: all of them are": ("[heads]", "[heads[-1:]]"),
-    "so many heads are replaced, but always the first ones: the list says which": (
+    "the right number of heads is replaced, but always the first ones: the list says which": (
         "[heads]", "[: len(heads)]"),
     "the heads count from 0, as the list does": [
         ("[heads]", "[[h - 1 for h in heads]]"),
         ("[heads]", "[[(h + 1) % z.shape[1] for h in heads]]")],
-    "all heads up to the largest that is named are replaced: only those of the list are": (
+    "all heads up to the largest named one are replaced: replace only those in the list": (
         "[heads]", "[: max(heads, default=-1) + 1]"),
     "the mean runs over the heads, too: each gives its own":
         "mean = z.mean(dim=(0, 1, 2), keepdim=True)",
@@ -120,9 +120,9 @@ variants.wrong(exercise, {
         "mean = z.mean(dim=(1, 2), keepdim=True)",
     "the mean is that of the heads that are not named: each named one gives its own":
         "mean = z[:, ~named].mean(dim=(0, 1, 2)).nan_to_num(0.0)",
-    "the mean runs over the positions alone, so that each text has another: all have the same":
+    "the mean runs over the positions alone, so each text has a different one: all have the same":
         "mean = z.mean(dim=2, keepdim=True)",
-    "the mean runs over the texts alone, so that each position has another: all have the same":
+    "the mean runs over the texts alone, so each position has a different one: all have the same":
         "mean = z.mean(dim=0, keepdim=True)",
     "the mean runs over the width, too: it has as many numbers as the head is wide":
         "mean = z.mean(dim=(0, 2, 3), keepdim=True)",
@@ -148,8 +148,8 @@ variants.wrong(exercise, {
     "a head gives the rows of another text: it gives its mean": "mean = z.roll(1, 0)",
     "the mean is added to the head's own rows: it takes their place":
         "ablated = torch.where(named[:, None, None], z + mean, z)",
-    "the mean is taken away from the head's rows, and nothing else is left of it: it takes their "
-    "place": "ablated = torch.where(named[:, None, None], z - mean, z)",
+    "the mean is subtracted from the head's rows: it should take their place":
+        "ablated = torch.where(named[:, None, None], z - mean, z)",
     "half of a named head's own rows is still there: its mean takes their place":
         "ablated = torch.where(named[:, None, None], (z + mean) / 2, z)",
     "the heads are joined without moving their axis: behind the positions it comes before the "
@@ -163,12 +163,12 @@ variants.wrong(exercise, {
         "ablated = torch.cat([means, z[:, ~named]], dim=1)",
     "the heads are added up: they are put side by side, and each has its own rows of w_o":
         "return ablated.sum(1) @ w_o[: z.shape[3]]",
-    "columns of the joined rows are replaced by their numbers: head h has d_h columns":
+    "columns of the joined rows are replaced as if each were a head: head h has d_h columns":
         "rows = z.transpose(1, 2).flatten(-2)\n"
         "which = torch.zeros(rows.shape[-1], dtype=torch.bool, device=z.device)\n"
         "which[heads] = True\n"
         "joined = torch.where(which, rows.mean((0, 1)), rows)",
-    "every so many columns of the joined rows are replaced: those of one head stay together":
+    "columns spread over the joined rows are replaced: those of one head are side by side":
         "rows = z.transpose(1, 2).flatten(-2)\n"
         "joined = torch.where(named.repeat(z.shape[3]), rows.mean((0, 1)), rows)",
     "columns of the output are replaced: the heads come before w_o":

@@ -85,8 +85,8 @@ def what_the_windows_show(wanted, given, texts, length, held_out):
         return "tokens are lost on the way: each window of each text stays, with all its tokens"
     if len(got) > len(right):
         return (
-            "there are more tokens than in the texts: none is added, and each stands in one "
-            "window, of one list"
+            "there are more tokens than in the texts: add none, and put each in one window, of "
+            "one list"
         )
     sizes, got_sizes = (
         [[len(window) for window in part] for part in both] for both in (wanted, given)
@@ -95,20 +95,20 @@ def what_the_windows_show(wanted, given, texts, length, held_out):
         changed = [pair for pair in zip(right, got, strict=True) if pair[0] != pair[1]]
         if changed and changed[0][1] == 1:
             return (
-                "a token becomes 1 that stands in a text to train with: one place in any of these "
-                "is enough to be known"
+                "a token from a training text becomes 1: one place in any of these texts is "
+                "enough for it to be known"
             )
         if changed and changed[0][0] == 1:
-            return "a token stays that stands in no text to train with: 1 takes its place"
-        return "these are other tokens, or in another order: keep that of the texts"
+            return "a token that's in no training text stays: 1 takes its place"
+        return "these are different tokens, or in a different order: keep the order of the texts"
     if sorted(chain(*sizes)) == sorted(chain(*got_sizes)):
         return (
-            "windows stand in the wrong list, or at another place in it: the last digit of the "
-            "year of a text decides about all its windows, and the order is that of the texts"
+            "windows are in the wrong list, or in the wrong place in it: the last digit of a "
+            "text's year decides about all its windows, and the order is that of the texts"
         )
     return (
-        "the texts are cut at other places: each by itself, from its beginning, and its last "
-        "window may be shorter"
+        "the texts are cut in the wrong places: cut each by itself, from its beginning, and let "
+        "its last window be shorter"
     )
 
 
@@ -158,7 +158,7 @@ BY_WINDOW = (
     "windows at once"
 )
 variants.wrong(exercise, {
-    "tokens that only the held-out texts have are still known: what is known follows from the "
+    "tokens that only the held-out texts have are still known: what is known depends on the "
     "training texts alone": f"known = {ALL}",
     "what is known is counted on the held-out texts: count it on the others": ("not in", "in"),
     "a token that stands only once in training is unknown here: once is enough":
@@ -178,8 +178,8 @@ variants.wrong(exercise, {
         "    return", "        part[:] = [one for one in part if 1 not in one]\n    return"),
     "it is the known tokens that are replaced: replace the others": (
         "token if token in known else 1", "1 if token in known else token"),
-    "every so many texts one is held out, by its place in the list: hold out by the last digit of "
-    "its year, so that all texts of a year are on one side": [
+    "texts are held out by their place in the list: go by the last digit of the year, so that "
+    "all texts of a year are on one side": [
         ("for year, tokens in texts:", f"for number, (year, tokens) in enumerate(texts, {first}):",
          "test if year", "test if number", *known)
         for first in (0, 1) for known in ((), (KNOWN, ALL), (
@@ -188,7 +188,7 @@ variants.wrong(exercise, {
     "no text is held out: `held_out` has the last digit of its year, as a number": [
         (piece, piece.replace("year % 10", what)) for what in ("year", "str(year)[-1]")
         for piece in (every("year % 10"), "test if year % 10")],
-    "the digit of the decade decides: it is the last one": (every("% 10"), "// 10 % 10"),
+    "the digit of the decade decides: it should be the last one": (every("% 10"), "// 10 % 10"),
     "the fourth digit of the year decides: a year may have fewer, and it is the last one": (
         every("year % 10"), "int(str(year)[3])"),
     "only the first digit of `held_out` counts: all of them do, and there may be none": (
@@ -203,22 +203,22 @@ variants.wrong(exercise, {
     "windows run from one text into the next: each text is cut by itself": (
         WINDOWS, "tokens", "return train, test",
         f"return tuple({WINDOWS} for tokens in (train, test))"),
-    "train and test have changed places: what is to train with comes first, and the held-out years "
-    "are the test": [
+    "train and test are swapped: what you train with comes first, and the held-out years are the "
+    "test": [
         "return test, train", ("not in", "in", "test if year % 10", "test if year % 10 not")],
     "the held-out texts are in no list: they are the test": (
         "part = test if year % 10 in held_out else train\n",
         "part = train\n        if year % 10 in held_out:\n            continue\n"),
-    "held-out texts are also trained with: they are in the test alone": (
+    "held-out texts are in the training list too: they belong in the test alone": (
         "part = test if year % 10 in held_out else train",
         "parts = (train, test) if year % 10 in held_out else (train,)",
         "        part +=", "        for part in parts:\n            part +="),
-    "windows that come twice, or in both lists, are left out: equal ones all stay": [
+    "windows that come twice, or in both lists, are left out: keep all the equal ones": [
         "return train, [window for window in test if window not in train]",
         "return [window for window in train if window not in test], test",
         "return tuple([w for i, w in enumerate(part) if w not in part[:i]]\n"
         "             for part in (train, test))"],
-    "the last window of a text is lost where it is short: it stays as it is": (
+    "the last window of a text is lost where it's short: keep it as it is": (
         "len(tokens), length)", "len(tokens) - length + 1, length)"),
     "the windows are ordered by year: keep the order of the texts": [
         ("tokens in texts:", f"tokens in sorted(texts{key}):")

@@ -125,19 +125,19 @@ variants.wrong(exercise, {
     "the counts alone are above C + T: T times the unigram belongs to them":
         "mixed = counts + 0 * single",
     "this is T times the unigram: the counts are missing": "mixed = kinds * single + 0 * counts",
-    "only what never followed gets a share of the unigram: all tokens do":
+    "only what never followed gets a share of the unigram: all tokens should":
         "mixed = counts + kinds * single.where(counts == 0, 0.0)",
     "the whole share goes to what never followed: the formula gives each token a part of it":
         "unseen = single.where(counts == 0, 0.0)\n"
         "mixed = counts + kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1e-30)",
-    "what never followed shares T alike, and what did gets nothing of it: this is the formula of "
-    "another form, give each token T times its unigram":
+    "what never followed shares T equally, and what did gets none of it: that's another form of "
+    "the method, so give each token T times its unigram":
         "unseen = (counts == 0).to(single)\n"
         "each = kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1)\n"
         "mixed = counts + 0 * single + each",
-    "T is shared alike among all tokens: share it as the unigram says":
+    "T is shared equally among all tokens: share it as the unigram says":
         "mixed = counts + kinds * (0 * single + 1 / counts.shape[-1])",
-    "the two weights have changed places: the counts have C / (C + T), the unigram T / (C + T)":
+    "the two weights are swapped: the counts have C / (C + T), the unigram T / (C + T)":
         "mixed = kinds * counts / total.clamp(min=1) + total.clamp(min=1) * single",
     "the unigram is that of the first token of a pair: it is that of the second, which follows": [
         "single = unigram[..., :, None]",
@@ -146,7 +146,7 @@ variants.wrong(exercise, {
         "return known.where(total > 0, unigram[..., None, :])"],
     "in a batch the unigram meets the wrong axis: give it one for the rows":
         "single = unigram if unigram.shape == counts.shape[-2:] else unigram[..., None, :]",
-    "the unigram is made of the counts: it is given":
+    "the unigram is made from the counts: use the given one":
         "shares = counts.sum(-2) / counts.sum((-2, -1))[..., None].clamp(min=1).to(unigram)\n"
         "single = shares[..., None, :] + 0 * unigram[..., None, :]",
     "rows are the tokens that follow here: row i is what followed token i":
@@ -155,8 +155,8 @@ variants.wrong(exercise, {
         "    total", "    counts = counts.mT\n    total"),
     "the rows are divided by their own sum only afterwards, over the wrong axis: it is the last":
         "return mixed / mixed.sum(dim=-2, keepdim=True).clamp(min=1e-30)",
-    "these are no probabilities yet: divide by C + T": "return mixed",
-    "these are logarithms: the probabilities are asked for":
+    "these aren't probabilities yet: divide by C + T": "return mixed",
+    "these are logarithms: return the probabilities":
         "return (mixed / (total + kinds)).log()",
     "these are relative frequencies, and a unigram for rows without any: mix the two in each row":
         "mixed = counts + single * (total == 0)\nreturn mixed / total.clamp(min=1)",
@@ -167,12 +167,12 @@ variants.wrong(exercise, {
     "a token that nothing has followed gets 0 / 0: its row is the unigram": KINDS,
     "a token that nothing has followed gets zeros: its row is the unigram":
         f"{KINDS}return mixed / (total + kinds).clamp(min=1)",
-    "a token that nothing has followed gets the same for each: its row is the unigram":
+    "a token that nothing has followed gets the same for every token: its row is the unigram":
         f"{KINDS}known = mixed / (total + kinds).clamp(min=1)\n"
         "return known.where(total > 0, 1 / counts.shape[-1])",
     "the numbers are right, but 0 / 0 makes gradients NaN, even where torch.where leaves it out: "
     "let no divisor be 0": f"{KINDS}return (mixed / (total + kinds)).where(total > 0, single)",
-    "a small number is added below: a T of at least 1 makes that needless": [
+    "a small number is added below: with a T of at least 1 you don't need it": [
         f"{KINDS}return torch.where(total > 0, mixed / (total + kinds + {epsilon}), single)"
         for epsilon in ("1e-6", "1e-5")],
     "a count divided by a count is float32: bring the counts to the dtype of the unigram first": [

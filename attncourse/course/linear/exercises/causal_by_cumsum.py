@@ -114,7 +114,7 @@ variants.wrong(exercise, {
     LEAST: [f"return sums / total.clamp(min={least})" for least in ("1e-6", "1e-8", "1e-10")],
     LOOP: "sums = torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "
         "for i in range(v.shape[-2])], dim=-2)",
-    "no gradient reaches the keys through the normaliser: nothing may be detached":
+    "no gradient reaches the keys through the normaliser: don't detach anything":
         "z = phi_k.cumsum(-2).detach()",
     "no gradient reaches the earlier tokens through the sums: detach nothing":
         "states = (outer.cumsum(-3) - outer).detach() + outer\n"

@@ -134,6 +134,6 @@ variants.wrong(exercise, {
         "powers = torch.stack([one ** steps for one in decay])"],
     "the powers have a batch axis of their own: without a batch there is none":
         "table = powers.tril()[None]",
-    "no gradient reaches the decay: nothing may be detached":
+    "no gradient reaches the decay: don't detach anything":
         "powers = decay.detach()[:, None, None] ** steps",
 })  # fmt: skip

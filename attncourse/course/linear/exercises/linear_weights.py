@@ -124,6 +124,6 @@ variants.wrong(exercise, {
     "query and key are exchanged: row i is the query, column j the key":
         "products = phi_k @ phi_q.mT",
     LOOP: "return torch.stack([row / row.sum(-1, True) for row in weights.unbind(-2)], dim=-2)",
-    "no gradient reaches the keys through the sum: nothing may be detached":
+    "no gradient reaches the keys through the sum: don't detach anything":
         "return weights / weights.sum(-1, keepdim=True).detach()",
 })  # fmt: skip

@@ -113,7 +113,7 @@ variants.wrong(exercise, {
         "s = v.mT @ keys",
     "the order of the results is another: first S, then z": "return z, s",
     # of positive numbers, elu(x) + 1 is x + 1
-    "the feature map is applied once more: phi_k holds features already":
+    "the feature map is applied again: phi_k holds features already":
         "keys = (phi_k + 1) * real[..., None]",
     "the whole batch makes one state: each prompt has its own": "return s.sum(0), z.sum(0)",
     LOOP: "s = sum(keys[..., [i], :].mT @ v[..., [i], :] for i in range(len(j)))",

@@ -143,7 +143,7 @@ variants.wrong(exercise, {
     "it loops over sentences: one product with the mask hides the keys of all of them": (
         PADDED, "torch.stack([one * words[:, None] for one, words in zip(phi_k, padding)]) "
         f"if padding.dim() == phi_k.dim() - 1 == 2 else {PADDED}"),
-    "no gradient passes through the normaliser: nothing may be detached":
+    "no gradient passes through the normaliser: don't detach anything":
         "return phi_q @ s / divisor.detach()",
     messages.BATCH: (PADDED, "phi_k * padding[:, :, None]"),
     "the axes of padding are aligned from the left: they broadcast from the right": [

@@ -125,17 +125,17 @@ variants.wrong(exercise, {
     "super().__init__() is missing: nothing can be put on a module before it": (
         "super().__init__()", ""),
     "w_o is not used: the joined heads go through it": "return out.transpose(-3, -2).flatten(-2)",
-    "the context is not used: keys and values are made of it": (every("(context)"), "(x)"),
-    "x and the context have changed places: x asks, the context answers": (
+    "the context isn't used: keys and values are made from it": (every("(context)"), "(x)"),
+    "x and the context are swapped: x asks, the context answers": (
         PARTS, "(self.w_q(context), self.w_k(x), self.w_v(x))"),
-    "the values are made of x: what a query gets comes from the context, as its keys": [
+    "the values are made from x: like the keys, they come from the context": [
         ("self.w_v(context)", "self.w_v(x)"),
         ("self.w_v(context)", "self.w_v(x if x.shape == context.shape else context)")],
     "the keys are made by w_v, and the values by w_k: each has its own matrix": (
         PARTS, "(self.w_q(x), self.w_v(context), self.w_k(context))"),
     "the keys are made by w_v, as the values are: each has its own matrix": (
         "self.w_k(context)", "self.w_v(context)"),
-    "it keeps what an earlier call made: the next one has another context": (
+    "it keeps what an earlier call made: the next one has a different context": (
         PARTS, '(self.w_q(x), *self.__dict__.setdefault("kept", '
         "(self.w_k(context), self.w_v(context))))"),
     LOOP: [
@@ -143,7 +143,7 @@ variants.wrong(exercise, {
          "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
         ("else mask", "else torch.stack([one[None] for one in mask]) "
          "if mask.dim() == x.dim() == 3 else mask")],
-    "x is added to the result: the residual stream is the business of the caller": (
+    "x is added to the result: the residual stream is the caller's business": (
         "return ", "return x + "),
     "the scale is that of the whole width: a head's score has d_model / heads terms":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
@@ -152,7 +152,7 @@ variants.wrong(exercise, {
     "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
     "the scores are divided by a head's width, not by its square root":
         "scores = q @ k.mT / q.shape[-1]",
-    "there is one head only: split q, k and v before the scores are taken": (
+    "there's only one head: split q, k and v before you take the scores": (
         "(self.heads, -1)", "(1, -1)"),
     "the mask lines up with the heads instead of the batch: give it an axis for them":
         "shared = mask",
@@ -166,5 +166,5 @@ variants.wrong(exercise, {
     "it draws random numbers: the same input must give the same result":
         "joined = out.transpose(-3, -2).flatten(-2)\n"
         "return nn.functional.dropout(self.w_o(joined), 0.1, self.training)",
-    "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+    "no gradient reaches w_q and w_k: don't detach anything": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip

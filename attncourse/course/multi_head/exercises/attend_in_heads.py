@@ -119,12 +119,12 @@ variants.wrong(exercise, {
     "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
     "the scores are divided by a head's width, not by its square root":
         "scores = q @ k.mT / q.shape[-1]",
-    "the scale is taken from the width of the values: it is that of the keys":
+    "the scale is taken from the width of the values: take that of the keys":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
     "the scale is the number of heads: it is the width of one, d / heads":
         "scores = q @ k.mT / heads**0.5",
-    "the scale is a fixed number: it follows the width of a head": "scores = q @ k.mT / 8",
-    "there is one head only: split q, k and v before the scores are taken": [
+    "the scale is a fixed number: it should follow the width of a head": "scores = q @ k.mT / 8",
+    "there's only one head: split q, k and v before you take the scores": [
         ("(x, heads)", "(x, 1)"),
         ("(x, heads)", "(x, 1)", "q.shape[-1] ** 0.5", "(q.shape[-1] // heads) ** 0.5")],
     "the heads are averaged: put their outputs side by side": "return (weights @ v).mean(-3)",
@@ -172,7 +172,7 @@ variants.wrong(exercise, {
         "    return join(torch.zeros_like(q @ k.mT) @ v).detach()\n"
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "the input changes: scale a copy, not q itself": "scores = q.div_(q.shape[-1] ** 0.5) @ k.mT",
-    "no gradient reaches the scores: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+    "no gradient reaches the scores: don't detach anything": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip
 
 

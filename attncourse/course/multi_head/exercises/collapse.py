@@ -64,22 +64,22 @@ variants.right(exercise,
 )  # fmt: skip
 variants.wrong(exercise, {
     "the root is missing: divide norms, not their squares": f"return ({SHARE}).square()",
-    "it is not divided by the norm of x: twice as large rows are as much alike": "return distance",
-    "nothing is taken away from x: take away the mean row": "rest = x",
-    "this is the part that all rows share: measure what is left without it":
+    "it isn't divided by the norm of x: rows twice as large are just as alike": "return distance",
+    "nothing is subtracted from x: subtract the mean row": "rest = x",
+    "this is the part that all rows share: measure what's left without it":
         "rest = x.mean(dim=-2, keepdim=True).expand_as(x)",
-    "it is 1 minus what is asked for: equal rows give 0":
+    "it's 1 minus what it should be: equal rows give 0":
         f"return torch.where(norm > 0, 1 - {SHARE}, 0.0)",
     "this is the mean of each row: the nearest equal rows are the mean over the rows": (
         "dim=-2", "dim=-1"),
-    "one mean of all numbers is taken away: each column has its own": ("dim=-2", "dim=(-2, -1)"),
+    "one mean of all numbers is subtracted: each column has its own": ("dim=-2", "dim=(-2, -1)"),
     "the mean runs over the first axis: the tokens are on the last but one": ("dim=-2", "dim=0"),
     "the standard deviation is the root of a mean: here a sum of squares counts":
         "rest = x.std(-2, keepdim=True)",
-    "the first row is no nearest row: take the mean of the rows away": "rest = x - x[..., :1, :]",
-    "the median is no mean: the squares add up to least around the mean":
+    "the first row isn't the nearest: subtract the mean of the rows": "rest = x - x[..., :1, :]",
+    "the median isn't the mean: the sum of squares is smallest around the mean":
         "rest = x - x.median(-2, keepdim=True).values",
-    "the rest is divided by its share, the mean: divide by the norm of x":
+    "what's left is divided by the norm of the mean rows: divide by that of x":
         "shared = torch.linalg.matrix_norm(x.mean(dim=-2, keepdim=True).expand_as(x))\n"
         "return distance / shared.masked_fill(norm == 0, 1.0)",
     "there is one number for everything: each matrix has its own":
@@ -88,7 +88,7 @@ variants.wrong(exercise, {
         f"distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)\nreturn ({SHARE}).mean(-1)",
     "the norms are those of single rows: take them over the last two axes":
         "distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)",
-    "this is another norm: Frobenius is the root of the sum of all squares": [
+    "this is a different norm: Frobenius is the root of the sum of all squares": [
         ("norm(rest)", "norm(rest, 2)", "norm(x)", "norm(x, 2)"),
         ("norm(rest)", "norm(rest, 'nuc')", "norm(x)", "norm(x, 'nuc')"),
         "distance = rest.abs().sum((-2, -1))\nnorm = x.abs().sum((-2, -1))",
@@ -108,7 +108,7 @@ variants.wrong(exercise, {
     "is left":
         "shared = x.mean(-2).square().sum(-1) * x.shape[-2]\n"
         "distance = (x.square().sum((-2, -1)) - shared).sqrt()",
-    "the last axes are kept: one number for each matrix is asked for":
+    "the last axes are kept: return one number for each matrix":
         f"return ({SHARE})[..., None, None]",
     "it gives a plain number or a list: return a tensor": f"return ({SHARE}).tolist()",
 })  # fmt: skip

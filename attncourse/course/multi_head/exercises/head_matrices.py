@@ -62,16 +62,16 @@ variants.wrong(exercise, {
         "return (read @ write).mT",
     "w_v is cut by its columns: it is (out, in), and the heads are in its output":
         "read = w_v.mT.unflatten(0, (heads, -1))",
-    "a reshape cuts the rows of w_v.T up: the heads are its columns, the rows of w_v":
+    "a reshape cuts up the rows of w_v.T: the heads are its columns, the rows of w_v":
         "read = w_v.T.reshape(heads, w_v.shape[1], -1)",
     "w_v is not transposed: with its weight as (out, in), a layer gives x @ w_v.T": (
         "w_v.unf", "w_v.mT.unf"),
     "w_o is cut by its rows: the heads are in its input, so cut its columns": (".mT.unf", ".unf"),
     "both are taken as (in, out): nn.Linear keeps (out, in)": (
         ".mT.unf", ".unf", "w_v.unf", "w_v.mT.unf"),
-    "a reshape cuts the rows of w_o up: cut its columns into (heads, width), then swap":
+    "a reshape cuts up the rows of w_o: cut its columns into (heads, width), then swap":
         "write = w_o.reshape(heads, w_o.shape[0], -1).mT",
-    "a head has every so many rows: the first head has the first rows, all together": [
+    "each head's rows are spread out: the first head has the first rows, all together": [
         "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT\n"
         "write = w_o.mT.unflatten(0, (-1, heads)).transpose(0, 1)",
         "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT"],
@@ -83,15 +83,15 @@ variants.wrong(exercise, {
         f"return {WHOLE}.unflatten(0, (heads, -1))",
     "the sum runs over the model's width: it should run over the width of the head":
         "return read.mT @ write.mT",
-    "all heads share the columns of the first: each has columns of w_o of its own":
+    "all heads share the columns of the first: each has its own columns of w_o":
         "return read @ write[:1]",
     "the heads pair up in reverse: head 0 has the first columns of w_o as well":
         "return read @ write.flip(0)",
     "the heads are on the last axis: they come first, (heads, d_model, d_model)":
         "return (read @ write).movedim(0, -1)",
-    "the matrices stand in one: (heads, d_model, d_model) has an axis for the heads":
+    "the matrices are joined into one: (heads, d_model, d_model) has an axis for the heads":
         "return (read @ write).flatten(0, 1)",
-    "the result is divided by the heads: the layer adds them up, it takes no mean":
+    "the result is divided by the number of heads: the layer adds them up and takes no mean":
         "return read @ write / heads",
     "nothing is scaled here: the scale belongs to the scores":
         "return read @ write / read.shape[-1] ** 0.5",
@@ -102,7 +102,7 @@ variants.wrong(exercise, {
         (every(".unf"), "[: w_v.shape[1] // heads * heads].unf")],
     "the heads come in reverse order: head 0 comes first": "return (read @ write).flip(0)",
     "it gives a list: stack the matrices, (heads, d_model, d_model)": "return list(read @ write)",
-    "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),
+    "no gradient reaches w_o: don't detach anything": ("w_o.mT", "w_o.mT.detach()"),
     "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (
         "w_o.mT", "w_o.t_()"),
 })  # fmt: skip

@@ -91,7 +91,7 @@ variants.wrong(exercise, {
     "the columns of w_o come in the wrong order: those of one head stay together": (
         "[:, keep]", "[:, keep].transpose(1, 2)"),
     "w_o comes back transposed: it stays (out, in)": "return *inner, outer.mT",
-    "a reshape cuts the rows of w_o up: cut its columns into (heads, width)":
+    "a reshape cuts up the rows of w_o: cut its columns into (heads, width)":
         "outer = w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT",
     "keep is taken for rows: a head has as many rows as it is wide":
         "inner = (w[keep] for w in (w_q, w_k, w_v))\nouter = w_o[:, keep]",
@@ -110,7 +110,7 @@ variants.wrong(exercise, {
         "outer = (w_o.unflatten(1, (heads, -1)) * stays[:, None]).flatten(1)",
     "the width of a head is d / heads; d_model says nothing about it: it may be smaller": (
         "unflatten(0, (heads, -1))", "reshape(heads, w.shape[1] // heads, -1)"),
-    "a head has every so many rows: the first head has the first rows, all together": [
+    "each head's rows are spread out: the first head has the first rows, all together": [
         ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep]",
          "1, (heads, -1))[:, keep]", "1, (-1, heads))[..., keep]"),
         ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep].transpose(0, 1)",

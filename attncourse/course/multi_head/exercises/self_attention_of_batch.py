@@ -140,7 +140,7 @@ variants.wrong(exercise, {
         "(heads, -1)", "(1, -1)"),
     "the scale is now that of the whole width: a head's score has d / heads terms":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
-    "no gradient reaches the scores: nothing may be detached": [
+    "no gradient reaches the scores: don't detach anything": [
         ("q @ k.mT", "(q @ k.mT).detach()"),
         ("(w_q, w_k, w_v)", "(w_q.detach(), w_k.detach(), w_v)")],
     messages.CUT_OFF:

@@ -171,5 +171,5 @@ variants.wrong(exercise, {
         "    scores =", "    if mask is not None and not mask.any():\n"
         "        return v.new_zeros(*v.shape[:-2], q.shape[-2], v.shape[-1])\n    scores ="),
     messages.BATCH: (AXES, '"bhij,hg->bgij"'),
-    "no gradient reaches the mix: nothing may be detached": (", mix)", ", mix.detach())"),
+    "no gradient reaches the mix: don't detach anything": (", mix)", ", mix.detach())"),
 })  # fmt: skip

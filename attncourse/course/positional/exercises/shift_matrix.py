@@ -85,9 +85,9 @@ variants.wrong(exercise, {
         "matrix[..., even + 1, even] = sine", "matrix[..., even, even + 1] = -sine"],
     "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle":
         "cosine, sine = (1 - angles.sin() ** 2).clamp(min=0).sqrt(), angles.sin()",
-    "the minus is at the wrong cosine: only one of the two sines has a minus":
+    "the minus is on a cosine: only one of the two sines has a minus":
         "matrix[..., even + 1, even + 1] = -cosine\nmatrix[..., even + 1, even] = sine",
-    "sine and cosine are exchanged: an offset of 0 must give the identity, with cos(0) = 1 on the "
+    "sine and cosine are swapped: an offset of 0 must give the identity, with cos(0) = 1 on the "
     "diagonal": "cosine, sine = angles.sin(), angles.cos()",
     "this matrix is for sines in the first half and cosines in the second: here they alternate":
         "place = torch.arange(d).reshape(-1, 2).T.flatten()\n"
@@ -100,7 +100,7 @@ variants.wrong(exercise, {
     "the exponent is halved: for pair i it is 2i / d, not i / d": ("/ d)", "/ (2 * d))"),
     "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000":
         "rates = 10000 ** (even.to(offset.dtype) / d)",
-    "the base is 1000: it is 10000": ("10000", "1000"),
+    "the base is 1000: it should be 10000": ("10000", "1000"),
     "the frequencies run in the wrong order: the first pair turns fastest":
         "angles = offset[..., None] * rates.flip(0)",
     "frequencies meet the wrong columns: both columns of a pair have the same one": (
@@ -111,7 +111,7 @@ variants.wrong(exercise, {
         "cosine, sine = angles[..., 0::2].cos(), angles[..., 0::2].sin()\n"
         "matrix[..., even + 1, even + 1] = angles[..., 1::2].cos()\n"
         "matrix[..., even + 1, even] = -angles[..., 1::2].sin()",
-    "sines stand beside the whole diagonal: between one pair and the next there is a 0":
+    "sines run beside the whole diagonal: between one pair and the next there's a 0":
         "matrix[..., even[:-1] + 1, even[1:]] = sine[..., :-1]\n"
         "matrix[..., even[1:], even[:-1] + 1] = -sine[..., :-1]\n"
         "return matrix",
@@ -119,7 +119,7 @@ variants.wrong(exercise, {
         "angles = offset.flatten()[0].expand_as(offset)[..., None] * rates",
     "this shifts by 1 whatever the offset is: the angle is offset times frequency":
         "angles = torch.ones_like(offset)[..., None] * rates",
-    "a shift back goes forth: an offset has a sign, so take no absolute value":
+    "a shift back goes forward: an offset has a sign, so don't take its absolute value":
         "angles = offset.abs()[..., None] * rates",
     "the offset is rounded to a whole number: it may lie between two": [
         "angles = offset.trunc()[..., None] * rates", "angles = offset.round()[..., None] * rates"],

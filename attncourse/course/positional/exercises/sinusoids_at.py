@@ -88,7 +88,7 @@ variants.wrong(exercise, {
     "sine and cosine of a pair have different frequencies: columns 2i and 2i + 1 share one": (
         "0, d, 2", "d + d % 2",
         "angles.sin(), angles.cos()", "angles[..., 0::2].sin(), angles[..., 1::2].cos()"),
-    "the base is 1000: it is 10000": "rates = 1000 ** (-even / d)",
+    "the base is 1000: it should be 10000": "rates = 1000 ** (-even / d)",
     "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000":
         "rates = 10000 ** (even / d)",
     "the exponents run up to 1: they are 2i / d, so the last one is just below 1":

@@ -80,13 +80,14 @@ variants.wrong(exercise, {
         "high = places.ceil().long()\nreturn torch.lerp(table[high], table[low], share)"],
     "the place is mixed with the row below: the other row is the one above":
         "high = (low - 1).clamp(min=0)",
-    "every place lies in the middle between two rows: its share says how near each is":
+    "every place lies halfway between two rows: its share should say how near each is":
         "high = places.ceil().long()\nreturn (table[low] + table[high]) / 2",
-    "between two rows it follows a curve: the share grows with the distance, on a straight line": [
+    "between two rows it follows a curve: the share should grow with the distance, in a straight "
+    "line": [
         (", share)", ", share**2 * (3 - 2 * share))"),
         (", share)", ", (1 - (torch.pi * share).cos()) / 2)")],
-    "at a row of the table the two rows are one, and 0 / 0 is NaN: rows are 1 apart, divide by "
-    "nothing": [
+    "at a row of the table the two rows are one, and 0 / 0 is NaN: rows are 1 apart, so don't "
+    "divide": [
         "high = places.ceil().long()\nshare = (places - low)[:, None] / (high - low)[:, None]",
         "high = places.ceil().long()\nshare = (places - low)[:, None] / (high - low)[:, None]\n"
         "share[0], share[-1] = 0, float(n > 1)\n"
@@ -110,7 +111,7 @@ variants.wrong(exercise, {
         (", share)", ", share) if n > 1 else table[-1:]"),
         (", share)", ", share) if n > 1 else (table[:1] + table[-1:]) / 2"),
         (", share)", ", share) if n > 1 else table.mean(0, keepdim=True)")],
-    "a table of one row comes back as it is: it gives n rows, all alike": (
+    "a table of one row comes back as it is: it should give n rows, all alike": (
         ", share)", ", share) if last else table"),
     messages.FLOAT64:
         "places = torch.linspace(0, last, n, dtype=torch.float64, device=table.device)\n"

@@ -83,8 +83,8 @@ PARAMETERS = (
     "(3h,), each an nn.Parameter of that name"
 )
 variants.wrong(exercise, {
-    "the gates have changed places: the first third is r, the second z": ("r, z =", "z, r ="),
-    "candidate and old state have changed places: z is the weight of the old state":
+    "the gates are swapped: the first third is r, the second z": ("r, z =", "z, r ="),
+    "candidate and old state are swapped: z is the weight of the old state":
         "return z * candidate + (1 - z) * state",
     "r meets the state before the matrix: here it is multiplied by the product":
         "w_n, b_n = self.weight_hh.chunk(3)[2], self.bias_hh.chunk(3)[2]\n"
@@ -118,9 +118,9 @@ variants.wrong(exercise, {
         "self.bias_ih = None\nself.bias_hh = None"],
     "no gradient reaches the old state: it may not be detached": (
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
-    "no gradient reaches the old state through z * state: nothing may be detached":
+    "no gradient reaches the old state through z * state: don't detach anything":
         "return (1 - z) * candidate + z * state.detach()",
-    "no gradient reaches the old state through the gates: nothing may be detached": (
+    "no gradient reaches the old state through the gates: don't detach anything": (
         "state @", "state.detach() @"),
     "no gradient flows through the gates: r and z may not be detached, nor made under no_grad": (
         every("sigmoid()"), "sigmoid().detach()"),

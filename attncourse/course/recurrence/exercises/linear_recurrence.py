@@ -108,7 +108,7 @@ variants.wrong(exercise, {
     # the second differs where the axis is shorter than the reach
     messages.FRONT: [
         COUNTED, ("size(-2)", "size(-2)", *COUNTED[2:], every(":-reach"), ": b.size(1) - reach")],
-    "no gradient flows through the joined factors: nothing may be detached": (
+    "no gradient flows through the joined factors: don't detach anything": (
         "dim=-2)\n        reach", "dim=-2).detach()\n        reach"),
 }, of=put_together_from_two_parts)  # fmt: skip
 

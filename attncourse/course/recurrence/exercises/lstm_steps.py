@@ -87,7 +87,7 @@ variants.right(
      "chunk(3, dim=-1)", "unflatten(-1, (3, -1)).unbind(-2)"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the gates have changed places: their order f, g, o was right": ORDERS,
+    "the gates are swapped: their order f, g, o was right": ORDERS,
     "what has changed was right, and the bug is still there: it is in the shares of the cell": [
         (*way, *BUG) for way in (
             *ORDERS, *FUNCTIONS, LATE, ("g.tanh()", "g"), ("o.sigmoid()", "(-o).sigmoid()"),

@@ -101,7 +101,7 @@ variants.right(exercise,
     (*UNKNOWN, UP, f"({UP}) | known", "return lengths", "return lengths.masked_fill(~known, -1)"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "rows and columns have changed places: entry (i, j) is the path from j to i":
+    "rows and columns are swapped: entry (i, j) is the path from j to i":
         "return lengths.T",
     "the way back counts as well: reads[i, j] says that i reads j, not that j reads i":
         "reads = reads | reads.T\nlengths = known.long() - 1",

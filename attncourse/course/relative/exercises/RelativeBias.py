@@ -90,7 +90,7 @@ variants.wrong(exercise, {
         ("+ 1, heads", "+ 1, 1")],
     "there are 2 reach + 1 offsets from -reach to reach, so as many rows": [
         ("2 * reach + 1", "2 * reach"), ("2 * reach + 1", "reach + 1")],
-    "heads and reach have changed places in __init__: RelativeBias(heads, reach)": (
+    "heads and reach are swapped in __init__: RelativeBias(heads, reach)": (
         "heads: int, reach: int", "reach: int, heads: int"),
     "the table must learn: make it an nn.Parameter called `table`": [
         "self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads), requires_grad=False)",
@@ -139,6 +139,6 @@ variants.wrong(exercise, {
         "sums = [x + bias for x in scores.reshape(-1, *bias.shape)]\n"
         "return torch.cat(sums).reshape(scores.shape)",
         "bias = torch.stack([row.T for row in self.table[rows]], dim=-2)"],
-    "no gradient reaches the table: nothing may be detached": "return scores + bias.detach()",
+    "no gradient reaches the table: don't detach anything": "return scores + bias.detach()",
     messages.FLOAT32_INSIDE: "return scores + bias.float()",
 })  # fmt: skip

@@ -134,6 +134,6 @@ variants.wrong(exercise, {
         "    pad(products[..., i, n - 1 - i :], (0, n - 1 - i)) for i in range(n)], -2)",
         "skewed = torch.stack([\n"
         "    x.roll(i + 1 - n, -1) for i, x in enumerate(products.unbind(-2))], -2)"],
-    "no gradient reaches the queries: nothing may be detached": "products = q.detach() @ r.mT",
-    "no gradient reaches r: nothing may be detached": "products = q @ r.mT.detach()",
+    "no gradient reaches the queries: don't detach anything": "products = q.detach() @ r.mT",
+    "no gradient reaches r: don't detach anything": "products = q @ r.mT.detach()",
 })  # fmt: skip

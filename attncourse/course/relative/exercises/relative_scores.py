@@ -79,7 +79,7 @@ variants.wrong(exercise, {
         "d**0.5", "q.shape[1] ** 0.5"),
     "the scale comes from the table's length: it is the square root of the width": (
         "d**0.5", "len(a_k) ** 0.5"),
-    "the scale is a fixed number: it follows the width": ("d**0.5", "8"),
+    "the scale is a fixed number: it should follow the width": ("d**0.5", "8"),
     "the relative term is not scaled: the division is of the whole sum":
         "return content / d**0.5 + relative",
     "only the relative term is scaled: the division is of the whole sum":
@@ -122,7 +122,7 @@ variants.wrong(exercise, {
         "relative = (q[..., None, :] @ a_k[rows].mT).squeeze(-2)"],
     "it takes no leading axes: any, or none, should work": ("q.shape[-2:]", "q.shape"),
     LOOP: "relative = torch.stack([(q * a_k[row]).sum(-1) for row in rows.T], -1)",
-    "no gradient reaches the table: nothing may be detached": ("a_k.mT", "a_k.detach().mT"),
-    "the relative term sends no gradient to the queries: nothing may be detached": (
+    "no gradient reaches the table: don't detach anything": ("a_k.mT", "a_k.detach().mT"),
+    "the relative term sends no gradient to the queries: don't detach anything": (
         "(q @ a_k", "(q.detach() @ a_k"),
 })  # fmt: skip

@@ -105,9 +105,9 @@ variants.wrong(exercise, {
         "index = rows.mT.expand(weights.shape)\nsums = zeros.scatter_add(-1, index, weights.mT)",
     "the weights are transposed: row i of them belongs to query i":
         "sums = zeros.scatter_add(-1, index, weights.mT)",
-    "a softmax is taken once more: these are weights already":
+    "you take a softmax again: these are weights already":
         "sums = zeros.scatter_add(-1, index, weights.softmax(-1))",
-    "the rows are normalised once more: take the weights as they are":
+    "the rows are normalised again: take the weights as they are":
         "total = weights.sum(-1, True).where(weights.any(-1, True), 1)\n"
         "sums = zeros.scatter_add(-1, index, weights / total)",
     "a row of the table gets what the others leave of 1: weights need not sum to 1, so add up its "
@@ -138,6 +138,6 @@ variants.wrong(exercise, {
     messages.FLOAT32_INSIDE:
         "sums = zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)",
     LOOP: "return sum(weights[..., j, None] * a_v[rows[:, j]] for j in range(n))",
-    "no gradient reaches the table: nothing may be detached": "return sums @ a_v.detach()",
-    "no gradient reaches the weights: nothing may be detached": "return sums.detach() @ a_v",
+    "no gradient reaches the table: don't detach anything": "return sums @ a_v.detach()",
+    "no gradient reaches the weights: don't detach anything": "return sums.detach() @ a_v",
 })  # fmt: skip

@@ -158,7 +158,7 @@ variants.wrong(exercise, {
     "the attending queries of the whole batch are counted: each matrix is divided by its own": [
         "attending = weights.any(dim=-1).sum()",
         "attending = weights.any(dim=-1).reshape(-1, weights.shape[-1]).any(0).sum()"],
-    "a softmax is taken once more: these are weights already": (
+    "you take a softmax again: these are weights already": (
         "weights * near", "weights.softmax(-1) * near"),
     "the largest weight inside is taken: add them up":
         "inside = (weights * near).amax(-1).sum(-1)",

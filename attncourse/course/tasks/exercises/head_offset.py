@@ -201,7 +201,7 @@ variants.wrong(exercise, {
         "texts = kept.reshape(-1, heads, n * n)\n"
         "each = texts.new_zeros(len(texts), heads, 2 * n - 1).index_add(-1, place, texts)\n"
         f"at = each.argmax(-1).mode(dim=0).values\n{CHOSEN}"],
-    "rows are made to sum to 1 once more: take the weights as they are":
+    "rows are made to sum to 1 again: take the weights as they are":
         "rows = kept / kept.sum(-1, True).clamp(min=1e-9)\n"
         "whole = rows.reshape(-1, heads, n, n).sum(dim=0)",
     "the heads are added up: each has a result of its own":

@@ -162,8 +162,8 @@ variants.wrong(exercise, {
     messages.BATCH: ("amax(dim=-2)", "amax(dim=1)"),
     messages.CHANGES: "highest = x.masked_fill_(~real, -torch.inf).amax(-2)",
     LOOP: "total = sum(x[..., i, :] * real[..., i, :] for i in range(x.shape[-2]))",
-    "no gradient reaches x through the maximum: nothing may be detached":
+    "no gradient reaches x through the maximum: don't detach anything":
         "highest = x.detach().masked_fill(~real, -torch.inf).amax(dim=-2)",
-    "no gradient reaches x through the mean: nothing may be detached":
+    "no gradient reaches x through the mean: don't detach anything":
         "total = x.detach().masked_fill(~real, 0.0).sum(dim=-2)",
 })  # fmt: skip

@@ -111,7 +111,7 @@ FOUND, ROW = "matrix[label, label]", "matrix[label].sum()"
 for answer in (Worked, in_float64):
     variants.wrong(exercise, {
         "the diagonal is counted, too: there a label was predicted as itself": "wrong = matrix",
-        "rows and columns have changed places: a row is a label, a column what was predicted":
+        "rows and columns are swapped: a row is a label, a column what was predicted":
             "pairs = predicted[kept] * count + labels[kept]",
         "a place is row * count + column: // gives the row, % the column": (
             "label, taken_for = divmod", "taken_for, label = divmod"),

@@ -174,7 +174,7 @@ variants.wrong(exercise, {
     "padding is set to 0 at the end: leave it, nobody reads it":
         "last = x + self.down(self.up(self.norm_2(x)).relu())\n"
         "return last if words is None else last * words[..., None]",
-    "there is one head only: split q, k and v before the scores are taken": (
+    "there's only one head: split q, k and v before you take the scores": (
         "(self.heads, -1)", "(1, -1)"),
     "numbers are dropped: the block has no dropout, in training neither": [
         *("return nn.functional.dropout("

@@ -154,11 +154,11 @@ variants.wrong(exercise, {
         "/ q.shape[-1]", "/ x.shape[-1]"),
     "the scale is taken from the width of a value: it is that of a key": (
         "/ q.shape[-1]", "/ values.shape[-1]"),
-    "no gradient reaches the keys that are kept: nothing may be detached": (
+    "no gradient reaches the keys that are kept: don't detach anything": (
         "[keys,", "[keys.detach(),"),
-    "no gradient reaches the values that are kept: nothing may be detached": (
+    "no gradient reaches the values that are kept: don't detach anything": (
         "[values,", "[values.detach(),"),
-    "no gradient reaches what is kept, the keys and the values: nothing may be detached": (
+    "no gradient reaches what is kept, the keys and the values: don't detach anything": (
         "[keys,", "[keys.detach(),", "[values,", "[values.detach(),"),
     "what comes back for the next step is detached: gradients flow through it, too":
         "return weights @ values, keys.detach(), values.detach()",

@@ -120,8 +120,8 @@ variants.wrong(exercise, {
         PART, "(y @ w_up.T @ w_down.T).relu()"),
     "another activation stands there: the part has a relu": (
         "(y @ w_up.T).relu()", "torch.nn.functional.gelu(y @ w_up.T)"),
-    "no gradient reaches the norm's mean: nothing may be detached": ("y - y.m", "y - y.detach().m"),
-    "no gradient reaches the norm's mean and variance: nothing may be detached": (
+    "no gradient reaches the norm's mean: don't detach anything": ("y - y.m", "y - y.detach().m"),
+    "no gradient reaches the norm's mean and variance: don't detach anything": (
         "y - y.m", "y - y.detach().m", "(variance +", "(variance.detach() +"),
     "the variance is detached: gradients flow through it, too": (
         "(variance +", "(variance.detach() +"),

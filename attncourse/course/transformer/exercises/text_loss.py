@@ -133,8 +133,8 @@ variants.wrong(exercise, {
     LOOP: "losses = (log_p[..., i, :].gather(-1, tokens[..., i + 1, None])[..., 0]\n"
         "          for i in range(tokens.shape[-1] - 1))\n"
         "return -sum(losses) / (tokens.shape[-1] - 1)",
-    "no gradient reaches the table as the output matrix: nothing may be detached": (
+    "no gradient reaches the table as the output matrix: don't detach anything": (
         "x @ table.T", "x @ table.detach().T"),
-    "no gradient reaches the table through what is read: nothing may be detached": (
+    "no gradient reaches the table through what is read: don't detach anything": (
         "table[tokens]", "table[tokens].detach()"),
 })  # fmt: skip

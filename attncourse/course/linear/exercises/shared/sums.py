@@ -4,7 +4,7 @@ import torch
 
 EPSILON = "an epsilon in the denominator shows where features are small: leave it out"
 LEAST = "a least value for the denominator shows where features are small: leave it out"
-FEATURES_AGAIN = "the feature map is applied once more: phi_q and phi_k are features already"
+FEATURES_AGAIN = "the feature map is applied again: phi_q and phi_k are features already"
 
 
 def features(draw, *shape):
