@@ -7,7 +7,7 @@ import drawsvg
 from attncourse.course.whole import PARTS
 from drawings.shapes import Drawing
 
-WIDE, HIGH = 490, 80
+WIDE, HIGH = 490, 75
 # part: left edge and width; what is computed inside a head stands above the rest
 UPPER = {
     "qkv": (62, 48),
@@ -47,23 +47,23 @@ def svg(built: Collection[str], instead: Collection[str]) -> str:
         dashes = {"stroke_dasharray": "4 3"} if kind == "shape key" else {}
         sheet.canvas.append(drawsvg.Rectangle(x, y, wide, high, rx=5, class_=kind, **dashes))
 
-    shape("block", 148, 42, 238, 36)
-    sheet.text(420, 38, "× 4", size=0.9)
+    shape("block", 148, 39, 238, 35)
+    sheet.text(420, 34, "× 4", size=0.9)
     if "stream" in built:
-        sheet.canvas.append(drawsvg.Rectangle(55, 57, 401, 6, class_="full weight"))
+        sheet.canvas.append(drawsvg.Rectangle(55, 54, 401, 5, class_="full weight"))
     else:
-        sheet.line((55, 60), (456, 60), faint=True)
+        sheet.line((55, 57), (456, 57), faint=True)
     for name, edges in NORMS.items():
         for x in edges:
-            shape(name, x, 48, 8, 24)
+            shape(name, x, 45, 8, 24)
     for x in SUMS:
         for kind in ("ground", look("stream", built, instead)):
-            sheet.canvas.append(drawsvg.Circle(x, 60, 8, class_=kind))
-        sheet.text(x, 60, "+")
+            sheet.canvas.append(drawsvg.Circle(x, 57, 8, class_=kind))
+        sheet.text(x, 57, "+")
     # what is computed inside the heads
-    sheet.line((174, 46), (62, 31), faint=True)
-    sheet.line((222, 46), (408, 31), faint=True)
-    for places, y, high in ((UPPER, 3, 25), (LOWER, 47, 26)):
+    sheet.line((174, 43), (62, 28), faint=True)
+    sheet.line((222, 43), (408, 28), faint=True)
+    for places, y, high in ((UPPER, 1, 25), (LOWER, 44, 26)):
         for name, (x, wide) in places.items():
             sheet.canvas.append(drawsvg.Rectangle(x, y, wide, high, rx=5, class_="ground"))
             shape(name, x, y, wide, high)

@@ -7,7 +7,7 @@ from torch import Tensor
 from attncourse.dot_product import causal_mask, masked_softmax
 from attncourse.multi_head import join_heads, split_heads
 from attncourse.relative import rope
-from attncourse.transformer import EncoderBlock, LanguageModel
+from attncourse.transformer import EncoderBlock, FeedForward, GroupedAttention, LanguageModel
 
 
 @torch.no_grad()
@@ -35,7 +35,8 @@ def trace(model: LanguageModel, tokens: Int[Tensor, "n"]) -> dict[str, Tensor]:
 
 def block_steps(block: EncoderBlock, x: Tensor) -> dict[str, Tensor]:
     """The steps of one block, from the stream that enters it."""
-    layer, network = block.attention.part, block.feed_forward.part
+    layer: GroupedAttention = block.attention.part  # pyright: ignore
+    network: FeedForward = block.feed_forward.part  # pyright: ignore
     normed, positions = block.attention.norm(x), torch.arange(len(x), device=x.device)
     q, (k, v) = split_heads(layer.w_q(normed), layer.heads), layer.keys_values(normed)
     turned_q, turned_k = rope(q, positions), rope(k, positions)

@@ -53,7 +53,7 @@ def links_html(part: Part, link: Callable[[str], tuple[str, str]]) -> str:
         lines.append(line)
     for title, address, words in ((*link(one), words) for one, words in part.instead.items()):
         lines.append(f'<em>Instead of it:</em> <a href="{address}">{words}</a> ({escape(title)})')
-    return "".join(f"<span>{line}.</span>" for line in lines)
+    return " ".join(f"<span>{line}.</span>" for line in lines)
 
 
 def figure_html(link: Callable[[str], tuple[str, str]]) -> str:
@@ -62,7 +62,8 @@ def figure_html(link: Callable[[str], tuple[str, str]]) -> str:
     from attncourse import english
     from attncourse.data import stored_pairs
     from attncourse.data.windows import DECADES
-    from attncourse.figures.whole import Entry, Text, whole
+    from attncourse.figures.whole import Entry, whole
+    from attncourse.figures.whole.state import Text
     from attncourse.language_model.trace import trace
 
     model, pairs, tokens = english.model("english"), stored_pairs(), english.tokens(TEXT)[0]
@@ -76,10 +77,8 @@ def figure_html(link: Callable[[str], tuple[str, str]]) -> str:
         name: Entry(part.name, part.says, links_html(part, link)) for name, part in PARTS.items()
     }
     vocabulary = [pairs.decode([token]) for token in range(len(pairs))]
-    figure = whole(
-        entries, trace(model, tokens), text, vocabulary, DECADES, block=BLOCK, head=HEAD
-    )
-    return figure._repr_html_()
+    figure = whole(entries, trace(model, tokens), text, vocabulary, DECADES, block=BLOCK, head=HEAD)
+    return f'<div class="whole-model">{figure._repr_html_()}</div>'
 
 
 def insert_figure(app, doctree, page):

@@ -1,11 +1,11 @@
 (held, state, { formatNumber, session, model, pieces }) => {
-  const [COLUMNS, STEP, GUTTER, NEXT, CLOSED, INSIDE, BLOCKS_TOP] = held.sizes;
+  const { COLUMNS, STEP, GUTTER, NEXT, NEXT_WIDE, CLOSED, INSIDE, BLOCKS_TOP, BAR_HIGH } = held.places;
   const weights = window.attncourseEnglish;
   if (weights) held.session ??= session(weights, held.unsaid, model, pieces);
   const now = held.session;
   const { text, decade, block, head, part } = state;
   const range = (count) => Array.from({ length: count }, (_, i) => i);
-  const sentence = (says) => `${held.names[part]}. ${says}`;
+  const sentence = (says) => `${held.titles[part]}. ${says}`;
   const chosen = {
     part: held.rows.map((name) => ({ class: name === held.parts[part] ? "part on" : "part" })),
     entry: held.parts.map((_, i) => ({ class: i === part ? "entry on" : "entry" })),
@@ -32,7 +32,7 @@
 
   const show = (token) => {
     const word = tokenizer.decode([token]);
-    return /\ufffd/.test(word) ? "(part of a sign)" : word.trim() || (word.includes("\n") ? "¶" : "␣");
+    return word.trim() || (word.includes("\n") ? "¶" : "␣");
   };
   const names = ["start", `${decade}s`, ...tokens.map(show)];
   const quoted = (i) => `“${names[i]}”`;
@@ -110,7 +110,7 @@
     sheet: { class: "sheet" },
     token: columns.map((i) => ({ class: `token ${i === at ? "on" : used(i)}`.trim() })),
     word: columns.map((i) => names[i] ?? ""),
-    column: { x: GUTTER + STEP * at },
+    column: { x: GUTTER + STEP * at, width: STEP },
     base: [...columns, ...columns].map((i) => ({ class: used(i) })),
     line: range(net.blocks).map((b) => columns.map((i) => thick(i, b))),
     block: range(net.blocks).map((b) => ({ transform: top(b), class: b === block ? "none" : "" })),
@@ -120,11 +120,11 @@
     inner: columns.map((i) => thick(i, block)),
     score: columns.map((i) => (i <= at ? short(scores[i]) : "")),
     mask: columns.map((i) => (i >= n ? "" : i <= at ? "•" : "×")),
-    bar: columns.map((i) => ({ height: (i <= at ? 38 * row[i] : 0).toFixed(1) })),
+    bar: columns.map((i) => ({ height: (i <= at ? BAR_HIGH * row[i] : 0).toFixed(1) })),
     arc: columns.map((i) => ({ d: `M${x(i)} 38C${x(i)} 14 ${x(at)} 26 ${x(at)} 4`, "stroke-width": (i <= at ? 9 * row[i] : 0).toFixed(2) })),
     name: after.map(({ token }) => show(token)),
     logit: after.map(({ score }) => formatNumber(score)),
-    share: after.map(({ p }) => ({ width: (120 * p).toFixed(1) })),
+    share: after.map(({ p }) => ({ width: (NEXT_WIDE * p).toFixed(1) })),
     p: after.map(({ p }) => formatNumber(p)),
     says,
     said: sentence(says[part]),
