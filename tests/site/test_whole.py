@@ -52,6 +52,14 @@ def test_the_small_picture_is_small(slug, tab, address):
         assert box["height"] <= 112 and box["width"] <= 592
 
 
+def test_the_small_picture_leads_to_its_part(tab, address):
+    tab.goto(f"{address}chapters/relative.html")
+    tab.locator(".you-are-here").click()
+    tab.wait_for_url("**/the_whole_model.html#part-rope")
+    assert tab.locator(".entry:visible strong").inner_text() == "RoPE."
+    assert tab.locator("a.part.on").get_attribute("href") == "#part-rope"
+
+
 def test_the_poster_is_one_sheet_with_every_part(tab, address):
     tab.goto(address + NAME)
     tab.evaluate("window.print = () => {}")

@@ -68,6 +68,16 @@
   for (const event of ["focusin", "pointerdown"]) form.addEventListener(event, load);
   rove(links()[0]);
 
+  // the small picture of a chapter leads to a part of its own
+  const arrive = () => {
+    const link = links().find((one) => one.dataset.part && one.getAttribute("href") === location.hash);
+    if (!link) return;
+    part.value = link.dataset.part;
+    show();
+  };
+  addEventListener("hashchange", arrive);
+  arrive();
+
   const poster = form.querySelector("[name=poster]");
   poster.addEventListener("click", () => {
     const sheets = document.createElement("style");
