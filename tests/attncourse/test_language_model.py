@@ -32,6 +32,7 @@ from attncourse.language_model import (
     surprisal,
     without,
 )
+from attncourse.language_model.trace import trace
 from attncourse.multi_head import join_heads
 from attncourse.relative import RelativeAttention
 from attncourse.train import fit, seeded
@@ -752,3 +753,23 @@ def test_the_heads_on_the_page_are_the_results():
             assert max(float(row["copying"]) for row in heads) < 0.02
     assert len(lines) == 4
     assert "\n".join(lines) in (ROOT / "deeper" / "language_model.md").read_text("utf-8")
+
+
+def test_a_trace_has_the_values_that_the_model_itself_computes(g):
+    model = language_model(VOCABULARY, D, HEADS, DEPTH).to(device(), torch.float64)
+    text = tokens(g, 7)
+    got = trace(model, text)
+    stream = got["stream"]
+    with torch.no_grad():
+        assert stream[0].equal(model.embedding(text))
+        torch.testing.assert_close(stream[:-1] + got["attended"] + got["fed"], stream[1:], **EXACT)
+        torch.testing.assert_close(got["logits"], model(text), **EXACT)
+        torch.testing.assert_close(got["lens"][-1], got["logits"], **EXACT)
+    torch.testing.assert_close(got["weight"], head_weights(model, text[None])[:, 0], **EXACT)
+    # a rotation keeps the length, and the first position is not turned
+    torch.testing.assert_close(got["turned"].norm(dim=-1), got["query"].norm(dim=-1), **EXACT)
+    assert got["turned"][:, :, 0].equal(got["query"][:, :, 0])
+    allowed = torch.ones(7, 7, device=device()).tril().bool()
+    masked = got["score"].masked_fill(~allowed, -torch.inf).softmax(-1)
+    torch.testing.assert_close(masked, got["weight"], **EXACT)
+    torch.testing.assert_close(got["weight"] @ got["value"], got["mixed"], **EXACT)

@@ -133,7 +133,7 @@
   };
 
   // one head of one query: writes its weights into `shares`, its weighted values into `mixed`
-  const head = (q, at, keys, values, visible, shares, mixed) => {
+  const head = (q, at, keys, values, visible, shares, mixed, watch) => {
     const [column, scale, count] = [at % D, 1 / Math.sqrt(WIDTH), shares.length];
     let most = -Infinity;
     for (let j = 0; j < count; j++) {
@@ -144,6 +144,7 @@
       shares[j] = dot * scale;
       if (shares[j] > most) most = shares[j];
     }
+    watch(shares);
     let sum = 0;
     for (let j = 0; j < count; j++) {
       shares[j] = visible[j] ? Math.exp(shares[j] - most) : 0;
@@ -155,22 +156,29 @@
     }
   };
   // caches the keys and values of the new tokens; a hidden key is visible to its own query alone
-  const attention = (name, x, run, block) => {
+  const attention = (name, x, run, block, watch) => {
     const [start, count] = [run.length, x.length / D];
     const [keys, values] = run.kept[block];
-    keys.set(rotate(linear(`${name}.w_k`, x), start), start * D);
-    values.set(linear(`${name}.w_v`, x), start * D);
-    const [q, mixed] = [rotate(linear(`${name}.w_q`, x), start), new Float32Array(x.length)];
+    const [q, k, v] = ["q", "k", "v"].map((one) => linear(`${name}.w_${one}`, x));
+    watch("query", q);
+    watch("key", k);
+    watch("value", v);
+    keys.set(rotate(k, start), start * D);
+    values.set(v, start * D);
+    rotate(q, start);
+    watch("turned", q);
+    const mixed = new Float32Array(x.length);
     for (let t = 0; t < count; t++) {
       const length = start + t + 1;
       const visible = Array.from({ length }, (_, j) => j === length - 1 || !run.hidden.has(j));
       for (let h = 0; h < heads; h++) {
         const one = block * heads + h;
         const shares = run.weights[length - 1].subarray(one * length, (one + 1) * length);
-        head(q, t * D + h * WIDTH, keys, values, visible, shares, mixed);
+        head(q, t * D + h * WIDTH, keys, values, visible, shares, mixed, (scores) => watch(`score ${h} ${t}`, scores));
         if (run.off.has(one)) mixed.fill(0, t * D + h * WIDTH, t * D + (h + 1) * WIDTH);
       }
     }
+    watch("mixed", mixed);
     return linear(`${name}.w_o`, mixed);
   };
 
@@ -200,8 +208,9 @@
     })),
   });
 
-  // append tokens to the run
-  const read = (run, tokens) => {
+  // append tokens to the run; `watch` is told the name, the numbers and the block of what is computed
+  // on the way, and must copy numbers that it keeps
+  const read = (run, tokens, watch = () => {}) => {
     if (!tokens.length) return run;
     const x = new Float32Array(tokens.length * D);
     tokens.forEach((token, t) => {
@@ -210,17 +219,26 @@
     });
     for (let block = 0; block < BLOCKS; block++) {
       const [own, each] = ["attention", "feed_forward"].map((part) => `stack.blocks.${block}.${part}`);
-      add(x, attention(`${own}.part`, norm(`${own}.norm`, x), run, block));
-      const up = gelu(linear(`${each}.part.up`, norm(`${each}.norm`, x)));
-      add(x, linear(`${each}.part.down`, up, 4 * D));
+      const tell = (name, numbers) => watch(name, numbers, block);
+      tell("stream", x);
+      const attended = attention(`${own}.part`, norm(`${own}.norm`, x), run, block, tell);
+      tell("attended", attended);
+      add(x, attended);
+      const up = linear(`${each}.part.up`, norm(`${each}.norm`, x));
+      tell("up", up);
+      const fed = linear(`${each}.part.down`, gelu(up), 4 * D);
+      tell("fed", fed);
+      add(x, fed);
     }
+    watch("stream", x, BLOCKS);
     run.length += tokens.length;
     run.tokens.push(...tokens);
     run.last = x.subarray(x.length - D);
     return run;
   };
 
+  const normed = (run) => norm("stack.norm", run.last);
   // the score of each token that may follow the text
-  const scores = (run) => product(TABLE, norm("stack.norm", run.last), D);
-  return { begin, fork, read, scores, heads, blocks: BLOCKS, longest: LONGEST, vocabulary: VOCABULARY };
+  const scores = (run) => product(TABLE, normed(run), D);
+  return { begin, fork, read, normed, scores, heads, blocks: BLOCKS, width: D, longest: LONGEST, vocabulary: VOCABULARY };
 }

@@ -177,5 +177,19 @@
     });
     return bits;
   };
-  return { most, tokenizer, join, tokensOf, items, hiddenBy, runOf, chances, best, draw, refused, changed, marks, measure, looks, cost };
+  // all that the model computes for a text, by block and name
+  const traced = ({ decade, tokens }) => {
+    const [run, computed] = [net.begin(), {}];
+    net.read(run, [...prefix(decade), ...tokens], (name, numbers, block) => {
+      computed[`${block} ${name}`] = numbers.slice();
+    });
+    return { tokens: run.tokens, weights: run.weights, computed };
+  };
+  // the likeliest tokens after a text, if its last vector were this one
+  const readOff = (last, text, count) => {
+    const [run, scores] = [{ last }, net.scores({ last })];
+    const likely = candidates(run, 4 * count).filter((token) => !refused(text, token)).slice(0, count);
+    return likely.map((token) => ({ token, score: scores[token], p: run.chances[token] }));
+  };
+  return { net, traced, readOff, most, tokenizer, join, tokensOf, items, hiddenBy, runOf, chances, best, draw, refused, changed, marks, measure, looks, cost };
 }
