@@ -329,7 +329,7 @@ def test_each_section_of_the_evening_ends_with_a_link_to_the_next(pages):
         if following:
             assert urljoin(name, last.select("a")[-1]["href"]) == following["href"]
         else:
-            assert "ends here" in last.text
+            assert "end of the evening" in last.text
 
 
 def test_a_chapter_and_its_exercises_lead_to_each_other(pages):
