@@ -386,8 +386,8 @@ def run(area: str, sample: int = 100, seed: int = 0, workers: int = 1, budget: i
         import_module(module)
     gc.freeze()
     test_files = recorded(area, workers)
-    others = {test: outcome for file in test_files for test, outcome in file["others"].items()}
-    print(sum(len(file["tests"]) for file in test_files), "tests; not tried are", others or "none")
+    tried, others = (sum(len(file[kind]) for file in test_files) for kind in ("tests", "others"))
+    print(f"{tried} tests; not tried are {others}, such as those that are skipped here")
     path = BUILD / f"{area}.jsonl"
     path.touch()
     done = {row["id"] for row in rows(area)}
