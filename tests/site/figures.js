@@ -50,7 +50,12 @@
         flat.push([where(part), `it is ${Math.round(width)} x ${Math.round(height)}: give it a height`]);
       }
     }
-    const found = [...words(one)];
+    // the box of a slanted word is larger than its letters
+    const slanted = (part) => {
+      const at = part.closest("svg") && part.getScreenCTM();
+      return at && Math.abs(at.a * at.b) > 0.01;
+    };
+    const found = [...words(one)].filter(({ parent }) => !slanted(parent));
     for (const { word, parent, lines } of found) {
       // a name with a hyphen may go on after it
       if (lines > 1 && lines > word.split(/[-‐–—/]/).length) {
