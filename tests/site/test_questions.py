@@ -179,7 +179,7 @@ def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
     other_tab = new_tab()
     other_tab.goto(address + AGAIN)
     other_tab.get_by_text("There’s nothing here yet").wait_for()
-    field, message = other_tab.get_by_label("Open a file"), other_tab.locator("[data-marks] output")
+    field, message = other_tab.get_by_label("Load marks"), other_tab.locator("[data-marks] output")
     field.set_input_files({"name": "<b>.json", "mimeType": "", "buffer": b"{"})
     other_tab.get_by_text("<b>.json holds no marks from this course").wait_for()
     field.set_input_files(download.value.path())
