@@ -31,7 +31,8 @@ parts:
 CHAPTER = """
 <section id="first"><h1><span class="section-number">1. </span>First
 <a class="headerlink" href="#first">#</a></h1>
-<div class="cell"><details class="folded"><summary>Show the code</summary><p>hidden code</p></details></div>
+<div class="cell">
+<details class="folded"><summary>Show the code</summary><p>hidden code</p></details></div>
 <figure id="fig-moves"><div class="attncourse-figure" data-figure="a"><form>
 <div class="controls" hidden>
 <fieldset><legend>query</legend>
