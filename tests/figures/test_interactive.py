@@ -77,7 +77,7 @@ def test_odd_and_many_labels_fit_a_narrow_page(n, new_tab):
         masks={words[0]: x.bool(), "none": torch.ones_like(x).bool()}, alt='"</script>"',
     )  # fmt: skip
     tab = new_tab(viewport=PHONE)
-    few = words[:1] + words[4:13]
+    few = words[:1] + words[4:12]
     weights = x[None, : len(few), : len(few)]
     tab.set_content(bare_page(figure, figure, figures.heads(weights, few, few, alt="few")))
     first, second, _ = figure_in(tab).all()
