@@ -87,10 +87,11 @@ def write_results(texts: list[Text], marks_by_reader: list[list[str]]) -> None:
     lines = []
     for model in ("GPT", "trigram"):
         marks = [row[1:] for row in marked_texts if row[0].by == model]
-        english_count = sum("not" not in text_marks for text_marks in marks)
-        counters = (Counter(reader_marks) for reader_marks in zip(*marks, strict=True))
-        counts = (", ".join(str(counter[mark]) for mark in MARKS) for counter in counters)
-        lines.append((model, *counts, english_count, len(marks)))
+        for i, reader_marks in enumerate(zip(*marks, strict=True), 1):
+            counts = Counter(reader_marks)
+            lines.append((model, f"reader {i}", *(counts[mark] for mark in MARKS)))
+        agreed = Counter(text_marks[0] for text_marks in marks if len({*text_marks}) == 1)
+        lines.append((model, "both", *(agreed[mark] for mark in MARKS)))
     text = [
         "# What readers make of the texts that models write",
         f"{SEEDS} tokens each from {SEEDS} seeds, at temperature {TEMPERATURE}, after the first "
@@ -98,9 +99,8 @@ def write_results(texts: list[Text], marks_by_reader: list[list[str]]) -> None:
         "models read all texts mixed, without knowing whose they are, and marked each *English*, "
         "*nearly* or *not*.",
     ]
-    each_reader = (f"reader {i + 1}: {', '.join(MARKS)}" for i in range(len(marks_by_reader)))
-    columns = (*each_reader, "English or nearly by both")
-    write_page("language_samples", "language_samples", text, ("texts by", *columns, "of"), lines)
+    columns = ("texts by", "marked by", *MARKS)
+    write_page("language_samples", "language_samples", text, columns, lines)
 
 
 def main() -> None:

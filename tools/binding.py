@@ -17,7 +17,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 # the site itself, what works there alone, and a reference of the size of four chapters
 EXCLUDED_PAGES = ("index", "reference/where_to_begin", "reference/once_more", "reference/api")
 SCREEN_ONLY = (
-    ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim pre, "
+    ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, .cell > .folded, .claim pre, "
     "script, button"
 )
 # the hints of an exercise, and last its worked solution

@@ -66,6 +66,7 @@ class Writer:
             "claim": self.claim_link,
             "doc": self.page_link,
             "eq": lambda label: self.numbered_reference(label, "({})"),
+            "lights": lambda content: content.partition(" <")[0],
             "numref": lambda label: self.numbered_reference(label, "{}"),
             "term": lambda content: content.partition(" <")[0],
         }

@@ -56,6 +56,6 @@ def recorded(
         [Choice(control, words, start) if words else Slider(control, numbers, start)],
         "",
         alt=alt,
-        picture=f'<table style="--largest:{largest or 1:.4g}">'
+        picture=f'<table style="--largest:{largest or 1:.4g};--columns:{len(names)}">'
         f"{columns(corner, *map(escape, names))}{bars}</table>",
     )

@@ -40,26 +40,8 @@ def test_a_word_is_dragged_and_stays_in_the_plane(tab):
     assert (water_text, money_text) == ("water −1.00", "money 3.00")
     tab.mouse.move(x, y)
     assert bank.get_attribute("aria-valuetext") == "water −1.00, money 3.00"
-
-
-def test_a_finger_drags_a_word_while_the_page_stays(new_tab):
-    tab = new_tab(viewport=PHONE, has_touch=True)
-    tab.set_content(bare_page(PLANE, "<div style='height: 2000px'></div>"))
-    bank = tab.get_by_role("slider", name="bank")
-    box = bank.locator("circle").first.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    side = tab.locator("svg").first.bounding_box()["width"] / 272
-    finger = tab.context.new_cdp_session(tab)
-
-    def touch(kind, *points):
-        finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
-
-    touch("Start", {"x": x, "y": y})
-    for step in range(1, 11):
-        touch("Move", {"x": x, "y": y - 6 * side * step})
-    touch("End")
-    assert bank.get_attribute("aria-valuetext") == "water 1.00, money 2.00"
-    assert tab.evaluate("scrollY") == 0
+    # the arrow keys would go on from here, but a mouse needs no frame around what it moved
+    assert bank.evaluate("word => word.matches(':focus:not(:focus-visible)')")
 
 
 def test_a_word_is_moved_by_the_arrow_keys(tab):

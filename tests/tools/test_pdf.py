@@ -31,7 +31,8 @@ parts:
 CHAPTER = """
 <section id="first"><h1><span class="section-number">1. </span>First
 <a class="headerlink" href="#first">#</a></h1>
-<details class="admonition hide"><summary>Show the code</summary><p>hidden code</p></details>
+<div class="cell">
+<details class="folded"><summary>Show the code</summary><p>hidden code</p></details></div>
 <figure id="fig-moves"><div class="attncourse-figure" data-figure="a"><form>
 <div class="controls" hidden>
 <fieldset><legend>query</legend>
@@ -157,7 +158,7 @@ def test_a_figure_that_moves_says_which_state_it_is_in(bound_page):
 
 
 def test_what_is_only_for_the_screen_is_left_out(bound_page):
-    assert not bound_page.select(".headerlink, .learner, details.hide, .d-none, script, button")
+    assert not bound_page.select(".headerlink, .learner, .cell > .folded, .d-none, script, button")
     assert [page["id"] for page in bound_page.select("article")] == [
         "chapters/one", "exercises/one", "answers", "hints", "solutions",
     ]  # fmt: skip

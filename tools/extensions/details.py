@@ -1,6 +1,7 @@
 """Folded boxes: `<details>` elements, each with a summary of its own on the page."""
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 
 
 class folded(nodes.General, nodes.Element):
@@ -22,6 +23,16 @@ def depart_folded(translator, node):
     translator.body.append("</details>\n")
 
 
+def visit_hidden_code(translator, node):
+    """Fold the code of a cell as everything else is folded."""
+    prompts = (
+        f'<span class="{state}">{translator.encode(node[prompt])}</span>'
+        for state, prompt in (("collapsed", "prompt_show"), ("expanded", "prompt_hide"))
+    )
+    start = translator.starttag(node, "details", "", CLASS="folded")
+    translator.body.append(f"{start}<summary>{''.join(prompts)}</summary>\n")
+
+
 def skip_wrapper(translator, node):
     """Write only the content, in formats that cannot fold it."""
 
@@ -36,4 +47,5 @@ def fold_dropdowns(app, doctree):
 
 def setup(app):
     app.add_node(folded, html=(visit_folded, depart_folded), text=(skip_wrapper, skip_wrapper))
+    app.add_node(HideCodeCellNode, html=(visit_hidden_code, depart_folded), override=True)
     app.connect("doctree-read", fold_dropdowns)

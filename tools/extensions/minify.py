@@ -31,8 +31,6 @@ ICON, ESCAPED = re.compile("[\ue000-\uf8ff]"), re.compile(r"\\([ef][0-9a-f]{3})\
 LIGHT, DARK = (re.compile(rf"\[data-theme=\"?{scheme}\"?\]") for scheme in ("light", "dark"))
 AUTO_SCHEME = "[data-theme=auto]"
 FIXES = {
-    # the label would replace the text of the summary
-    '<summary aria-label="Toggle hidden content">': "<summary>",
     # a deprecated role, which does not fit the list around it
     'role="doc-biblioentry"': 'role="listitem"',
     # the parameters of a long signature are no terms with definitions

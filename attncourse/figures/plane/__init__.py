@@ -109,8 +109,8 @@ def plane_svg(
     return (
         f'<figure><svg viewBox="{low} {-high} {side} {side}" {role}>'
         f'<path class="axis" d="M{low} 0H{high}M0 {-low}V{-high}{ticks}"/>'
-        f'<text class="axis" x="{high}" y="15" text-anchor="end">{escape(axes[0])}</text>'
-        f'<text class="axis" x="6" y="{11 - high}">{escape(axes[1])}</text>{content}</svg>'
+        f'<text class="axis" x="{high - 8}" y="18" text-anchor="end">{escape(axes[0])}</text>'
+        f'<text class="axis" x="8" y="{20 - high}">{escape(axes[1])}</text>{content}</svg>'
         f"<figcaption>{title}</figcaption></figure>"
     )
 

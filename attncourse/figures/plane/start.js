@@ -22,8 +22,6 @@
     if (!word || event.button) return;
     held = word;
     word.setPointerCapture(event.pointerId);
-    word.focus();
-    event.preventDefault();
   });
   form.addEventListener("pointermove", ({ clientX, clientY }) => {
     if (!held) return;
