@@ -72,7 +72,7 @@ PARTS = {
         "{key} and its value {value}.",
         built={"dot_product#queries-keys-and-values": "queries, keys and values"},
         instead={
-            "efficient#sharing-keys-and-values-shrinks-the-cache": "keys and values that heads share",
+            "efficient#sharing-keys-and-values-shrinks-the-cache": "shared keys and values",
         },
         equation="dot_product#eq-attention",
     ),
@@ -151,7 +151,9 @@ PARTS = {
         "layer makes 128 again. Of the 512 of {token} in block {block}, {active} are above 0 "
         "before GELU. What is added to the stream has length {fed}.",
         built={
-            "transformer#a-block-is-attention-and-a-feed-forward-network": "the feed-forward network",
+            "transformer#a-block-is-attention-and-a-feed-forward-network": (
+                "the feed-forward network"
+            ),
         },
         equation="transformer#eq-feed-forward",
     ),
