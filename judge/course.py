@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # the environment variable by which a process is told, as `module:attribute`
 TOLD = "JUDGE_COURSE"
 # the groups of a chapter's exercises
-CARRY, MORE = "These carry the chapter", "More"
+FIRST, MORE = "Start with these", "More"
 # a line of a list that names an exercise
 LISTED = re.compile(r"- `?(\w+)`?")
 # how hard an exercise is, on its card and in the list of a chapter's

@@ -90,7 +90,7 @@ class Session:
     def status(self, chapter: str | None = None) -> None:
         """Print what this session has solved of a chapter: by default, of those it has checked.
 
-        Those that carry the chapter come first. The last line names the solved exercises.
+        Those to start with come first. The last line names the solved exercises.
         """
         done = []
         for slug in [chapter] if chapter else self.begun():

@@ -8,7 +8,7 @@ import yaml
 
 import attncourse
 from attncourse.course import COURSE, chapters, exercises
-from judge.course import CARRY
+from judge.course import FIRST
 from tests import ROOT
 
 SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")
@@ -48,7 +48,7 @@ def test_a_schedule_reads_first_what_a_chapter_needs_and_sets_what_has_been_read
             assert EXERCISES[name].chapter in chapters_read, (
                 f"{week['title']} sets {name} too early"
             )
-        carrying = {name for slug in week.get("whole", []) for name in COURSE.listed(slug)[CARRY]}
+        carrying = {name for slug in week.get("whole", []) for name in COURSE.listed(slug)[FIRST]}
         assert carrying <= {*week["solve"]}, f"{week['title']} leaves out what carries a chapter"
         exercises_solved += week["solve"]
     assert len({*chapters_read}) == len(chapters_read) and len({*exercises_solved}) == len(

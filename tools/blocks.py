@@ -12,6 +12,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 MYST = get_parser().use(colon_fence_plugin).use(dollarmath_plugin)
 DIRECTIVE = re.compile(r"\{([\w-]+)\} *(.*)")
+# what no notebook shows: how a file is read, and labels, which keep the address of an old heading
+NO_TEXT = ("front_matter", "myst_target")
 
 
 @dataclass
@@ -48,7 +50,7 @@ def parse(text: str, line: int = 1) -> list[Block]:
     lines, blocks, end = text.split("\n"), [], 0
     for token in [*MYST.parse(text), None]:
         block = top_level_block(token, lines, line) if token else None
-        if token and not block and token.type != "front_matter":
+        if token and not block and token.type not in NO_TEXT:
             continue
         start, next_line = token.map if token else (len(lines), 0)
         while end < start and not lines[end].strip():

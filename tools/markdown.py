@@ -26,7 +26,7 @@ from tools.urls import branch
 INLINE = re.compile(
     r"""
       (?P<refused>
-        ^[ ]*(?:`{3,}|:{3,})\{[^}]*\} | ^\([\w-]+\)= | ^\\begin\{
+        ^[ ]*(?:`{3,}|:{3,})\{[^}]*\} | ^\\begin\{
         | ^% | ^\+{3} | \[\^ | \{\{ | \]\(\# | !\[
       )
     | \{(?P<role>[a-z][\w:+.-]*)\}`(?P<content>[^`]+)`
@@ -165,7 +165,9 @@ class Writer:
         if re.match(r"[a-z]+:", href):
             return href
         href, _, anchor = href.partition("#")
-        page = normpath(join(dirname(self.document.name), href)).removesuffix(".md")
+        page = self.document.name
+        if href:
+            page = normpath(join(dirname(page), href)).removesuffix(".md")
         if page in self.book.documents:
             return self.book.page_url(page, anchor)
         return f"{self.book.repository}/blob/{branch(self.book.root)}/{self.course_path(href)}"

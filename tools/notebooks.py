@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from attncourse.course import COURSE
 from attncourse.course.aims import AIMS, bullets
 from judge.cells import UNCOMPARED, answer_and_check, exercise_of
-from judge.course import CARRY, LEVELS, MORE
+from judge.course import FIRST, LEVELS, MORE
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.markdown import Writer
@@ -26,7 +26,7 @@ OWN_CELL_KINDS = {*RUNS, "drawing"}
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 # what is said of a group of exercises; the title of a capstone says enough
 GROUP_SENTENCES = {
-    CARRY: "If you have an hour for exercises, do these. They take about {} minutes",
+    FIRST: "If you have an hour for exercises, do these. They take about {} minutes",
     MORE: "These take about {} minutes together",
 }
 

@@ -1,7 +1,7 @@
 """A chapter's exercises in a table, for its page."""
 
 from attncourse.course import exercises, groups
-from judge.course import CARRY, LEVELS
+from judge.course import FIRST, LEVELS
 
 HEAD = "| Name | What | Kind | Difficulty | Minutes | Points |\n|---|---|---|---|---|---|"
 
@@ -9,7 +9,7 @@ HEAD = "| Name | What | Kind | Difficulty | Minutes | Points |\n|---|---|---|---
 class Cards:
     """What the cards of a chapter's exercises say, a row each: `Cards("dot_product")`.
 
-    Below them it says how many carry the chapter.
+    Below them it says how many to start with.
     """
 
     def __init__(self, chapter: str):
@@ -17,15 +17,15 @@ class Cards:
             f"|`{e.name}`|{e.title}|{e.kind}|{LEVELS[e.difficulty]}|{e.minutes}|{e.points}|"
             for e in exercises(chapter).values()
         ]
-        self.carrying = groups(chapter).get(CARRY, [])
+        self.first = groups(chapter).get(FIRST, [])
 
     def __repr__(self) -> str:
         return self._repr_markdown_()
 
     def _repr_markdown_(self) -> str:
         lines = [HEAD, *self.rows]
-        if self.carrying:
-            minutes = sum(e.minutes for e in self.carrying)
-            first = ("", "one", "two", "three")[len(self.carrying)]
-            lines += ["", f"The first {first} carry the chapter, in about {minutes} minutes."]
+        if self.first:
+            minutes = sum(e.minutes for e in self.first)
+            some = ("", "", " two", " three")[len(self.first)]
+            lines += ["", f"Start with the first{some}: about {minutes} minutes."]
         return "\n".join(lines)

@@ -29,28 +29,30 @@ PARTS = {
         "Your text is cut into {count} tokens, which are words or parts of words. Two more stand "
         "before them: the start and the decade. {token} has number {id} of a vocabulary of "
         "{vocabulary}, counted from 0.",
-        built={"language_model#tokens": "byte pairs"},
+        built={"language_model#tokens-lie-between-words-and-characters": "byte pairs"},
     ),
     "embedding": Part(
         "embedding",
         "Row {id} of the embedding’s table is the vector of {token}: 128 numbers, of length "
         "{embedded}. No position is added to it.",
-        built={"transformer#embeddings-tied": "the embedding and its table"},
+        built={
+            "transformer#tied-embeddings-one-table-serves-both-ends": "the embedding and its table",
+        },
     ),
     "stream": Part(
         "residual stream",
         "The vector of {token} enters block {block} with length {entering}. Attention adds a "
         "vector of length {attended}, the feed-forward network one of length {fed}, and the sum "
         "leaves with length {leaving}.",
-        built={"multi_head#the-residual-stream": "the residual stream"},
+        built={"multi_head#layers-add-to-the-residual-stream": "the residual stream"},
         equation="multi_head#eq-residual",
     ),
     "block": Part(
         "block",
         "The model has 4 blocks with the same parts and different weights. If block {block} were "
         "the last, the likeliest token after {token} would be {lens}, with probability {lens_p}.",
-        built={"transformer#the-block": "the block"},
-        instead={"recurrence#gates-that-decide-what-to-keep": "the layers of an LSTM"},
+        built={"transformer#a-block-is-attention-and-a-feed-forward-network": "the block"},
+        instead={"recurrence#gates-decide-what-to-keep": "the layers of an LSTM"},
         equation="transformer#eq-block",
     ),
     "norm": Part(
@@ -59,8 +61,8 @@ PARTS = {
         "of {token} the norm subtracts their mean, {mean}; it divides by their standard "
         "deviation, {std}, then scales and shifts each column by learned numbers. The "
         "feed-forward network reads through a norm of its own.",
-        built={"transformer#the-block": "pre-norm"},
-        instead={"transformer#before-or-after": "post-norm"},
+        built={"transformer#a-block-is-attention-and-a-feed-forward-network": "pre-norm"},
+        instead={"transformer#pre-norm-or-post-norm": "post-norm"},
         equation="multi_head#eq-layer-norm",
     ),
     "qkv": Part(
@@ -69,7 +71,9 @@ PARTS = {
         "head. In head {head} of block {block}, the query of {token} has length {query}, its key "
         "{key} and its value {value}.",
         built={"dot_product#queries-keys-and-values": "queries, keys and values"},
-        instead={"efficient#heads-that-share-keys-and-values": "keys and values that heads share"},
+        instead={
+            "efficient#sharing-keys-and-values-shrinks-the-cache": "shared keys and values",
+        },
         equation="dot_product#eq-attention",
     ),
     "rope": Part(
@@ -91,7 +95,7 @@ PARTS = {
         "{head} of block {block}, {best} has the largest: {score}.",
         built={"dot_product#why-divide-by-the-square-root-of-the-width": "scaled dot products"},
         instead={
-            "dot_product#additive-and-dot-product-scores-side-by-side": "additive scores",
+            "dot_product#additive-scores-take-far-more-memory-than-dot-products": "additive scores",
         },
         equation="dot_product#eq-attention",
     ),
@@ -112,7 +116,7 @@ PARTS = {
         built={"dot_product#queries-keys-and-values": "the softmax of the scores"},
         instead={
             "linear#sum-the-keys-and-values-first": "linear attention’s products of features",
-            "efficient#random-features": "random features",
+            "efficient#random-features-estimate-the-exponential": "random features",
         },
         equation="dot_product#eq-softmax",
     ),
@@ -120,7 +124,7 @@ PARTS = {
         "weighted sum",
         "The values of all tokens that {token} sees, each times its weight, are summed to 32 "
         "numbers, of length {mixed}.",
-        built={"dot_product#attention-in-two-lines-and-as-a-function": "the weighted sum"},
+        built={"dot_product#attention-is-two-lines-of-pytorch": "the weighted sum"},
         equation="dot_product#eq-attention",
     ),
     "heads": Part(
@@ -130,7 +134,7 @@ PARTS = {
         "head 2 ({weight_2}) and {best_3} in head 3 ({weight_3}).",
         built={"multi_head#several-heads-and-one-last-matrix": "several heads"},
         instead={
-            "convolution#a-convolution-by-hand-and-out-of-heads": "a convolution’s kernel",
+            "convolution#three-heads-add-up-to-a-convolution": "a convolution’s kernel",
         },
         equation="multi_head#eq-multi-head",
     ),
@@ -146,7 +150,11 @@ PARTS = {
         "For each token alone, a linear layer makes 512 numbers of 128, GELU follows, and a second "
         "layer makes 128 again. Of the 512 of {token} in block {block}, {active} are above 0 "
         "before GELU. What is added to the stream has length {fed}.",
-        built={"transformer#the-block": "the feed-forward network"},
+        built={
+            "transformer#a-block-is-attention-and-a-feed-forward-network": (
+                "the feed-forward network"
+            ),
+        },
         equation="transformer#eq-feed-forward",
     ),
     "final_norm": Part(
@@ -161,14 +169,14 @@ PARTS = {
         "The product with each row of the embedding’s table, which is the same table (tied), "
         "gives {vocabulary} scores. After {token}, {next} has the largest among the words: "
         "{logit}.",
-        built={"transformer#embeddings-tied": "tied embeddings"},
+        built={"transformer#tied-embeddings-one-table-serves-both-ends": "tied embeddings"},
     ),
     "next": Part(
         "next token",
         "The softmax makes probabilities of the logits: {p} for {next}, and {five} for the five "
         "likeliest together. In writing, one token is drawn, and is read in its turn.",
         built={"language_model#guess-the-next-word": "predicting the next token"},
-        instead={"tasks#one-kind-of-encoder-three-outputs": "labels, or another text"},
+        instead={"tasks#one-kind-of-encoder-serves-three-outputs": "labels, or another text"},
         equation="dot_product#eq-softmax",
     ),
 }  # fmt: skip

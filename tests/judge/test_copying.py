@@ -14,7 +14,7 @@ import torch
 from attncourse.course import chapters, exercises, groups
 from judge.call.torch_internals import leaves
 from judge.compare.tolerance import close
-from judge.course import CARRY
+from judge.course import FIRST
 from judge.exercise import Case, Draw, Exercise
 from judge.verdict import one_thread
 from tests import ROOT
@@ -173,7 +173,7 @@ def test_what_the_package_answers_under_another_name_is_called_a_warm_up():
 def test_a_warm_up_names_what_it_repeats_in_its_first_sentence(task):
     assert task.name in copies_by_exercise(), f"{task.name} is no copy: give it another kind"
     assert (task.difficulty, task.minutes) == (1, 5)
-    assert task not in groups(task.chapter).get(CARRY, [])
+    assert task not in groups(task.chapter).get(FIRST, [])
     first_sentence = task.task.prose.split("\n")[0]
     assert first_sentence.startswith("A warm-up: "), first_sentence
     names = {name.rpartition(".")[2] for name in copies_by_exercise()[task.name]}

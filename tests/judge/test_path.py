@@ -9,7 +9,7 @@ from attncourse import status
 from attncourse.course import chapters, exercises, groups, session
 from attncourse.course.aims import AIMS
 from attncourse.course.cards import Cards
-from judge.course import CARRY, MORE
+from judge.course import FIRST, MORE
 from tests import ROOT
 from tests.judge.test_author import toy
 from tests.test_layout import slugs
@@ -21,7 +21,7 @@ EXERCISES = [exercise for chapter in chapters() for exercise in exercises(chapte
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_two_or_three_exercises_carry_a_chapter_in_an_hour(chapter):
-    carrying = groups(chapter).get(CARRY, [])
+    carrying = groups(chapter).get(FIRST, [])
     # of three exercises nobody needs to choose
     assert len(carrying) in (2, 3) or len(exercises(chapter)) <= 3
     assert sum(exercise.minutes for exercise in carrying) <= 60
@@ -54,15 +54,15 @@ def test_what_the_carrying_exercises_leave_out_is_said():
         toy(), aims=("compute-attention", "query-and-key", "scale"), minutes=15
     )
     text = group_sentence(
-        CARRY, [first_exercise, replace(first_exercise, aims=("count-cost",), minutes=30)]
+        FIRST, [first_exercise, replace(first_exercise, aims=("count-cost",), minutes=30)]
     )
     assert text.startswith("If you have an hour for exercises, do these. They take about 45 min")
     assert text.endswith(f" They leave out one of the chapter's aims: to {aims_by_id['mask']}.")
     listed_aims = f"- {aims_by_id['mask']};\n- {aims_by_id['count-cost']}."
-    assert group_sentence(CARRY, [first_exercise]).endswith(
+    assert group_sentence(FIRST, [first_exercise]).endswith(
         f" some of the chapter's aims:\n\n{listed_aims}"
     )
-    text = group_sentence(CARRY, [replace(first_exercise, aims=(*aims_by_id,))])
+    text = group_sentence(FIRST, [replace(first_exercise, aims=(*aims_by_id,))])
     assert text.endswith(" They leave out none of the chapter's aims.")
 
 
@@ -89,9 +89,9 @@ def test_status_shows_the_path(capsys, monkeypatch):
     assert names == [*exercises("tasks")]
 
 
-def test_the_table_of_a_chapter_says_how_many_carry_it(monkeypatch):
-    minutes = sum(group.minutes for group in groups("efficient")[CARRY])
+def test_the_table_of_a_chapter_says_how_many_to_start_with(monkeypatch):
+    minutes = sum(group.minutes for group in groups("efficient")[FIRST])
     last_line = f"{Cards('efficient')}".split("\n")[-1]
-    assert last_line == f"The first two carry the chapter, in about {minutes} minutes."
+    assert last_line == f"Start with the first two: about {minutes} minutes."
     monkeypatch.setattr("attncourse.course.cards.groups", lambda _: {"": []})
     assert f"{Cards('efficient')}".split("\n")[-1].startswith("|`")

@@ -10,6 +10,7 @@ from attncourse.course import exercises
 from .audit import FRAMES
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
+MASKS = "a-mask-says-who-may-attend-to-whom"
 PHONE = {"width": 360, "height": 740}
 # where what people type is found, among the first three places
 TARGET_BY_QUERY = {
@@ -51,7 +52,9 @@ def test_an_address_of_what_has_moved_leads_to_it_and_without_scripts_to_the_lin
     for one in (tab, still):
         one.goto(f"{address}{CHAPTER}#a-finite-fill")
     tab.wait_for_url("**/deeper/dot_product.html#a-finite-fill")
-    expect(tab.locator("#a-finite-fill > h3")).to_be_in_viewport()
+    heading = tab.locator("section:has(> #a-finite-fill) > h3")
+    expect(heading).to_contain_text("A finite fill must be far below")
+    expect(heading).to_be_in_viewport()
     expect(still.get_by_role("link", name="More about masks")).to_be_in_viewport()
 
 
@@ -114,9 +117,9 @@ def test_the_contents_of_a_phone_go_away_when_a_section_is_chosen(new_tab, addre
     tab.goto(address + CHAPTER)
     tab.locator("button.secondary-toggle").click()
     contents = tab.locator("#pst-secondary-sidebar-modal")
-    contents.locator("a[href='#masks']").click()
+    contents.locator(f"a[href='#{MASKS}']").click()
     expect(contents).to_be_hidden()
-    expect(tab.locator("#masks > h2")).to_be_in_viewport()
+    expect(tab.locator(f"#{MASKS} > h2")).to_be_in_viewport()
 
 
 def test_exercises_of_a_chapter_are_links_in_a_table_that_fits_a_phone(new_tab, address):

@@ -18,6 +18,7 @@ from tools.release import MAKERS
 
 REPOSITORY = "https://github.com/someone/course"
 FIRST = "https://someone.github.io/course/chapters/first.html"
+SECOND = "https://someone.github.io/course/chapters/second.html"
 OUTER = "```{literalinclude} ../package/code.py\n:pyobject: outer\n```"
 
 
@@ -39,6 +40,7 @@ def convert(course: Path, text: str) -> str:
         ("$$\nQ % why\n\\keys$$ (eq-two)\n{eq}`eq-two`", "$$Q \\keys \\tag{2.1}$$\n\n(2.1)"),
         ("[{eq}`eq-one`](first.md#one)", f"[[(1.1)]({FIRST}#equation-eq-one)]({FIRST}#one)"),
         ("[c](../package/code.py)", f"[c]({REPOSITORY}/blob/main/package/code.py)"),
+        ("[d](#b)\n\n(old)=\n## B", f"[d]({SECOND}#b)\n\n## 2.1. B"),
         ("$a_{i}`b`$ \\$1 {term}`a <b>` $5\n\n{term}`a\n<b>` $x$", "$a_{i}`b`$ \\$1 a $5\n\na $x$"),
         (
             OUTER,
@@ -111,7 +113,6 @@ def test_no_notebook_shows_a_picture_that_lies_elsewhere():
         ("a[^note]", 3, "a notebook cannot show [^"),
         ("![c](../package/code.py)", 3, "a notebook cannot show !["),
         ("a\n\n+++\nb", 5, "a notebook cannot show +++"),
-        ("a\n\n(label)=\n## B", 5, "a notebook cannot show (label)="),
         (OUTER.replace("outer", "inner"), 3, "'inner' not found"),
         ("```{include} ../package/code.py\n:start-after: none\n```", 3, "not found: none"),
     ],

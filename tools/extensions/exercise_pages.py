@@ -12,6 +12,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
+from judge.course import FIRST
 from judge.exercise_text import with_first_line
 from tools.exercise_texts import chapters, text_files, visible_text
 from tools.notebooks import GROUP_SENTENCES, card_facts, group_sentence
@@ -21,6 +22,8 @@ from .details import fold
 from .editors import edited, runs_in_page
 
 PAGES = "exercises/"
+# what the heading of a group was called before: people have kept links to it
+OLD_ANCHORS = {FIRST: ["these-carry-the-chapter"]}
 HINT_NAMES = ("the idea", "the shape of the solution", "nearly the line")
 SOLVED_BUTTON = (
     '<p class="learner"><button type="button" aria-pressed="false" data-solved="{name}">'
@@ -103,7 +106,8 @@ class ExerciseCell(SphinxDirective):
         for name, members in groups(exercise.chapter).items():
             if name in GROUP_SENTENCES and members[0] is exercise:
                 title, label = nodes.title("", name), nodes.make_id(name)
-                opening = exercise_group("", title, ids=[label], names=[label])
+                ids = [label, *OLD_ANCHORS.get(name, [])]
+                opening = exercise_group("", title, ids=ids, names=[label])
                 words = StringList(group_sentence(name, members).splitlines())
                 self.state.nested_parse(words, self.content_offset, opening)
                 yield opening
