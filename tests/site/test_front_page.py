@@ -1,6 +1,7 @@
 """What the front page shows before anyone scrolls."""
 
 import pytest
+from playwright.sync_api import expect
 
 # a laptop and a phone
 SIZES = [{"width": 1280, "height": 900}, {"width": 390, "height": 844}]
@@ -28,3 +29,12 @@ def test_the_word_that_is_named_changes_what_comes_next(new_tab, address):
     before = first.inner_text()
     tab.locator(".item.tipped input").tap()
     assert first.inner_text() != before
+
+
+def test_a_button_of_the_figure_presses_nothing_in_the_editor(tab, address):
+    tab.goto(f"{address}index.html")
+    requests = []
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.get_by_role("button", name="draw one").first.click()
+    expect(tab.locator("textarea").first).not_to_have_value("The war with")
+    assert not [url for url in requests if "editor" in url]

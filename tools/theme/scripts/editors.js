@@ -32,11 +32,12 @@
     pre.insertAdjacentHTML("beforebegin", `<div data-lines aria-hidden="true">${lines.join("\n")}</div>`);
     pre.after(field);
   }
-  const within = (event) => event.target.closest?.("[data-answer], [data-answers]");
+  const isWithin = (target) => target.closest?.("[data-answer], [data-answers]");
   for (const kind of ["pointerdown", "focusin"])
-    document.addEventListener(kind, (event) => within(event) && load());
+    document.addEventListener(kind, ({ target }) => isWithin(target) && load());
   document.addEventListener("click", ({ target }) => {
-    const button = target.closest?.("[data-do]");
+    // figures have buttons of their own
+    const button = isWithin(target) && target.closest("[data-do]");
     if (button) load().then((editors) => editors.press(button));
   });
   if (boxes.some((box) => kept?.includes(JSON.stringify(box.dataset.kept)))) load();
