@@ -61,8 +61,9 @@ def first_difference(wanted, given, pieces, times):
         return f"{pair} is no pair: in no piece does {pair[1]} come right after {pair[0]}"
     ratio, largest = (Fraction(pairs[a, b], tokens[a] * tokens[b]) for a, b in (pair, best))
     if ratio == largest:
-        mistake = "two ratios tie, if they are exact: let the smaller a decide, and then the "
-                  "smaller b"
+        mistake = (
+            "two ratios tie, if they are exact: let the smaller a decide, and then the smaller b"
+        )
     elif math.isclose(ratio, largest):
         mistake = ROUNDED
     else:
