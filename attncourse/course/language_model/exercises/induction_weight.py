@@ -117,7 +117,7 @@ variants.wrong(exercise, {
     "in float32, large tokens that differ become equal: compare whole numbers":
         "same = before.float() == tokens.float()[:, None]",
     "in a text in which no token comes again, nothing flows back to the weights, and backward() "
-    "fails: make the 0 of them": (
+    "fails: compute the 0 from them": (
         "    sums", "    if not match.any():\n"
         "        return weights.new_zeros(weights.shape[:-2])\n    sums"),
     "this is the weight on the earlier occurrence itself: take the key after it": [

@@ -194,7 +194,7 @@ variants.wrong(exercise, {
         FIRST_START, f"        if len(read) < length:\n            continue\n{FIRST_START}"),
     "the last token of a text is lost where it alone is left: give it a window, too": (
         "start + length >= len(read)", "start + length >= len(read) - 1"),
-    "the last token of a text is never predicted: make it a label, and only don't read it": [
+    "the last token of a text is never predicted: it should be a label, though it is not read": [
         (READ, "text[:-2], text[1:-1]"), (READ, "text[:-1], [*text[1:-1], -100]")],
     "the last window is moved back to be full: let it begin a multiple of stride after the first": [
         BACK, (*BACK, KNOWN, "place + length - stride - start if start else 0")],

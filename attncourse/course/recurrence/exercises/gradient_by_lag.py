@@ -143,7 +143,7 @@ variants.wrong(exercise, {
     "gradient of each": "norms = jacobian.sum(dim=0).norm(dim=1)",
     "only one number of the last output is looked at: take all d of them":
         "norms = jacobian[0].norm(dim=1)",
-    "this adds up the gradients of all outputs: take the last one alone, layer(x)[-1]":
+    "the gradients of all outputs are counted: take the last output alone, layer(x)[-1]":
         "jacobian = torch.func.jacrev(layer)(x)\n"
         "norms = jacobian.square().sum(dim=(0, 1, 3)).sqrt()",
     "this takes the first output: take the last one, layer(x)[-1]": ("[-1]", "[0]"),
@@ -154,7 +154,7 @@ variants.wrong(exercise, {
     "the squares are averaged: add them up": ("sum(dim", "mean(dim"),
     "the norms of rows are added up: square all numbers of a lag, add them, and take one root": [
         "norms = jacobian.norm(dim=2).sum(dim=0)", "norms = jacobian.norm(dim=0).sum(dim=1)"],
-    "all numbers of a token are moved together: take the derivative by each of them, "
+    "all numbers of a token are moved together: take the derivative for each of them, "
     "with autograd": [
         "norms = jacobian.sum(dim=2).norm(dim=0)",
         *("units = torch.eye(len(x))[:, :, None].to(x)\n"

@@ -167,8 +167,7 @@ variants.wrong(exercise, {
         f"{WORDS}\nright = (most == parents.clamp(min=0)[..., None, :]) & below",
     "a parent of -1 is taken for the last word: leave it out, as it says that there is none":
         f"{WORDS}\nright = (most == (parents % n)[..., None, :]) & below",
-    "a root counts as right where it gets the most weight itself: it has no parent, so leave "
-    "it out": [
+    "a root counts as right where it attends most to itself: it has no parent, so leave it out": [
         f"allowed = {shown}\n{WORDS}\n"
         "right = (most == parents.where(parents >= 0, j)[..., None, :]) & below"
         for shown in (

@@ -141,7 +141,8 @@ variants.wrong(exercise, {
         "written = written[:, :n]\n"
         "right = ((written == targets[:, :m]) | after[:, :m]).all(-1)",
         "right = ((written == targets) | after | (written == -1)).all(-1)"],
-    "what is missing is taken for a stop: take it for none, as in a text that was cut off": (
+    "what is missing is filled up with stops: fill it up otherwise, as a text that was cut off has "
+    "none": (
         "value=-1", "value=stop"),
     "what is missing is filled up with 0, which may be a token or the stop: take a number that is "
     "none": ("value=-1", "value=0"),

@@ -76,7 +76,7 @@ variants.wrong(exercise, {
     "the shift goes the wrong way: ask the row at i, which has read token i, for token i + 1": (
         "[..., :-1, :]", "[..., 1:, :]", "[..., 1:, None]", "[..., :-1, None]"),
     "rows and tokens are shortened at the same end, so each row is still asked for what it has "
-    "read: move the one against the other": [
+    "read: it should be asked for what comes next": [
         "asked = tokens[..., :-1, None]", ("[..., :-1, :]", "[..., 1:, :]")],
     "the last row is asked for the first token: nothing comes after it, so leave it out":
         f"asked = tokens.roll(-1, -1)[..., None]\n{WHOLE}",

@@ -70,7 +70,8 @@ variants.wrong(exercise, {
         "decoder = (j <= j[:, None]).expand(*target_lengths.shape, n, n)",
     "the decoder sees later words: make the mask of the target causal":
         "decoder = target.expand(*target_lengths.shape, n, n)",
-    "a key has to pass only one test in the decoder's mask: let it pass both":
+    "a key needs to pass only one of the two tests of the decoder's mask: it should have to pass "
+    "both":
         ("target &", "target |"),
     "the encoder is causal: let it see later words, which only the decoder must not":
         "encoder = source.expand(*source_lengths.shape, m, m).tril()",
