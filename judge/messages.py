@@ -39,7 +39,10 @@ CHANGES = "an input changes: work on a new tensor"
 BATCH = "it needs a batch axis: any leading axes, or none, should work"
 FRONT = "an axis is counted from the front: count it from the end, where -1 is the last"
 BATCHES = "it's right without a batch and wrong with one: does something run over the whole batch?"
-MIXES = "in a batch, an item gets another result than alone: does something run over the whole batch?"
+MIXES = (
+    "in a batch, an item gets another result than by itself: does something run over the whole "
+    "batch?"
+)
 TOO_LARGE = "a tensor made on the way is too large"
 VIEW = "an input may be stored by columns, and view then fails: use reshape, or contiguous() first"
 SQUEEZES = "an axis of size 1 is lost: squeeze() removes them all, so say which"
