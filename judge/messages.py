@@ -39,12 +39,15 @@ CHANGES = "an input changes: work on a new tensor"
 BATCH = "it needs a batch axis: any leading axes, or none, should work"
 FRONT = "an axis is counted from the front: count it from the end, where -1 is the last"
 BATCHES = "it's right without a batch and wrong with one: does something run over the whole batch?"
-MIXES = "in a batch, a result isn't what it is alone: does something run over the whole batch?"
+MIXES = (
+    "in a batch, an item gets another result than by itself: does something run over the whole "
+    "batch?"
+)
 TOO_LARGE = "a tensor made on the way is too large"
 VIEW = "an input may be stored by columns, and view then fails: use reshape, or contiguous() first"
 SQUEEZES = "an axis of size 1 is lost: squeeze() removes them all, so say which"
-REMEMBERS = "it returns an earlier call's result: inputs of the same sizes may hold other numbers"
-KEEPS = "it keeps what an earlier call was given: the next call has a different input"
+REMEMBERS = "it returns an earlier call's result: work it out anew, even if all sizes are the same"
+KEEPS = "it keeps what an earlier call was given: work with the input of the call at hand"
 MARKS = "requires_grad_ marks an input for gradients: mark a copy, such as x.detach().clone()"
 DTYPES = (
     "tensors of two dtypes meet: give a new one the dtype of an input, and its device "

@@ -7,7 +7,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
-LOOP = "it loops over tokens or sentences: one product serves them all"
+LOOP = "it loops over tokens or sentences: take one product for all of them"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
@@ -68,30 +68,31 @@ variants.right(exercise,
 )  # fmt: skip
 CODE = "code = ((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)\n"
 variants.wrong(exercise, {
-    "half of the directions are gone: the opposite of each counts as well": "products = along",
-    "the columns are gone: only their opposites count": "products = -along",
-    "these are the buckets of -x: the largest product counts, and the columns come before their "
+    "half of the directions are gone: count the opposite of each as well": "products = along",
+    "the columns are gone, and only their opposites are left: keep both": "products = -along",
+    "these are the buckets of -x: take the largest product, and put the columns before their "
     "opposites": ["products = torch.cat([-along, along], dim=-1)", ("argmax", "argmin")],
-    "the opposites come in reverse: that of column c is bucket b / 2 + c":
+    "the opposites come in reverse: that of column c should be bucket b / 2 + c":
         "products = torch.cat([along, -along.flip(-1)], dim=-1)",
-    "all signs make one code: the bucket is the one direction with the largest product": [
+    "all signs make one code: take for a bucket the one direction with the largest product": [
         f"{CODE}return code", f"{CODE}return code % products.shape[-1]"],
-    "an opposite is taken only where no product is positive: it wins wherever its product is "
-    "larger":
+    "an opposite is taken only where no product is positive: take it wherever its product "
+    "is larger":
         "return along.argmax(-1).where(along.amax(-1) > 0, along.argmin(-1) + along.shape[-1])",
     "the columns are used as they are: do not divide them by their lengths":
         "along = x @ torch.nn.functional.normalize(rotations, dim=0)",
-    "this is the nearest direction, which a long one is seldom: the largest product counts":
+    "this picks the nearest direction, which a long one seldom is: pick that of the "
+    "largest product":
         "squares = torch.cat([rotations, rotations], dim=-1).square().sum(-2)\n"
         "return (products - squares / 2).argmax(dim=-1)",
     "the opposites are on the wrong axis: put them beside the columns, on the last": [
         "products = torch.cat([along, -along], dim=-2)",
         "products = torch.cat([along, -along], dim=0)"],
-    "argmax runs over the tokens: each token picks one of the directions":
+    "argmax runs over the tokens: let each token pick one of the directions":
         "return products.argmax(dim=-2)",
     "argmax runs over all numbers at once: say dim=-1": "return products.argmax()",
     "these are the products: return the number of the largest": "return products.amax(dim=-1)",
-    "a bucket is an integer: argmax gives int64, leave it at that":
+    "the buckets are made floating-point numbers: leave them int64, as argmax gives them":
         "return products.argmax(dim=-1).to(x.dtype)",
     messages.FLOAT32_INSIDE: [
         "along = x.float() @ rotations.float()", "along = (x @ rotations).float()"],
@@ -101,12 +102,12 @@ variants.wrong(exercise, {
     messages.CHANGES: "along = x.div_(x.norm(dim=-1, keepdim=True)) @ rotations",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "a column and its opposite are b / 2 apart, not next to each other":
+    "a column and its opposite get numbers next to each other: they should be b / 2 apart":
         "return 2 * at + (product < 0)",
     "the opposites begin at the wrong number: there are b / 2 columns, not d":
         "return at + x.shape[-1] * (product < 0)",
-    "the sign of another number is asked: it is the largest product whose sign counts": [
+    "the sign of another number decides: ask for that of the largest product": [
         "product = along.sum(-1)", "product = along[..., 0]"],
-    "the sign is kept in the number: buckets are numbered from 0 to b - 1":
+    "the sign is kept in the number: number the buckets from 0 to b - 1":
         "return at * product.sign().long()",
 }, of=moved_by_half_where_negative)  # fmt: skip

@@ -6,7 +6,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over rows or sentences: the formula holds for all of them at once"
+LOOP = "it loops over rows or sentences: apply the formula to all of them at once"
 exercise = Exercise.read(
     __name__, differentiable=False, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
 )
@@ -94,40 +94,43 @@ LOG_OR_NAN = (
 LOGS = "a, b = log_sum_a[..., None], log_sum_b[..., None]\n"
 CHANGED = f"    log_sum_a, log_sum_b = (x.{{}} {BOTH}\n"
 variants.wrong(exercise, {
-    "the parts count alike: each counts by what its softmax divided by": [
+    "the parts count alike: let each count by what its softmax divided by": [
         "out = (out_a + out_b) / 2",
         f"has_a, has_b = ((x > -torch.inf)[..., None] {BOTH}\n"
         "out = ((out_a + out_b) / 2).where(has_a, out_b).where(has_b, out_a)"],
-    "the outputs are added up: each is a mean, and so is the result": "out = out_a + out_b",
-    "the part with the larger log sum takes all: each has its share":
+    "the outputs are added up: each is a mean, and the result should be one, too":
+        "out = out_a + out_b",
+    "the part with the larger log sum takes all: give each its share":
         "out = out_a.where((log_sum_a >= log_sum_b)[..., None], out_b)",
-    "the shares are swapped: that of a part comes from its own log_sum":
+    "the shares are swapped: that of a part should come from its own log_sum":
         "out = share_b * out_a + share_a * out_b",
     "the logarithms serve as weights: take exp, they are logarithms of sums": [
         f"a, b = (x.clamp(min=-1e30)[..., None] {BOTH}\n{SHARES}",
         f"{LOGS}{SHARES}", f"{LOGS}{NO_NAN}",
         f"{LOGS}share_a = (a / (a + b)).nan_to_num()\nshare_b = 1 - share_a"],
-    "the sum is not divided: the shares of the two parts add up to 1":
+    "the sum is not divided: the shares of the two parts should add up to 1":
         f"known = {MAX}.clamp(min=-1e30)",
     "the log sums are added: that multiplies the sums, and they should be added":
         "return out, log_sum_a + log_sum_b",
-    "the larger log sum is returned: the smaller sum belongs to the total as well":
+    "the larger log sum is returned: count the smaller sum in the total as well":
         f"return out, {MAX}",
-    "this is the sum: its logarithm is asked for": "return out, log_sum.exp()",
+    "this is the sum: return its logarithm": "return out, log_sum.exp()",
     "the maximum is taken away and not put back: add it to the logarithm again":
         f"return out, log_sum - {MAX}.clamp(min=-1e30)",
     "exp of a log sum overflows or vanishes: take the larger of the two away first": [
         *(f"{EXP}{shares}{result}"
           for shares in (SHARES, NO_NAN, NO_ZERO) for result in ("", LOG)),
         LOG, "return out, log_sum_a + (log_sum_b - log_sum_a).exp().log1p()"],
-    "one maximum is taken away from all rows: each row has its own": [
+    "one maximum is taken away from all rows: take each row's own": [
         f"{TOP.format(f'{MAX}.max()')}{shares}{BACK}" for shares in (SHARES, NO_ZERO)],
-    "a part without keys gets a log sum, and those of the other may be lower: its share is 0": [
+    "a part without keys gets a log sum, and those of the other may be lower: its share should "
+    "be 0": [
         ("    known", f"{CHANGED.format(floor)}    known")
         for floor in ("nan_to_num(neginf=-1000)", "nan_to_num(neginf=-1e4)")],
-    "the log sums are cut off from below: -inf means no key, and -100000 a key that counts": (
+    "the log sums are cut off from below: keep them, since -inf means no key, but -100000 one that "
+    "counts": (
         "    log_sum =", f"{CHANGED.format('clamp(min=-1e4)')}    log_sum ="),
-    "one query without keys decides for all: in its row alone the part has no share": (
+    "one query without keys decides for all: only in its row should the part have no share": (
         "    log_sum =",
         "    if (log_sum_a == -torch.inf).any():\n        return out_b + 0, log_sum_b + 0\n"
         "    if (log_sum_b == -torch.inf).any():\n        return out_a + 0, log_sum_a + 0\n"
@@ -148,8 +151,9 @@ variants.wrong(exercise, {
         for small in ("1e-8", "1e-9", "1e-10", "1e-12", "1e-20", "1e-30")],
     "a share has no axis for the width: give it one of size 1, the last": (
         every("[..., None]"), ""),
-    "the results are swapped: the output comes first": "return log_sum, out",
-    "only the output comes back: the next part will need the log sum": "return out",
+    "the results are swapped: return the output first": "return log_sum, out",
+    "only the output comes back: return the log sum, too, which the next part will need":
+        "return out",
     LOOP: "rows = zip(log_sum_a.unbind(-1), log_sum_b.unbind(-1), strict=True)\n"
         "log_sum = torch.stack([torch.logaddexp(a, b) for a, b in rows], dim=-1)",
     messages.CHANGES: "out = out_a.mul_(share_a) + share_b * out_b",

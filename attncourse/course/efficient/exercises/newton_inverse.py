@@ -6,7 +6,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over the matrices: a product takes all of them at once"
+LOOP = "it loops over the matrices: take all of them at once in a product"
 # a norm may be taken
 FACTORISATIONS = (
     "svd", "svd_lowrank", "eigh", "eig", "qr", "lu", "lu_factor", "cholesky", "cholesky_inverse",
@@ -81,18 +81,19 @@ variants.right(
 )  # fmt: skip
 BRACKETS = "(13 * identity - a @ y @ (15 * identity - a @ y @ (7 * identity - a @ y)))"
 variants.wrong(exercise, {
-    "the squares are added up over the whole batch: each matrix has its own sum":
+    "the squares are added up over the whole batch: give each matrix its own sum":
         "squares = a.square().sum()",
-    "this is the norm, and the start is divided by its square: leave the root out":
+    "the start is divided by the norm: divide it by the norm's square, without the root":
         "squares = torch.linalg.matrix_norm(a, keepdim=True)",
-    "the sums have lost their last two axes: keep them, with size 1, and each divides its own "
+    "the sums have lost their last two axes: keep them, with size 1, so that each divides its own "
     "matrix": "squares = a.square().sum(dim=(-2, -1))",
-    "an epsilon is added to the sum, which may be smaller still: no zeros are asked for": [
+    "an epsilon is added to the sum, which may be smaller still: leave it out, as no matrix is all "
+    "zeros": [
         f"y = a.mT / (squares + {epsilon})" for epsilon in (1e-5, 1e-6, 1e-8, 1e-10, 1e-12)],
-    "the sum is kept from being small: that of a small matrix is small": [
+    "the sum is kept from being small: let that of a small matrix be small": [
         f"y = a.mT / squares.clamp(min={least})"
         for least in (1e-4, 1e-6, 1e-8, 1e-12, "torch.finfo(a.dtype).eps")],
-    "these are the chapter's two norms: here it is the sum of all squares":
+    "these are the chapter's two norms: take the sum of all squares instead":
         "columns, rows = a.abs().sum(-2).amax(-1), a.abs().sum(-1).amax(-1)\n"
         "squares = (columns * rows)[..., None, None]",
     "each row or column is divided by a sum of its own: add up the squares of the whole matrix": [
@@ -108,45 +109,48 @@ variants.wrong(exercise, {
         "squares = torch.linalg.matrix_norm(a, 2, keepdim=True) ** 2",
     "the largest square is taken: add all of them up":
         "squares = a.square().amax((-2, -1), keepdim=True)",
-    "the start is not divided: its size must be that of an inverse": "y = a.mT + 0",
-    "the start is not transposed: it is the transpose that resembles the inverse":
+    "the start is not divided: divide it, because its size must be that of an inverse":
+        "y = a.mT + 0",
+    "the start is not transposed: take the transpose, which resembles the inverse":
         "y = a / squares",
-    "the start is reshaped: rows and columns change places in a transpose":
+    "the start is reshaped: transpose it, so that rows and columns change places":
         "y = a.reshape(*a.shape[:-2], *a.shape[:-3:-1]) / squares",
-    "Y stands on the wrong side: it comes before the bracket, because the bracket holds A Y": (
+    "Y stands on the wrong side: put it before the bracket, because the bracket holds A Y": (
         STEP, "(2 * identity - a @ y) @ y"),
-    "the bracket has Y A: with Y before it, it is A Y that fits": [
+    "the bracket has Y A: with Y before it, it should have A Y": [
         (STEP, "y @ (2 * identity - y @ a)"),
         (STEP, "y @ (2 * identity - y @ a)", OF_ROWS, "a.shape[-1]")],
-    "the bracket has got lost: Y multiplies all that it holds": [
+    "the bracket has got lost: let Y multiply all that it holds": [
         (STEP, "y @ (2 * identity) - a @ y"), (STEP, "2 * y - a @ y")],
-    "the bracket is multiplied by the first Y: it is multiplied by the latest one": [
+    "the bracket is multiplied by the first Y: multiply it by the latest one": [
         ("    for", "    first = y\n    for", STEP, "first @ (2 * identity - a @ y)"),
         ("    for", "    first = y\n    for", STEP, "y + first @ (identity - a @ y)")],
-    "the steps are taken with another A, scaled: only the start is divided": [
+    "the steps are taken with another A, scaled: divide only the start": [
         "a = a / squares\ny = a.mT", "a = a / squares.sqrt()\ny = a.mT"],
-    "the identity is too large or too small: A Y has as many rows as A": (OF_ROWS, "a.shape[-1]"),
-    "the identity is taken once: the step has two of it": [
+    "the identity is too large or too small: give it as many rows as A Y has, which are those of A":
+        (OF_ROWS, "a.shape[-1]"),
+    "the identity is taken once: take it twice": [
         ("2 * identity", "identity"), (STEP, "y - y @ a @ y")],
-    "the product is added: it is taken away from twice the identity": [
+    "the product is added: take it away from twice the identity": [
         ("identity - a", "identity + a"), (STEP, "2 * y + y @ a @ y")],
-    "this step is the chapter's, with three brackets: the one asked for has one": (
+    "this step is the chapter's, with three brackets: take the one with a single bracket": (
         STEP, f"y @ {BRACKETS} / 4"),
-    "this step is of the third order: the one asked for is Y (2 I - A Y)": (
+    "this step is of the third order: take Y (2 I - A Y)": (
         STEP, "y @ (3 * identity - 3 * a @ y + a @ y @ a @ y)"),
-    "this is the step alone: the old Y is in the bracket's 2 already": [
+    "the old Y is added to the step, or the step halved: return the step alone, which has the old "
+    "Y in its bracket's 2": [
         (STEP, f"y + {STEP}"), (STEP, f"({STEP}) / 2")],
-    "a number less a matrix takes it from every entry: write a multiple of the identity": (
+    "a number less a matrix takes each entry from that number: write a multiple of the identity": (
         "2 * identity", "2"),
     "A Y is that of the start in every step: Y changes, so make it anew": (
         "    for", "    product = a @ y\n    for", "- a @ y", "- product"),
-    "the entries are multiplied one by one: these are products of matrices, @": [
+    "the entries are multiplied one by one: take products of matrices, @": [
         (every("@"), "*"), ("a @ y", "a * y"), ("y @ (", "y * (")],
-    "it takes one step too few": (STEPS, "range(steps - 1)"),
-    "it takes a step where `steps` is 0: the start alone is asked for": (
+    "it takes one step too few: take `steps` of them": (STEPS, "range(steps - 1)"),
+    "it takes a step where `steps` is 0: return the start alone": (
         STEPS, "range(max(1, steps))"),
-    "it takes one step too many": (STEPS, "range(steps + 1)"),
-    "the number of steps is fixed: it is an argument": [
+    "it takes one step too many: take `steps` of them, no more": (STEPS, "range(steps + 1)"),
+    "the number of steps is fixed: take it from the argument": [
         (STEPS, f"range({count})") for count in (3, 6, 10)],
     "it never takes more than so many steps: take as many as are asked for": [
         (STEPS, f"range(min(steps, {limit}))") for limit in (6, 10)],
@@ -170,10 +174,11 @@ variants.wrong(exercise, {
     "no gradient flows through the start: don't detach anything": "y = (a.mT / squares).detach()",
     "no gradient flows through the sum: it depends on a, so detach nothing":
         "squares = a.square().sum((-2, -1), keepdim=True).detach()",
-    "no gradient flows through a part of the bracket: A and Y both depend on a": [
+    "no gradient flows through a part of the bracket: detach neither A nor Y, for both depend "
+    "on a": [
         ("- a @ y", "- a @ y.detach()"), ("- a @ y", "- a.detach() @ y"),
         ("- a @ y", "- (a @ y).detach()")],
-    "the gradient ends at the last step: it flows through all of them": [
+    "the gradient ends at the last step: let it flow through all of them": [
         (STEP, "y.detach() @ (2 * identity - a @ y.detach())"),
         (f"_ in {STEPS}:\n{TAKEN}", f"left in reversed({STEPS}):\n"
          f"        with torch.set_grad_enabled(not left):\n    {TAKEN}")],

@@ -6,7 +6,7 @@ from attncourse.dot_product import attention
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops: a product with the whole of e makes all r keys at once"
+LOOP = "it loops: make all r keys at once, in a product with the whole of e"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -70,33 +70,34 @@ variants.right(exercise,
     "return weights @ values / weights.sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "e and f are swapped: e is for the keys, f for the values":
+    "e and f are swapped: take e for the keys, f for the values":
         "keys = f @ k\nvalues = e @ v",
-    "e projects the values as well: they have f": "values = e @ v",
-    "f projects the keys as well: they have e": "keys = f @ k",
-    "nothing is projected: e and f make r keys and values of m": "keys = k\nvalues = v",
-    "the values are not projected: f makes r of them, one for each of the r keys": "values = v",
+    "e projects the values as well: project them with f": "values = e @ v",
+    "f projects the keys as well: project them with e": "keys = f @ k",
+    "nothing is projected: let e and f make r keys and values of m": "keys = k\nvalues = v",
+    "the values are not projected: let f make r of them, one for each of the r keys": "values = v",
     "n x m numbers are made on the way: make the r keys first, and the r values by themselves": [
         "scores = q @ k.mT @ e.mT / q.shape[-1] ** 0.5", "return (weights @ f) @ v"],
-    "the softmax comes before the projection: it runs over the r projected keys":
+    "the softmax comes before the projection: let it run over the r projected keys":
         "keys = k\nweights = scores.softmax(dim=-1) @ e.mT",
-    "a softmax makes means of the projections: e and f are used as they are": [
+    "a softmax makes means of the projections: use e and f as they are": [
         "keys = e.softmax(-1) @ k\nvalues = f.softmax(-1) @ v",
         "keys = e.softmax(-1) @ k", "values = f.softmax(-1) @ v"],
-    "the rows of e and f are divided by their sums: they are used as they are, and are no means":
+    "the rows of e and f are divided by their sums: use them as they are, which need not "
+    "make means":
         "keys = e / e.sum(-1, keepdim=True) @ k\nvalues = f / f.sum(-1, keepdim=True) @ v",
-    "the projections are divided by m: e and f are used as they are":
+    "the projections are divided by m: use e and f as they are":
         "keys = e @ k / k.shape[-2]\nvalues = f @ v / k.shape[-2]",
     "e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)":
         "keys = e.mT @ k\nvalues = f.mT @ v",
     "the scores are not scaled: divide by sqrt(d_k)": "scores = q @ keys.mT",
     "the scores are divided by d_k: divide once, by its square root":
         "scores = q @ keys.mT / q.shape[-1]",
-    "the scale comes from the number of projections: it is the root of the width d_k":
+    "the scale comes from the number of projections: take the root of the width d_k":
         "scores = q @ keys.mT / len(e) ** 0.5",
-    "the scale comes from the number of keys: it is the root of the width d_k":
+    "the scale comes from the number of keys: take the root of the width d_k":
         "scores = q @ keys.mT / k.shape[-2] ** 0.5",
-    "the scale comes from the width of the values: it is the root of d_k, the keys' width":
+    "the scale comes from the width of the values: take the root of d_k, the keys' width":
         "scores = q @ keys.mT / v.shape[-1] ** 0.5",
     "the scale comes after the softmax, so the rows no longer sum to one: divide the scores":
         "scores = q @ keys.mT\nweights = scores.softmax(dim=-1) / q.shape[-1] ** 0.5",

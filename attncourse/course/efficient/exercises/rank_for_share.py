@@ -6,8 +6,8 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = (
-    "it loops over matrices or over singular values: svdvals takes all matrices at once, and "
-    "cumsum gives every sum at once"
+    "it loops over matrices or over singular values: let svdvals take all matrices at once, and "
+    "cumsum give every sum"
 )
 exercise = Exercise.read(
     __name__, differentiable=False, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
@@ -89,16 +89,16 @@ variants.wrong(exercise, {
         "held = values.cumsum(-1)",
     "the sums are squared: square each singular value, then add up":
         "held = values.cumsum(-1).square()",
-    "the roots of the sums are compared: it is the sums of squares that hold the share":
+    "the roots of the sums are compared: compare the sums of squares themselves":
         "below = (held.sqrt() < share * total.sqrt()).sum(-1)",
-    "one is missing: those that hold less than the share are one too few": "return below",
-    "what holds exactly the share is enough: the share is reached, not passed":
+    "one is missing: these still hold less than the share, so count one more": "return below",
+    "it goes on where exactly the share is held: the share should be reached, not passed":
         f"below = (held <= share * total).sum(-1)\nreturn (below + 1) * {SOME}",
     "the smallest come first: begin with the largest singular value":
         "values = torch.linalg.svdvals(weights).flip(-1)",
     "these hold the share already: count those that do not, and one more":
         "return (held >= share * total).sum(-1)",
-    "each value is compared by itself: it is the sum of the first ones that holds a share": [
+    "each value is compared by itself: compare the sum of the first ones": [
         "return ((values > (1 - share) * values[..., :1]) & (values > 0)).sum(-1)",
         "return (values**2 > (1 - share) * values[..., :1] ** 2).sum(-1)",
         "return ((values >= share * values[..., :1]) & (values > 0)).sum(-1)",
@@ -106,20 +106,21 @@ variants.wrong(exercise, {
         "return (values.square() < share * total).sum(-1)"],
     "a share of the number of singular values is taken: add up their squares":
         f"return -int(-share * min(weights.shape[-2:]) // 1) * {SOME}.long()",
-    "this is the rank: most of a matrix may lie in far fewer directions":
+    "this is the rank: count only as many directions as hold the share, which may be far fewer":
         "return torch.linalg.matrix_rank(weights)",
-    "the share is a fixed number: it is an argument": "below = (held < 0.9 * total).sum(-1)",
+    "the share is a fixed number: take it from the argument":
+        "below = (held < 0.9 * total).sum(-1)",
     "the sums are compared with the share itself: it is a share of all squares, so multiply":
         f"below = (held < share).sum(-1)\nreturn (below + 1) * {SOME}",
     "the share is read as what may be lost: it is what should be held":
         "below = (held < (1 - share) * total).sum(-1)",
-    "these are lengths of rows, not singular values: rows may point the same way":
+    "these are lengths of rows, which may point the same way: take singular values":
         "values = weights.norm(dim=-1).sort(descending=True).values",
     "these are eigenvalues, which only a square matrix has: take singular values": [
         "values = torch.linalg.eig(weights).eigenvalues.abs().sort(descending=True).values",
         "values = torch.linalg.eigvalsh(weights).abs().sort(descending=True).values"],
-    "the batch makes one number: each matrix has its own": f"return (below + {SOME}).amax()",
-    "the running sum goes over the batch: it goes over the singular values, the last axis":
+    "the batch makes one number: return one for each matrix": f"return (below + {SOME}).amax()",
+    "the running sum goes over the batch: let it go over the singular values, the last axis":
         "held = values.square().cumsum(0)",
     "a small number decides: compare with the share itself, weights may be smaller": [
         "below = (held < share * total - 1e-6).sum(-1)",
@@ -129,20 +130,21 @@ variants.wrong(exercise, {
                         f"(below + 1).clamp(max=values.shape[-1]) * {SOME}"))],
     "a matrix of small weights is taken for zeros: ask whether any of them is not 0":
         "return below + (total[..., 0] > 1e-12)",
-    "a row of zeros is taken for a matrix of zeros: only where all of them are is nothing held":
+    "a row of zeros is taken for a matrix of zeros: give 0 only where all rows are zeros":
         "return (below + 1) * weights.any(-1).all(-1)",
-    "the squares of the whole batch make one sum: each matrix has its own": [
+    "the squares of the whole batch make one sum: give each matrix its own": [
         "below = (held < share * total.sum()).sum(-1)\nreturn below + 1",
         "below = (held < share * total.sum()).sum(-1)",
         "before = held - values.square()\nreturn (before < share * total.sum()).sum(-1)"],
-    "a matrix of zeros needs no direction: it should give 0": [
+    "a matrix of zeros gives 1 or more: it needs no direction, so it should give 0": [
         "return below + 1",
         "below = (held / total.clamp(min=1e-30) < share).sum(-1)\nreturn below + 1"],
-    "the numbers of a matrix may cancel in a sum: ask whether any of them is not 0":
+    "it asks for a sum of the numbers, in which they may cancel: ask whether any of them is not 0":
         "return (below + 1) * (weights.sum((-2, -1)) > 0)",
-    "an axis of size 1 is left: there is one number for each matrix, and no axis for it":
+    "an axis of size 1 is left: return one number for each matrix, without an axis for it":
         "return below[..., None] + (total > 0)",
-    "a count is an integer: give int64": f"return (below + {SOME}).to(weights.dtype)",
+    "the counts are floating-point numbers: return integers, int64":
+        f"return (below + {SOME}).to(weights.dtype)",
     "it gives plain numbers: return a tensor, one count for each matrix":
         f"return (below + {SOME}).tolist()",
     LOOP: [
@@ -151,7 +153,7 @@ variants.wrong(exercise, {
         "held = values.square().cumsum(-1).reshape(*weights.shape[:-2], -1)",
         "held = torch.stack([values.square()[..., : r + 1].sum(-1) "
         "for r in range(values.shape[-1])], dim=-1)"],
-    "it loops over the first axis, which is a batch only if there is one: svdvals takes all "
+    "it loops over the first axis, which is a batch only if there is one: let svdvals take all "
     "matrices at once": "values = torch.stack([torch.linalg.svdvals(one) for one in weights])",
     "you compute in float32: stay in the dtype of the inputs":
         "values = torch.linalg.svdvals(weights.float())",

@@ -84,28 +84,30 @@ variants.right(
     (f"{OLD}{NEW}", f"({SO_FAR}).exp().sum(dim=-1)"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the old sum keeps its scale: when the maximum grows, it shrinks by exp(old - new)": (
+    "the old sum keeps its scale: when the maximum grows, shrink it by exp(old - new)": (
         OLD, "total + "),
-    "the old sum is rescaled the wrong way: the factor is exp(old - new), at most 1": (
+    "the old sum is rescaled the wrong way: the factor should be exp(old - new), at most 1": (
         OLD, "total * (top - old).exp().where(old > -1e300, 0.0) + "),
-    "a block's own maximum is used for its part: both sums need the new maximum": (
+    "a block's own maximum is used for its part: use the new maximum for both sums": (
         TAKEN, "part - part.amax(-1, keepdim=True).clamp(min=-1e30)"),
-    "each block stands for itself: maximum and sum are of all keys so far": [
+    "each block stands for itself: take maximum and sum over all keys so far": [
         (TOP, "part.amax(-1)", TAKEN, f"{TAKEN}.clamp(min=-1e30)", OLD, ""),
         (TOP, "part.amax(-1)", OLD, "")],
-    "the sums start anew in each block: the old sum, rescaled, belongs to them": (OLD, ""),
-    "the maximum of the whole row is used: after a block only the keys so far are known": (
+    "the sums start anew in each block: add the old sum, rescaled": (OLD, ""),
+    "the maximum of the whole row is used: take that of the keys so far, which alone are known": (
         TOP, "scores.amax(-1)"),
-    "the sums are taken without the maximum: they overflow, or vanish": [
+    "the sums are taken without the maximum, so they overflow or vanish: take the maximum away "
+    "first": [
         (TAKEN, "part", OLD, "total + "),
         (TAKEN, "part", OLD, "total + ", "append(total)", "append(total * (-top).exp())")],
-    "the sums belong to the largest score of the whole row: each is relative to the largest so far":
+    "the sums belong to the largest score of the whole row: make each relative to the largest so "
+    "far":
         ("append(total)", "append(total * (top - scores.amax(-1)).exp())"),
     "exp(last maximum - maximum so far) overflows, and 0 times inf is NaN: keep each sum relative "
     "to the maximum so far": (
         TAKEN, "part - scores.amax(-1, True)", OLD, "total + ",
         "append(total)", "append(total * (scores.amax(-1) - top).exp())"),
-    "the keys left over are dropped: the last block may be shorter": [
+    "the keys left over are dropped: let the last block be shorter": [
         f"m = {full}\n"
         "return torch.stack(tops, dim=-1)[..., :m], torch.stack(totals, dim=-1)[..., :m]"
         for full in ("scores.shape[-1] // block", "max(1, scores.shape[-1] // block)")],
@@ -115,30 +117,31 @@ variants.wrong(exercise, {
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block), value=-1e9).split"),
     "the old sum is brought to the maximum of the block, which may be lower: use the new maximum": [
         (FACTOR, "(old - part.amax(-1))"), (FACTOR, "(-(old - part.amax(-1)).abs())")],
-    "the blocks are stacked along another axis: there is one number for each on the last":
+    "the blocks are stacked along another axis: stack them along the last, one number for each":
         "return torch.stack(tops, dim=0), torch.stack(totals, dim=0)",
     "the maximum begins too high: all scores may be lower, so begin with -inf": [
         ("-torch.inf", "0.0"), ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
     "a block in which all is masked gives NaN: its own maximum is -inf, so use the new one": (
         NEW, "(part - part.amax(-1, keepdim=True)).exp().sum(dim=-1) "
         "* (part.amax(-1) - top).exp()"),
-    "the maximum is the block's alone: it never falls, keep the larger of old and new": (
+    "the maximum is the block's alone, and may fall: keep the larger of old and new": (
         TOP, "part.amax(-1)"),
-    "every sum is the last one: the list holds one tensor, changed again and again":
+    "every sum is the last one, as if one tensor were changed again and again: note a new one in "
+    "each block":
         "return torch.stack(tops, dim=-1), torch.stack([total] * len(totals), dim=-1)",
-    "the blocks are evened out: each has block keys, only the last may be shorter": (
+    "the blocks are evened out: give each `block` keys, and only the last may have fewer": (
         "split(block,", "chunk(-(-scores.shape[-1] // block),"),
-    "the sums are returned first: the maxima come first":
+    "the sums are returned first: return the maxima first":
         "return torch.stack(totals, dim=-1), torch.stack(tops, dim=-1)",
-    "only the last block's numbers come back: there is one pair for each block":
+    "only the last block's numbers come back: return one pair for each block":
         "return top, total",
     "these are logarithms of the sums: return the sums themselves":
         "return torch.stack(tops, dim=-1), torch.stack(totals, dim=-1).log()",
-    "block counts the blocks here: it is how many keys a block has": (
+    "`block` is taken for the number of blocks: it is how many keys a block has": (
         "split(block,", "split(-(-scores.shape[-1] // block),"),
-    "one maximum serves the whole tensor: each row has its own": [
+    "one maximum is used for the whole tensor: give each row its own": [
         (TOP, "scores.amax().expand_as(top)"), (TOP, "torch.maximum(top, part.amax())")],
-    "keys that share the maximum count as one: each of them adds exp(0) = 1": (
+    "keys that share the maximum count as one: let each of them add exp(0) = 1": (
         f"{OLD}{NEW}", f"1 + (x := {SO_FAR}).exp().where(x < 0, 0.0).sum(-1)"),
     LOGARITHM: [
         ("torch.zeros_like(top)", "top",

@@ -10,8 +10,8 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-FRONT = "the heads are counted from the front: they are the axis third from the end"
-LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
+FRONT = "the heads are counted from the front: take the axis third from the end"
+LOOP = "it loops over heads or groups: they are an axis, so take one product for all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "axes_from_the_front": FRONT})
 exercise.valid(variants.worked(exercise))
 
@@ -117,25 +117,28 @@ EACH = "torch.arange(q.shape[-3], device=q.device)"
 variants.right(exercise, (SPREAD, f"x.index_select(-3, {EACH} * x.shape[-3] // q.shape[-3])"))
 AXES = "a mask may lack the axis of heads, or have size 1 there: expand it to h heads, then split"
 variants.wrong(exercise, {
-    "the groups take turns: the first h / g heads in a row share the first group, then the second":
+    "the groups take turns: let the first h / g heads share the first group, the next ones the "
+    "second":
         (SPREAD, "torch.cat([x] * shared, dim=-3)"),
-    "the values' groups take turns, the keys' do not: the heads of a group lie side by side":
+    "the values' groups take turns, the keys' do not: let the heads of a group lie side by side in "
+    "both":
         "k, v = k.repeat_interleave(shared, dim=-3), torch.cat([v] * shared, dim=-3)",
-    "the groups are averaged: each head meets the keys of its own group only": (
+    "the groups are averaged: let each head meet the keys of its own group only": (
         SPREAD, "x.mean(-3, keepdim=True)"),
-    "all heads meet the first group: each has its own": (SPREAD, "x[..., :1, :, :]"),
-    "h / g heads share a group: divide the number of the head by that, not by g": [
+    "all heads meet the first group: let each meet its own": (SPREAD, "x[..., :1, :, :]"),
+    "the number of the head is divided by g: divide it by h / g, the number of heads that share a "
+    "group": [
         (SPREAD, f"x[..., {EACH} // x.shape[-3], :, :]"),
         (SPREAD, f"x[..., {EACH} // x.shape[-3] % x.shape[-3], :, :]"),
         (SPREAD, f"x[..., ({EACH} // x.shape[-3]).clamp(max=x.shape[-3] - 1), :, :]")],
-    "a group need not have two heads: it has h / g": [
+    "a group is taken to have two heads: it should have h / g": [
         (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :]"),
         (SPREAD, f"x[..., ({EACH} // min(2, shared)).clamp(max=x.shape[-3] - 1), :, :]"),
         (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :] "
          "if 1 < x.shape[-3] < q.shape[-3] else x.expand(*x.shape[:-3], *q.shape[-3:-2], -1, -1)"),
         "shared = 2", variants.made(by_attention, "shared = 2")],
-    "the queries of a group are averaged: only keys and values are shared, each head keeps its own "
-    "query": (
+    "the queries of a group are averaged: share only keys and values, and let each head keep its "
+    "own query": (
         "q @ k.mT", "q.unflatten(-3, (-1, shared)).mean(-3).repeat_interleave(shared, -3) @ k.mT"),
     # where the numbers of heads do not agree, torch and our attention say so in their own words
     "the numbers of heads differ: bring each group to all of its heads, both its keys and its "
@@ -144,14 +147,14 @@ variants.wrong(exercise, {
         "k, v = k.repeat_interleave(shared, dim=-3), v",
         "k, v = k, v.repeat_interleave(shared, dim=-3)"],
     FRONT: variants.made(by_attention, ("dim=-3", "dim=1")),
-    "each group comes g times: it has h / g heads, and comes once for each": [
+    "each group comes g times: let it come once for each of its h / g heads": [
         "shared = k.shape[-3]", variants.made(by_attention, "shared = k.shape[-3]")],
     "the groups are still an axis: join them with their heads to h heads again":
         "return (weights @ v).unflatten(-3, (-1, shared))",
     "the scores are not scaled: divide by sqrt(d_k)": "scores = q @ k.mT",
     "the scores are divided by d_k: divide once, by its square root":
         "scores = q @ k.mT / q.shape[-1]",
-    "the scale is that of the values: it is taken from the width of the keys, d_k":
+    "the scale is that of the values: take it from the width of the keys, d_k":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
     masked_softmax.UNSTABLE:
         "parts = scores.exp() * mask\n"
@@ -162,10 +165,10 @@ variants.wrong(exercise, {
         "return attention(q, k, v, mask)", "split = (k.shape[-4], -1)\n"
         "    q, mask = (x if x is None else x.unflatten(-3, split) for x in (q, mask))\n"
         "    return attention(q, k, v, mask).flatten(-4, -3)")),
-    "all heads of a group get one mask: each of the h heads may have its own": (
+    "all heads of a group get one mask: let each of the h heads have its own": (
         "    weights =", "    first = mask.expand(scores.shape)[..., ::shared, :, :]\n"
         "    mask = first.repeat_interleave(shared, dim=-3)\n    weights ="),
-    "it loops over sentences: a mask of all of them is one argument": (
+    "it loops over sentences: use the mask of all of them at once": (
         "    if mask", "    if mask is not None and mask.dim() > 3:\n"
         "        mask = torch.stack([one & True for one in mask])\n    if mask"),
     LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(shared)], dim=-3)"),
@@ -203,7 +206,8 @@ def head_after_head(q, k, v, mask=None):
 
 
 variants.wrong(exercise, {
-    "h / g heads share a group: divide the number of the head by that, not by g": (
+    "the number of the head is divided by g: divide it by h / g, the number of heads that share a "
+    "group": (
         every("i * g // h"), "i // g"),
     LOOP: (".expand(*q.shape[:-1], k.shape[-2])", ""),
     "the mask is ignored": ("mask if mask is None else mask[..., i, :, :]", "None"),

@@ -78,8 +78,8 @@ variants.wrong(exercise, {
         "shapes = [((), 6, 1), ((2, 3), 4, 1)]",
     "there is always a group for each head, so nothing is shared: try fewer groups":
         "shapes = [((), 6, 6), ((2, 3), 3, 3)]",
-    "there is one group, or a group for each head: only the numbers in between tell the rules "
-    "apart": "shapes = [((), 6, 1), ((2, 3), 6, 6)]",
+    "there is one group, or a group for each head: try numbers in between, which alone tell the "
+    "rules apart": "shapes = [((), 6, 1), ((2, 3), 6, 6)]",
     "a group always has two heads: try groups of another size, too": [
         "shapes = [((), 6, 3), ((2, 3), 4, 2)]", "shapes = [((), 4, 2), ((2, 3), 4, 2)]"],
     "all sizes are equal, so a scale from the wrong one fits: make them all different":
@@ -88,7 +88,7 @@ variants.wrong(exercise, {
         "n, m, d_k, d_v = 4, 6, 5, 5",
     "there are always as many queries as keys: try fewer queries than keys":
         "n, m, d_k, d_v = 6, 6, 5, 3",
-    "no mask is ever tried": ("[None, some]", "[None]"),
+    "no mask is ever tried: try one, too": ("[None, some]", "[None]"),
     "a mask is always there: try it without one, too": ("[None, some]", "[some]"),
     "all heads and sentences have the same mask: give each its own": (
         "rand(*batch, h,", "rand("),
@@ -107,8 +107,8 @@ variants.wrong(exercise, {
         "kinds = [(torch.float64, 1), (torch.float64, 1000)]",
     "only float32 is tried: float64 should give float64":
         "kinds = [(torch.float32, 1), (torch.float32, 100)]",
-    "the tolerance is too small, or bits are compared: another order of the same sums is right, "
-    "too": (WANT, OWN, NUMBERS, "assert out.equal(want)"),
+    "the tolerance is too small, or bits are compared: allow for another order of the same sums":
+        (WANT, OWN, NUMBERS, "assert out.equal(want)"),
     "its own heads take the groups in turn, so it refuses what is right": (
         "i // (h // g) for", "i % g for"),
     "it takes True for forbidden, so it refuses what is right: True means may attend": (

@@ -63,40 +63,44 @@ variants.right(
      "return mask", "return mask | (listed[:, None] | listed[None])"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the listed tokens change nothing: they see all, and all see them": (ROWS, "", COLUMNS, ""),
-    "the listed tokens see all, but not all see them: their columns are True as well": (
+    "the listed tokens change nothing: they should see all, and all should see them":
+        (ROWS, "", COLUMNS, ""),
+    "the listed tokens see all, but not all see them: their columns should be True as well": (
         COLUMNS, ""),
-    "all see the listed tokens, but those do not see all: their rows are True as well": (ROWS, ""),
-    "the window is forgotten: every token also sees those near to it":
+    "all see the listed tokens, but those do not see all: their rows should be True as well":
+        (ROWS, ""),
+    "the window is forgotten: every token should also see those near to it":
         "mask = torch.zeros(n, n, dtype=torch.bool, device=device)",
     "the distance has a sign, so every key on one side counts as near: take it without": [
         "mask = i - i[:, None] <= width // 2", "mask = i[:, None] - i <= width // 2"],
-    "the window is too wide: width counts both sides, so each has width // 2":
+    "the window is too wide: width counts both sides, so give each width // 2":
         "mask = (i - i[:, None]).abs() <= width",
-    "the window ends one token early: a distance of width // 2 is still within it":
+    "the window ends one token early: a distance of width // 2 should still be within it":
         "mask = (i - i[:, None]).abs() < width // 2",
-    "a width of n does not reach all: each side has half of it": [
+    "a width of n or nearly lets every token see all: give each side only half of it": [
         (ROWS, f"    if width >= {least}:\n        mask[:] = True\n{ROWS}")
         for least in ("n", "n - 1")],
-    "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only":
+    "an even width loses a token on each side: take width // 2, since (width - 1) // 2 fits odd "
+    "ones only":
         "mask = (i - i[:, None]).abs() <= max(0, width - 1) // 2",
-    "an even width has one key fewer on one side: the window reaches equally far to both": [
+    "an even width has one key fewer on one side: let the window reach equally far to both": [
         ("width // 2", f"width // 2\n    mask = mask & ({ahead} <= (width - 1) // 2)")
         for ahead in ("i - i[:, None]", "i[:, None] - i")],
-    "the window goes round from the last token to the first: these two are far apart": (
+    "the window goes round from the last token to the first: end it there, as these two are far "
+    "apart": (
         "width // 2", "width // 2\n    mask = mask | ((i - i[:, None]).abs() >= n - width // 2)"),
-    "later tokens are cut off: the window lies on both sides of the query":
+    "later tokens are cut off: the window should lie on both sides of the query":
         "mask = ((i - i[:, None]).abs() <= width // 2).tril()",
-    "nothing later is seen: this mask is for reading, a query sees both sides":
+    "nothing later is seen: this mask is for reading, so let a query see both sides":
         "return mask.tril()",
-    "the first tokens are taken: the list holds positions, not how many there are": (
+    "the first tokens are taken: take the positions that the list holds": (
         every("global_tokens]"), ": len(global_tokens)]"),
     "the mask is upside down: True means may attend": "return ~mask",
     "an empty list fails: torch makes floats of it unless you name the dtype": [
         (ROWS, TOKENS.replace("dtype=torch.long, ", ""), COLUMNS, FILLED),
         (ROWS, "    mask[torch.tensor(global_tokens, device=device)] = True\n",
          COLUMNS, "    mask = mask | mask.mT\n")],
-    "the mask is not boolean: True = may attend, False = may not": "return mask.float()",
+    "the mask is not boolean: return True for may attend, False for may not": "return mask.float()",
     "the argument device is not used: make every new tensor there": "i = torch.arange(n)",
     LOOP: [
         (ROWS, "    for token in global_tokens:\n        mask[token] = True\n",
@@ -104,11 +108,11 @@ variants.wrong(exercise, {
         "mask = torch.stack([(i - one).abs() <= width // 2 for one in i])"],
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the listed tokens see only each other: a pair with one of them is enough":
+    "the listed tokens see only each other: let one of them in a pair be enough":
         "return near | listed & listed[:, None]",
     "a pair with two reasons is left out: ^ is true for one alone, | for one or both": [
         "return near ^ listed ^ listed[:, None]", "return near | (listed ^ listed[:, None])",
         "return near ^ (listed | listed[:, None])"],
-    "of the reasons two are asked at once: any one of them is enough":
+    "two of the reasons are wanted at once: let any one of them be enough":
         "return near & (listed | listed[:, None])",
 }, of=three_reasons)  # fmt: skip

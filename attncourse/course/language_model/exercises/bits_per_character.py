@@ -7,7 +7,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over texts or tokens: one log_softmax and one gather serve all of them"
+LOOP = "it loops over texts or tokens: take one log_softmax and one gather for all of them"
 exercise = Exercise.read(
     __name__,
     generic_hints={"loops": LOOP},
@@ -128,64 +128,64 @@ ROUNDED = "the logarithm of a probability that is rounded to 0 is -inf: use log_
 # of both, because two mistakes are named together only where they are made of one answer
 for answer in (exercise.valid_answers[0], with_a_mask):
     variants.wrong(exercise, {
-        "these are nats, of the natural logarithm: in bits, there are more of them": (
+        "these are nats, of the natural logarithm: make bits of them, of which there are more": (
             " / math.log(2)", ""),
-        "nats become bits by a division by ln 2: here they are multiplied by it": (
+        "the nats are multiplied by ln 2: divide them by it, to make bits of them": (
             "/ math.log(2)", "* math.log(2)"),
-        "the sign is wrong: a probability below 1 costs a positive number of bits": (
+        "the sign is wrong: a probability below 1 should cost a positive number of bits": (
             "-log_p", "log_p"),
-        "labels of 0 are ignored, too: only those of -100 are": "counts = labels > 0",
+        "labels of 0 are ignored, too: ignore only those of -100": "counts = labels > 0",
         ROUNDED: (
             ".log_softmax(dim=-1)", ".softmax(dim=-1).log()"),
     }, of=answer)  # fmt: skip
 variants.wrong(exercise, {
-    "the logarithm is that to the base 10: bits are to the base 2": ("log(2)", "log(10)"),
+    "the logarithm is that to the base 10: take that to the base 2 for bits": ("log(2)", "log(10)"),
     "these are bits for each token: divide by the characters of the tokens":
         "return bits / len(asked)",
     "the bits are divided by the number of places, those that are ignored included: divide by "
     "characters": "return bits / labels.numel()",
-    "the mean of the bits is divided by the sum of the characters: take the sum of both":
+    "the mean of the bits is divided by the sum of the characters: take the sum of each":
         "bits = nats.mean() / math.log(2)",
     "these are all the bits: divide them by the characters": "return bits",
-    "these are characters for each bit: it is the other way round":
+    "these are characters for each bit: divide the other way round":
         "return widths[asked].sum() / bits",
-    "it is divided by the widths of the whole vocabulary: a token counts as often as it is a label":
+    "it is divided by the widths of the whole vocabulary: count a token as often as it is a label":
         "return bits / widths.sum()",
-    "each different label adds its width once: it adds it as often as it is a label":
+    "each different label adds its width once: add it as often as it is a label":
         "return bits / widths[asked.unique()].sum()",
-    "a token of average width is assumed: each label has a width of its own":
+    "a token of average width is assumed: take each label's own width":
         "return bits / (len(asked) * widths.to(bits).mean())",
     "a mean of the tokens' ratios is taken: add up bits and characters first, then divide": [
         "return (nats / math.log(2) / widths[asked]).mean()",
         "some = widths[asked] > 0\n"
         "return (nats[some] / math.log(2) / widths[asked][some]).mean()",
         "return (nats / math.log(2) / widths[asked].clamp(min=1)).mean()"],
-    "the bits of tokens without characters are left out: they must be paid for as well": [
+    "the bits of tokens without characters are left out: add them, they must be paid for as well": [
         "bits = nats[widths[asked] > 0].sum() / math.log(2)"],
-    "a token without characters is counted as one character: its width is 0":
+    "a token without characters is counted as one character: its width should stay 0":
         "return bits / widths[asked].clamp(min=1).sum()",
-    "long tokens weigh more here: each token adds its bits once":
+    "the bits of long tokens weigh more: let each token add its bits once":
         "bits = (nats * widths[asked]).sum() / math.log(2)",
     "the widths are those of the likeliest tokens: take those of the labels":
         "return bits / widths[scores[counts].argmax(dim=-1)].sum()",
-    "these are the bits of the likeliest tokens: the labels are asked for":
+    "these are the bits of the likeliest tokens: take those of the labels":
         "nats = -log_p.amax(dim=-1)",
-    "this is the entropy of what the model says: only the label's probability counts":
+    "this is the entropy of what the model says: take only the label's probability":
         "nats = -(log_p.exp() * log_p.where(log_p > -torch.inf, 0.0)).sum(dim=-1)",
-    "the labels are shifted again: row t already has its own label, at place t": [
+    "the labels are shifted again: leave them, row t already has its own label, at place t": [
         "counts = labels[..., 1:] != -100\n"
         "asked = labels[..., 1:][counts]\n"
         "log_p = scores[..., :-1, :][counts].log_softmax(dim=-1)",
         "log_p = scores.roll(1, -2)[counts].log_softmax(dim=-1)"],
-    "each row is asked for the label of the place before it: row t has the label at place t": [
+    "each row is asked for the label of the place before it: ask row t for the label at place t": [
         "counts = labels[..., :-1] != -100\n"
         "asked = labels[..., :-1][counts]\n"
         "log_p = scores[..., 1:, :][counts].log_softmax(dim=-1)",
         "log_p = scores.roll(-1, -2)[counts].log_softmax(dim=-1)"],
     ROUNDED:
         "nats = -scores[counts].softmax(dim=-1).gather(-1, asked[:, None])[:, 0].log()",
-    "very unlikely labels are made less so, but they cost many bits: use log_softmax, which needs "
-    "no least probability": [
+    "very unlikely labels are made likelier, and should cost more bits: use log_softmax, which "
+    "needs no least probability": [
         f"log_p = {p}.log()" for epsilon in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
             f"(scores[counts].softmax(dim=-1) + {epsilon})",
             f"scores[counts].softmax(dim=-1).clamp(min={epsilon})")],
@@ -193,11 +193,11 @@ variants.wrong(exercise, {
         "return nats.sum() / (math.log(2) * widths[asked].sum())",
     "exp of a large score overflows: use log_softmax, which takes the largest away":
         "log_p = scores[counts] - scores[counts].exp().sum(dim=-1, keepdim=True).log()",
-    "the scores are taken for logarithms of probabilities: log_softmax makes them so":
+    "the scores are taken for logarithms of probabilities: make them so with log_softmax":
         "log_p = scores[counts]",
-    "log_softmax runs over the places: it runs over the vocabulary": [
+    "log_softmax runs over the places: let it run over the vocabulary": [
         "log_p = scores[counts].log_softmax(dim=0)", "log_p = scores.log_softmax(dim=-2)[counts]"],
-    "these are probabilities: bits are made of their logarithms":
+    "these are probabilities: make bits of their logarithms":
         "log_p = scores[counts].softmax(dim=-1)",
     "the probabilities are averaged before the logarithm: add up the logarithms":
         "bits = -(-nats).exp().mean().log2() * len(asked)",
@@ -215,27 +215,27 @@ variants.wrong(exercise, {
     messages.BATCH: "log_p = scores[:, :, :][counts].log_softmax(dim=-1)",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "what is ignored counts in both sums, as if its label were token 0: leave it out":
+    "what is to be ignored counts in both sums, as if its label were token 0: leave it out":
         "bits = -log_p / math.log(2)\ncharacters = widths[label]",
-    "labels of 0 are ignored, and those of -100 are not: it is the other way round":
+    "labels of 0 are ignored, and those of -100 are not: it should be the other way round":
         "counts = labels != 0",
-    "the widths of ignored labels are counted as those of token 0: they add nothing":
+    "the widths of ignored labels are counted as those of token 0: they should add nothing":
         "characters = widths[label]",
-    "what is ignored costs bits here, as if its label were token 0: it adds nothing":
+    "what is to be ignored costs bits, as if its label were token 0: it should add nothing":
         "bits = -log_p / math.log(2)",
-    "-100 is counted from the end of the vocabulary here, as some other token: leave it out":
+    "-100 is counted from the end of the vocabulary, as some other token: leave it out":
         "label = labels % len(widths)\n"
         "bits = -log_p / math.log(2)\n"
         "characters = widths[label]",
-    "only what is ignored is counted: it is the other places that count":
+    "only what is to be ignored is counted: count the other places instead":
         "counts = labels == labels.amin()",
-    "each text has the same say: add up bits and characters of all texts, and divide once":
+    "each text counts the same: add up bits and characters of all texts, and divide once":
         "return (bits.sum(dim=-1) / characters.sum(dim=-1)).mean()",
     "there is a number for each text: add up over all texts":
         "return bits.sum(dim=-1) / characters.sum(dim=-1)",
     "there is a number for each place: add up first, then divide": [
         "return bits / characters", "return bits / characters.sum()"],
-    "what is ignored may be -inf, and 0 times that is NaN: choose, with masked_fill or a boolean "
-    "index": "bits = -log_p * counts / math.log(2)",
+    "what is ignored is multiplied by 0, but it may be -inf, and that makes NaN: choose, with "
+    "masked_fill or a boolean index": "bits = -log_p * counts / math.log(2)",
     messages.CHANGES: ("labels.clamp(min=0)", "labels\n    label[~counts] = 0"),
 }, of=with_a_mask)  # fmt: skip

@@ -62,21 +62,21 @@ def first_difference(wanted, given, tokens):
     data = before[len(before) - unfinished(before) :] + bytes(tokens[index])
     waits = unfinished(data) > 0
     if last and waits and want == got + "\ufffd":
-        mistake = "what waits when the last token has come is not shown, as one U+FFFD"
+        mistake = "what waits when the last token has come is not shown: show it as one U+FFFD"
     elif re.sub("\ufffd+", "\ufffd", got) == re.sub("\ufffd+", "\ufffd", want):
         mistake = (
-            "the number of U+FFFD is not right: there is one for a beginning, however many bytes "
-            "it has, and one for each other byte that is in no character"
+            "the number of U+FFFD is not right: show one for a beginning, however many bytes it "
+            "has, and one for each other byte that is in no character"
         )
     elif want.startswith(got) and "\ufffd" in want[len(got) :]:
         mistake = (
-            "too little is shown: a byte that begins no character, or cannot follow, makes U+FFFD "
-            "certain, and one that cannot follow is then looked at anew"
+            "too little is shown: show U+FFFD at once for a byte that begins no character, or "
+            "cannot follow, and then look at one that cannot follow anew"
         )
     elif want.startswith(got):
-        mistake = "too little is shown: a character is shown with the token that completes it"
+        mistake = "too little is shown: show a character with the token that completes it"
     elif got.startswith(want) and waits and not last:
-        mistake = "too much is shown: what begins a character waits until the rest has come"
+        mistake = "too much is shown: let what begins a character wait until the rest has come"
     else:
         mistake = "another text is shown"
     # with U+FFFD as in the task
@@ -206,13 +206,15 @@ variants.right(exercise,
     'decoder = codecs.lookup("utf8").incrementaldecoder("replace")',
 )  # fmt: skip
 variants.wrong(exercise, {
-    "each token is decoded by itself: a character may have begun in the token before, and may end "
-    "in the next one": 'text = [bytes(token).decode(errors="replace") for token in tokens]',
+    "each token is decoded by itself: carry bytes over, as a character may have begun in the token "
+    "before, and may end in the "
+    "next one": 'text = [bytes(token).decode(errors="replace") for token in tokens]',
     "each token is decoded by itself, and what is no character there is lost: carry it over":
         'text = [bytes(token).decode(errors="ignore") for token in tokens]',
     "each token is decoded by itself, and one with half a character raises an error: carry its "
     "bytes over": "text = [bytes(token).decode() for token in tokens]",
-    "bytes that are no character are lost: each of them, or broken beginning, is shown as U+FFFD": (
+    "bytes that are no character are lost: show U+FFFD for each of them, or for a "
+    "broken beginning": (
         "replace", "ignore"),
     "what is incomplete at the end is lost: show one U+FFFD for it, with the last token":
         "if text: pass",
@@ -220,11 +222,13 @@ variants.wrong(exercise, {
         'if text: text.append(decoder.decode(b"", final=True))',
         'if text: text += filter(None, [decoder.decode(b"", final=True)])'],
     "what is incomplete at the end takes the place of the last token's text: add it": ("+=", "="),
-    "without a token there is no last one: the result is an empty list": ("if text:", "if True:"),
-    "each byte is taken for a character: in UTF-8 those from 128 on are a part of one":
+    "without a token it ends in an error, as there is no last one: return an empty list":
+        ("if text:", "if True:"),
+    "each byte is taken for a character: decode them, as in UTF-8 those from 128 on are a part of "
+    "one":
         'text = ["".join(map(chr, token)) for token in tokens]',
-    "blanks are lost: the text is shown as it is": "return [one.strip() for one in text]",
-    "tokens after which nothing new can be shown are left out: they have an empty text": [
+    "blanks are lost: show the text as it is": "return [one.strip() for one in text]",
+    "tokens after which nothing new can be shown are left out: give them an empty text": [
         "return [one for one in text if one]",
         'text = [*codecs.iterdecode(map(bytes, tokens), "utf-8", "replace")]\nif text: pass'],
     "this is all the text so far: give what is new with each token": [
@@ -234,22 +238,23 @@ variants.wrong(exercise, {
     "the texts are joined: give one for each token": 'return "".join(text)',
 })  # fmt: skip
 variants.wrong(exercise, {
-    "it waits until all bytes that have come are valid: after one that never will be, nothing more "
-    "is shown": ("unfinished(waiting)", "(len(waiting) if first_error(waiting) else 0)"),
-    "it waits from the first byte on that is no character: one that can never become one is shown "
-    "as U+FFFD at once": (
+    "it waits until all bytes that have come are valid, and so for ever after one that never will "
+    "be: show that one, and "
+    "go on": ("unfinished(waiting)", "(len(waiting) if first_error(waiting) else 0)"),
+    "it waits from the first byte on that is no character: show one that can never become one as "
+    "U+FFFD at once": (
         "unfinished(waiting)",
         "(len(waiting) - error.start if (error := first_error(waiting)) else 0)"),
-    "only the first error of what waits is looked at: after bytes that are no character, a "
-    "beginning at the end may wait as well": (
+    "only the first error of what waits is looked at: let a beginning at the end wait after bytes "
+    "that are no character, too": (
         "unfinished(waiting)",
         "(len(waiting) - error.start if (error := first_error(waiting)) and "
         '"end of data" in error.reason else 0)'),
-    "it waits whenever the text ends with U+FFFD: a byte that can never become a character is "
-    "shown at once, and U+FFFD may be in the text itself": (
+    "it waits whenever the text ends with U+FFFD: show a byte that can never become a character at "
+    "once, and a U+FFFD of the text itself": (
         "unfinished(waiting)",
         '(len(waiting) if waiting.decode(errors="replace").endswith("\\ufffd") else 0)'),
-    "any byte from 128 on makes it wait: one that continues no character is shown at once": (
+    "any byte from 128 on makes it wait: show one that continues no character at once": (
         "unfinished(waiting)", "(len(waiting) if waiting and waiting[-1] >= 128 else 0)"),
     "what waits is lost with the next token: add the token's bytes to it": (
         "waiting += bytes(token)", "waiting = bytes(token)"),
@@ -260,8 +265,8 @@ variants.wrong(exercise, {
     "a beginning is shown as U+FFFD, which then is not replaced by its character: compare with the "
     "text before only what can no longer change": (
         "unfinished(data) if place < len(tokens) else 0", "0"),
-    "each U+FFFD at the end waits: a byte that begins no character is shown at once, and a U+FFFD "
-    "may stand in the text": (
+    "each U+FFFD at the end waits: show a byte that begins no character at once, and a U+FFFD that "
+    "stands in the text": (
         'data[: len(data) - waits].decode(errors="replace")',
         'data.decode(errors="replace")\n'
         '        now = now.rstrip("\\ufffd") if place < len(tokens) else now'),
@@ -270,13 +275,14 @@ BROKEN_OFF = 'now, need = now + "\\ufffd", 0'
 variants.wrong(exercise, {
     "the byte that breaks a character off is lost: look at it anew, because it may be a letter, or "
     "begin the next character": (BROKEN_OFF, f"{BROKEN_OFF}\n                continue"),
-    "a beginning that is broken off is lost: it is shown as one U+FFFD": (BROKEN_OFF, "need = 0"),
-    "as many bytes are taken as the first one says, whatever they are: one that cannot follow ends "
-    "the character": [
+    "a beginning that is broken off is lost: show one U+FFFD for it": (BROKEN_OFF, "need = 0"),
+    "as many bytes are taken as the first one says, whatever they are: let one that cannot follow "
+    "end the character": [
         ("if need and not low <= byte <= high", "if False"),
         ("if need and not low <= byte <= high", "if False", "194 <= byte <= 244", "192 <= byte")],
-    "the first byte alone decides how long it waits: after 224, 240 and 244 not every second byte "
-    "can follow": ("SECOND.get(byte, (128, 191))", "128, 191"),
-    "192, 193 and 245 to 255 begin no character: show U+FFFD for them at once": [
+    "the first byte alone decides how long it waits: look at the second, too, as not every one can "
+    "follow after 224, 240 and 244": ("SECOND.get(byte, (128, 191))", "128, 191"),
+    "it waits after 192, 193 or 245 to 255, which begin no character: show U+FFFD for them "
+    "at once": [
         ("194 <= byte <= 244", "192 <= byte <= 247"), ("194 <= byte <= 244", "192 <= byte")],
 }, of=by_counting)  # fmt: skip

@@ -111,12 +111,13 @@ variants.right(exercise,
     "same = (kinds @ kinds.T > 0.5)[(j + 1) % len(tokens)]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "8 bits have no room for large tokens, so that some that differ become equal":
+    "8 bits have no room for large tokens, so that some that differ become equal: compare the "
+    "tokens as they are":
         "same = before.to(torch.uint8) == tokens.to(torch.uint8)[:, None]",
     "in float32, large tokens that differ become equal: compare whole numbers":
         "same = before.float() == tokens.float()[:, None]",
     "in a text in which no token comes again, nothing flows back to the weights, and backward() "
-    "fails: the 0 must come of them": (
+    "fails: compute the 0 from them": (
         "    sums", "    if not match.any():\n"
         "        return weights.new_zeros(weights.shape[:-2])\n    sums"),
     "this is the weight on the earlier occurrence itself: take the key after it": [
@@ -128,17 +129,18 @@ variants.wrong(exercise, {
         "before = tokens.roll(-1)",
         "before = tokens.roll(-1)\nmatch = same & (j < j[:, None])",
         "before = tokens.roll(-1)\nmatch = same & (j < j[:, None] - 1)"],
-    "the key stands two places after the earlier occurrence: take the one right after it":
+    "this is the weight on the key two places after the earlier occurrence: take the one right "
+    "after it":
         "before = tokens.roll(2)\nmatch = same & (j >= 2) & (j <= j[:, None])",
-    "key 0 is compared with the last token: no token stands before it":
+    "key 0 is compared with the last token: leave it out, as no token stands before it":
         "match = same & (j <= j[:, None])",
-    "keys later than the query count as well: no later key is one of those":
+    "keys later than the query count as well: leave them out":
         "match = same & (j >= 1)",
-    "the key after a query is one of those in the division, though not in the sum: the same keys "
-    "belong to both": "count = (same & (j >= 1)).any(dim=-1).sum().clamp(min=1)",
-    "a query may look at its own place: where its token stood just before, that is such a key":
+    "the key after a query counts in the division, though not in the sum: take the same keys for "
+    "both": "count = (same & (j >= 1)).any(dim=-1).sum().clamp(min=1)",
+    "a query's own place is left out: where its token stood just before, that is such a key, too":
         "match = same & (j >= 1) & (j < j[:, None])",
-    "key 1 is left out: the first token may be the earlier occurrence":
+    "key 1 is left out: count it, as the first token may be the earlier occurrence":
         "match = same & (j >= 2) & (j <= j[:, None])",
     "only the last such key of a query counts: take the sum over all of them":
         "last = match & (j == (j * match).amax(-1, keepdim=True))\n"
@@ -161,9 +163,9 @@ variants.wrong(exercise, {
         "count = len(tokens.unique())",
     "these are sums over the queries: take the mean": "return sums.sum(dim=-1)",
     "there is a number for each query: take the mean of those that have such a key": "return sums",
-    "the heads are averaged: each has a number of its own":
+    "the heads are averaged: return a number for each":
         "return (sums.sum(dim=-1) / count).mean()",
-    "a text in which no token comes again divides 0 by 0: the result is 0 then": [
+    "a text in which no token comes again divides 0 by 0: the result should be 0 then": [
         "count = match.any(dim=-1).sum()", "return sums[..., match.any(dim=-1)].mean(dim=-1)"],
     "the numbers are right, but 0 / 0 has a NaN gradient, even where it is replaced later: let no "
     "divisor be 0": [
@@ -171,29 +173,29 @@ variants.wrong(exercise, {
         f"return {result}" for result in (
             "(sums.sum(dim=-1) / count).nan_to_num(0.0)",
             "torch.where(count > 0, sums.sum(dim=-1) / count, 0.0)")],
-    "a small number is added to the divisor: only where there is no query another is needed": [
+    "a small number is added to the divisor: change it only where there is no query": [
         f"count = match.any(dim=-1).sum() + {epsilon}" for epsilon in ("1e-6", "1e-5")],
-    "the divisor is one too large: it is the number of the queries":
+    "the divisor is one too large: it should be the number of the queries":
         "count = match.any(dim=-1).sum() + 1",
-    "only queries with weight on such keys are counted: each that has such a key counts":
+    "only queries with weight on such keys are counted: count each that has such a key":
         "count = (sums > 0).sum(dim=-1).clamp(min=1)",
-    "rows are queries, and columns are keys: here they are swapped": [
+    "rows and columns are swapped: rows should be queries, and columns keys": [
         "sums = weights.mT.masked_fill(~match, 0.0).sum(dim=-1)",
         "sums = weights.masked_fill(~match.T, 0.0).sum(dim=-1)"],
-    "the table is that of the keys before their queries: tokens[j - 1] is compared with tokens[i]":
+    "tokens[j] is compared with tokens[i - 1]: compare tokens[j - 1] with tokens[i]":
         "same = tokens == before[:, None]",
-    "both tokens are those before: the query's own token is compared, with that before the key":
+    "both tokens are those before: compare the query's own token with that before the key":
         "same = before == before[:, None]",
-    "keys are asked for whose token comes next in the text: ask which token stood before the key":
+    "it looks for keys that hold the query's next token: ask which token stood before the key":
         "same = tokens == tokens.roll(-1)[:, None]",
-    "tokens of 0 are left out as if they were padding: they are tokens like any other":
+    "tokens of 0 are left out as if they were padding: count them like any other":
         "match = same & (j >= 1) & (j <= j[:, None]) & (tokens != 0)[:, None]",
     "a text is taken to repeat after a fixed number of places: ask where each token stood":
         "match = (j == j[:, None] - len(tokens) // 2 + 1) & (j >= 1)",
     "only the key with the most weight is looked at: take the sum of the weights":
         "best = weights.argmax(dim=-1, keepdim=True) == j\n"
         "sums = (best & match).to(weights).sum(dim=-1) + 0 * weights.sum(dim=-1)",
-    "the weights are taken for scores: they are made of a softmax already":
+    "the weights are taken for scores: take no softmax, they are made of one already":
         "sums = weights.softmax(dim=-1).masked_fill(~match, 0.0).sum(dim=-1)",
     "the weights of a query are divided by their sum on such keys: take them as they are":
         "on_them = weights.masked_fill(~match, 0.0).sum(dim=-1)\n"

@@ -61,7 +61,9 @@ def first_difference(wanted, given, pieces, times):
         return f"{pair} is no pair: in no piece does {pair[1]} come right after {pair[0]}"
     ratio, largest = (Fraction(pairs[a, b], tokens[a] * tokens[b]) for a, b in (pair, best))
     if ratio == largest:
-        mistake = "two ratios tie, if they are exact: the smaller a decides, and then the smaller b"
+        mistake = (
+            "two ratios tie, if they are exact: let the smaller a decide, and then the smaller b"
+        )
     elif math.isclose(ratio, largest):
         mistake = ROUNDED
     else:
@@ -194,15 +196,16 @@ variants.right(exercise,
     "return [*sorted(ratio, key=lambda pair: (-ratio[pair], *pair)), None][0]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the commonest pair, the chapter's choice: divide its count by those of its two tokens":
+    "this is the commonest pair, the chapter's choice: divide each pair's count by those of its "
+    "two tokens":
         "ratio = pairs",
-    "times is not looked at: a piece counts as often as it occurs, in both counts": (
+    "`times` is not looked at: count a piece as often as it occurs, in both counts": (
         every("+= often"), "+= 1"),
     "a piece's pairs are counted once each: add as many as the piece has times": (
         "pairs[pair] += often", "pairs[pair] += 1"),
     "a piece's tokens are counted once each: add as many as the piece has times": (
         "tokens[token] += often", "tokens[token] += 1"),
-    "pairs cross from one piece into the next: both tokens of a pair stand in one piece": [
+    "pairs cross from one piece into the next: both tokens of a pair should stand in one piece": [
         ("    ratio = {", f"    for one, other, often in zip(pieces, pieces[1:], times):\n"
          f"        pairs[one[-1], other[0]] += {count}\n    ratio = {{")
         for count in ("often", "1")] + [
@@ -214,7 +217,8 @@ variants.wrong(exercise, {
     "it is divided by the count of one of its tokens alone: multiply the counts of both": [
         (RATIO, "Fraction(count, tokens[a])"), (RATIO, "Fraction(count, tokens[b])")],
     "the two counts are added: multiply them": ("tokens[a] * tokens[b]", "tokens[a] + tokens[b]"),
-    "common pairs win here: the ratio has count(ab) once, and the product of the other two counts":
+    "common pairs are favoured: let the ratio have count(ab) once, and the product of the other "
+    "two counts":
         [(RATIO, "Fraction(count**2, tokens[a] * tokens[b])"),
          (RATIO, "count / math.sqrt(tokens[a] * tokens[b])"),
          (RATIO, "Fraction(count, max(tokens[a], tokens[b]))"),
@@ -222,25 +226,25 @@ variants.wrong(exercise, {
     "count(a) counts only where a begins a pair, and count(b) where b ends one: count all places": (
         "tokens[a] * tokens[b]", "sum(n for (x, _), n in pairs.items() if x == a) * "
         "sum(n for (_, y), n in pairs.items() if y == b)"),
-    "pieces of one token are left out: their tokens count, though they have no pair": (
+    "pieces of one token are left out: count their tokens, though they have no pair": (
         "        for token", "        if len(piece) < 2:\n            continue\n        for token"),
-    "tokens or pairs count once a piece: they count at each of their places": [
+    "tokens or pairs count once a piece: count them at each of their places": [
         ("in piece:", "in set(piece):"), ("pairwise(piece)", "set(pairwise(piece))"),
         ("in piece:", "in set(piece):", "pairwise(piece)", "set(pairwise(piece))")],
-    "pairs that overlap count once here: in three equal tokens, the pair stands twice": (
+    "pairs that overlap are counted once: count both, as three equal tokens hold the pair twice": (
         "pairwise(piece)", "past_equal_ones(piece)"),
-    "any two tokens of a piece are a pair here: only neighbours are": (
+    "any two tokens of a piece are taken for a pair: take only neighbours": (
         "pairwise(piece)", "[(a, b) for i, a in enumerate(piece) for b in piece[i + 1 :]]"),
-    "the first or the last pair of a piece is missing: a piece of n tokens has n - 1 pairs": [
+    "the first or the last pair of a piece is missing: count all n - 1 pairs of n tokens": [
         ("pairwise(piece)", "pairwise(piece[:-1])"), ("pairwise(piece)", "pairwise(piece[1:])")],
-    "the two orders of a pair are counted as one: (a, b) is another pair than (b, a)": (
+    "the two orders of a pair are counted as one: count (a, b) and (b, a) apart": (
         "pairs[pair] += often", "pairs[min(pair), max(pair)] += often"),
-    "pairs with token 0 are left out: 0 is a token like the others": (
+    "pairs with token 0 are left out: count 0 as a token like the others": (
         "pairs[pair] += often", "pairs[pair] += often * all(pair)"),
-    "rare pairs are left out: the ratio decides, however rare a pair is": [
+    "rare pairs are left out: let the ratio decide, however rare a pair is": [
         ("pairs.items()", f"pairs.items() if count > {least}") for least in (1, 2, 5)],
-    "the smallest ratio wins, or the ratio is upside down: the largest of count(ab) / (count(a) "
-    "count(b)) is asked for": [
+    "the smallest ratio wins, or the ratio is upside down: take the largest of count(ab) / "
+    "(count(a) count(b))": [
         ("-ratio[pair]", "ratio[pair]"), (RATIO, "Fraction(tokens[a] * tokens[b], count)")],
     "of ratios that tie, the largest pair is taken: take the smallest":
         "return max(ratio, key=lambda pair: (ratio[pair], pair), default=None)",
@@ -248,7 +252,8 @@ variants.wrong(exercise, {
         "return max(ratio, key=ratio.get, default=None)",
     "of ratios that tie, the pair that comes last in the text is taken: take the smallest pair":
         "return max(reversed(ratio), key=ratio.get, default=None)",
-    "of ratios that tie, the smaller b is taken first: the smaller a comes before that": [
+    "of ratios that tie, that with the smaller b is taken: the smaller a should decide "
+    "before that": [
         ("pair), default", "pair[::-1]), default"), ("pair), default", "pair[1]), default")],
     ROUNDED: [
         (RATIO, "count / (tokens[a] * tokens[b])"), (RATIO, "count / tokens[a] / tokens[b]"),
@@ -259,11 +264,11 @@ variants.wrong(exercise, {
         (RATIO, "count // (tokens[a] * tokens[b])"),
         (RATIO, "round(count / (tokens[a] * tokens[b]), 2)"),
         (RATIO, "round(count / (tokens[a] * tokens[b]), 3)")],
-    "the ratio, or the count, comes back: the pair alone is asked for": [
+    "the ratio, or the count, comes back: return the pair alone": [
         "return float(max(ratio.values(), default=0))", "return max(pairs.values(), default=0)",
         "best = min(ratio, key=lambda pair: (-ratio[pair], pair), default=None)\n"
         "return best and (best, float(ratio[best]))"],
-    "without any pair there is nothing to take the best of: give None": [
+    "it fails where there is no pair at all: return None there": [
         (", default=None", ""),
         "return sorted(ratio, key=lambda pair: (-ratio[pair], pair))[0]"],
     "a table of floats rounds the ratios, has no room for tokens in the millions, and even without "

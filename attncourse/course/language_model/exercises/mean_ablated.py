@@ -5,7 +5,7 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over texts or positions: one mean for each head serves all of them"
+LOOP = "it loops over texts or positions: take one mean for each head over all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -84,104 +84,111 @@ variants.right(exercise,
     "                       for h in range(z.shape[1])], dim=1)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the named heads give nothing: here each gives its mean, so that what it always says stays": [
+    "the named heads output nothing: each should output its mean, so that what it always "
+    "says stays": [
         "mean = torch.zeros_like(z)",
         "ablated = z[:, ~named]\n"
         "rows = w_o.reshape(z.shape[1], -1, w_o.shape[-1])[~named].flatten(0, 1)\n"
         "return joined @ rows"],
-    "nothing is replaced: the named heads give their mean": "ablated = z",
-    "the named heads stay, and the others give their mean: it should be the other way round":
+    "nothing is replaced: the named heads should output their mean": "ablated = z",
+    "the named heads stay, and the others output their mean: it should be the other way round":
         "ablated = torch.where(named[:, None, None], z, mean)",
-    "the heads that aren't named give nothing: they keep what they give, and the named ones give "
-    "their mean": [
+    "the heads that aren't named output nothing: they should keep their output, and the named ones "
+    "output their mean": [
         "ablated = torch.where(named[:, None, None], z, 0.0)",
         "ablated = torch.where(named[:, None, None], mean, 0.0)"],
-    "every head gives its mean: only the named ones do": "ablated = mean.expand_as(z)",
-    "only the first head of the list is replaced: all of them are": ("[heads]", "[heads[:1]]"),
-    "only the last head of the list is replaced: all of them are": ("[heads]", "[heads[-1:]]"),
-    "the right number of heads is replaced, but always the first ones: the list says which": (
+    "every head outputs its mean: only the named ones should": "ablated = mean.expand_as(z)",
+    "only the first head of the list is replaced: replace all of them": ("[heads]", "[heads[:1]]"),
+    "only the last head of the list is replaced: replace all of them": ("[heads]", "[heads[-1:]]"),
+    "the right number of heads is replaced, but always the first ones: replace those in the list": (
         "[heads]", "[: len(heads)]"),
-    "the heads count from 0, as the list does": [
+    "each number in the list is shifted by one: heads count from 0 there, so take them as "
+    "they are": [
         ("[heads]", "[[h - 1 for h in heads]]"),
         ("[heads]", "[[(h + 1) % z.shape[1] for h in heads]]")],
     "all heads up to the largest named one are replaced: replace only those in the list": (
         "[heads]", "[: max(heads, default=-1) + 1]"),
-    "the mean runs over the heads, too: each gives its own":
+    "the mean runs over the heads, too: each should output its own":
         "mean = z.mean(dim=(0, 1, 2), keepdim=True)",
-    "the mean is that of the heads at a place: each head gives its own mean over all places":
+    "the mean is that of the heads at a place: each head should output its own mean over "
+    "all places":
         "mean = z.mean(dim=1, keepdim=True)",
-    "the mean is that of all the named heads together: each gives its own":
+    "the mean is that of all the named heads together: each should output its own":
         "mean = z[:, heads or [0]].mean(dim=(0, 1, 2))",
-    "one number takes the place of all named heads: each has a mean for each number of its width":
+    "one number takes the place of all named heads: take a mean for each number of a head's width":
         "mean = z[:, heads or [0]].mean()",
-    "the mean runs over texts and heads: it runs over texts and positions, for each head":
+    "the mean runs over texts and heads: take it over texts and positions, for each head":
         "mean = z.mean(dim=(0, 1), keepdim=True)",
-    "the mean runs over heads and positions: it runs over texts and positions, for each head":
+    "the mean runs over heads and positions: take it over texts and positions, for each head":
         "mean = z.mean(dim=(1, 2), keepdim=True)",
-    "the mean is that of the heads that are not named: each named one gives its own":
+    "the mean is that of the heads that are not named: each named one should output its own":
         "mean = z[:, ~named].mean(dim=(0, 1, 2)).nan_to_num(0.0)",
-    "the mean runs over the positions alone, so each text has a different one: all have the same":
+    "the mean runs over the positions alone, so each text has a different one: all should have the "
+    "same":
         "mean = z.mean(dim=2, keepdim=True)",
-    "the mean runs over the texts alone, so each position has a different one: all have the same":
+    "the mean runs over the texts alone, so each position has a different one: all should have the "
+    "same":
         "mean = z.mean(dim=0, keepdim=True)",
-    "the mean runs over the width, too: it has as many numbers as the head is wide":
+    "the mean runs over the width, too: it should have as many numbers as the head is wide":
         "mean = z.mean(dim=(0, 2, 3), keepdim=True)",
-    "the mean runs over the width of a row: it runs over texts and positions":
+    "the mean runs over the width of a row: take it over texts and positions":
         "mean = z.mean(dim=3, keepdim=True)",
     "this is the sum over texts and positions: take their mean":
         "mean = z.sum(dim=(0, 2), keepdim=True)",
-    "the sum is divided by the number of positions alone: the texts count, too":
+    "the sum is divided by the number of positions alone: count the texts, too":
         "mean = z.sum(dim=(0, 2), keepdim=True) / z.shape[2]",
-    "the sum is divided by the number of texts alone: the positions count, too":
+    "the sum is divided by the number of texts alone: count the positions, too":
         "mean = z.sum(dim=(0, 2), keepdim=True) / z.shape[0]",
-    "the mean is that of the first text: all texts belong to it":
+    "the mean runs over the first text only: take it over all of them":
         "mean = z[:1].mean(dim=(0, 2), keepdim=True)",
-    "the mean is that of the first positions: all positions belong to it":
+    "the mean runs over the first positions only: take it over all of them":
         "mean = z[:, :, :1].mean(dim=(0, 2), keepdim=True)",
-    "the mean is that of the last positions: all positions belong to it":
+    "the mean runs over the last positions only: take it over all of them":
         "mean = z[:, :, -1:].mean(dim=(0, 2), keepdim=True)",
     "the median is taken: take the mean":
         "mean = z.transpose(1, 2).flatten(0, 1).median(dim=0).values.unsqueeze(-2)",
-    "a mean of the rows up to each place is taken: it runs over all positions":
+    "the mean runs over the rows up to each place: take it over all positions":
         "rows = torch.arange(1, z.shape[2] + 1, device=z.device)[:, None]\n"
         "mean = (z.cumsum(2) / rows).mean(0, keepdim=True)",
-    "a head gives the rows of another text: it gives its mean": "mean = z.roll(1, 0)",
-    "the mean is added to the head's own rows: it takes their place":
+    "a head outputs the rows of another text: it should output its mean": "mean = z.roll(1, 0)",
+    "the mean is added to the head's own rows: it should take their place":
         "ablated = torch.where(named[:, None, None], z + mean, z)",
     "the mean is subtracted from the head's rows: it should take their place":
         "ablated = torch.where(named[:, None, None], z - mean, z)",
-    "half of a named head's own rows is still there: its mean takes their place":
+    "half of a named head's own rows is still there: its mean should take their place":
         "ablated = torch.where(named[:, None, None], (z + mean) / 2, z)",
-    "the heads are joined without moving their axis: behind the positions it comes before the "
-    "width": "joined = ablated.reshape(z.shape[0], z.shape[2], -1)",
-    "the numbers of the heads are interleaved: those of one head stay together":
+    "the heads are joined without moving their axis: move it behind the positions, before "
+    "the width": "joined = ablated.reshape(z.shape[0], z.shape[2], -1)",
+    "the numbers of the heads are interleaved: keep those of one head together":
         "joined = ablated.permute(0, 2, 3, 1).flatten(-2)",
-    "the heads are in reverse order: the first has the first rows of w_o":
+    "the heads are in reverse order: the first should meet the first rows of w_o":
         "joined = ablated.flip(1).transpose(1, 2).flatten(-2)",
-    "the named heads come first: each has its own place in w_o":
+    "the named heads come first: leave each at its own place in w_o":
         "means = mean[:, heads].expand(len(z), -1, z.shape[2], -1)\n"
         "ablated = torch.cat([means, z[:, ~named]], dim=1)",
-    "the heads are added up: they are put side by side, and each has its own rows of w_o":
+    "the heads are added up: put them side by side, because each has its own rows of w_o":
         "return ablated.sum(1) @ w_o[: z.shape[3]]",
-    "columns of the joined rows are replaced as if each were a head: head h has d_h columns":
+    "columns of the joined rows are replaced as if each were a head: replace all d_h columns of "
+    "head h":
         "rows = z.transpose(1, 2).flatten(-2)\n"
         "which = torch.zeros(rows.shape[-1], dtype=torch.bool, device=z.device)\n"
         "which[heads] = True\n"
         "joined = torch.where(which, rows.mean((0, 1)), rows)",
-    "columns spread over the joined rows are replaced: those of one head are side by side":
+    "columns spread over the joined rows are replaced: replace those of one head, which are side "
+    "by side":
         "rows = z.transpose(1, 2).flatten(-2)\n"
         "joined = torch.where(named.repeat(z.shape[3]), rows.mean((0, 1)), rows)",
-    "columns of the output are replaced: the heads come before w_o":
+    "columns of the output are replaced: replace heads, before w_o":
         "ablated = z\n"
         "which = torch.zeros(w_o.shape[-1] + z.shape[1], dtype=torch.bool, device=z.device)\n"
         "which[heads] = True\n"
         "out = joined @ w_o\n"
         "return torch.where(which[: w_o.shape[-1]], out.mean((0, 1)), out)",
-    "the output is replaced, for all heads: only the named ones give their mean":
+    "the output is replaced, for all heads: let only the named ones output their mean":
         "ablated = z\n"
         "out = joined @ w_o\n"
         "return out.mean((0, 1)).expand_as(out) if heads else out",
-    "the output is made larger for the heads that give their mean: nothing else moves":
+    "the output is made larger, to make up for the heads that are replaced: leave it as it is":
         "return joined @ w_o * z.shape[1] / max(1, z.shape[1] - len(heads))",
     "the joined rows come back: multiply them by w_o": "return joined",
     "the heads come back: put them side by side, and multiply by w_o": "return ablated",
@@ -189,7 +196,7 @@ variants.wrong(exercise, {
         ("[heads]", "[torch.tensor(heads, device=z.device)]"),
         "rest = z.index_fill(1, torch.tensor(heads, device=z.device), 0.0)\n"
         "ablated = rest + named[:, None, None] * mean"],
-    "no gradient reaches the mean: it is a part of what the layer gives":
+    "no gradient reaches the mean: don't detach it, it is a part of what the layer outputs":
         "mean = z.mean(dim=(0, 2), keepdim=True).detach()",
     "an input changes: write the means into a copy":
         "means = mean.detach().expand_as(z)[:, heads]\n"

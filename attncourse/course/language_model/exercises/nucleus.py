@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over rows or tokens: one sort and one cumulative sum serve all of them"
+LOOP = "it loops over rows or tokens: take one sort and one cumulative sum for all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -148,30 +148,31 @@ variants.right(exercise,
     "return left.softmax(dim=-1) * stays",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "all tokens stay: only the likeliest do, as many as it takes for probabilities that are p in "
-    "sum": ["kept = before < 2", "likely = scores.log_softmax(dim=-1).gather(-1, order)"],
-    "the token that reaches p goes: with it, the probability is at least p, so it stays": [
+    "all tokens stay: only the likeliest should, as many as it takes for probabilities that are p "
+    "in sum": ["kept = before < 2", "likely = scores.log_softmax(dim=-1).gather(-1, order)"],
+    "the token that reaches p goes: keep it, as only with it the probability is at least p": [
         "first = torch.arange(scores.shape[-1], device=scores.device) == 0\n"
         "kept = (likely.cumsum(dim=-1) < p) | first",
         "kept = (likely.cumsum(dim=-1) <= p) | (before == 0)"],
-    "where the likeliest token has more than p no token stays: it stays in any case": [
+    "where the likeliest token has more than p no token stays: keep it in any case": [
         "kept = likely.cumsum(dim=-1) < p", "kept = likely.cumsum(dim=-1) <= p",
         "kept = likely.cumsum(dim=-1) <= p\n"
         f"return {WHOLE} / {WHOLE}.sum(dim=-1, keepdim=True).clamp(min=1e-9)"],
-    "one token too many stays: once p is reached, no more is needed":
+    "one token too many stays: stop once p is reached":
         "kept = (before < p).roll(1, -1) | (before < p)",
-    "the tokens are not sorted: those that stay are the likeliest":
+    "the tokens are not sorted: those that stay should be the likeliest":
         "order = torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)",
     "the least likely tokens stay: begin with the largest score":
         "order = scores.argsort(dim=-1, stable=True)",
-    "of equal scores the larger token stays: the smaller one comes first": [
+    "of equal scores the larger token stays: the smaller one should come first": [
         "order = scores.flip(-1).argsort(dim=-1, descending=True, stable=True)\n"
         "likely = scores.softmax(dim=-1).gather(-1, order := scores.shape[-1] - 1 - order)",
         "order = scores.argsort(dim=-1, stable=True).flip(-1)"],
-    "all tokens that have the score of the last one stay: of equal ones, only as many as it takes":
+    "all tokens that have the score of the last one stay: of equal ones, keep only as many as it "
+    "takes":
         "last = scores.where(stays, torch.inf).amin(-1, keepdim=True)\n"
         "left = scores.masked_fill(scores < last, -torch.inf)",
-    "no token stays of those that have the score of the last one: as many stay as it takes":
+    "no token stays of those that have the score of the last one: keep as many as it takes":
         "last = scores.where(stays, torch.inf).amin(-1, keepdim=True)\n"
         "goes = (scores <= last) & (scores < scores.amax(-1, keepdim=True))\n"
         "left = scores.masked_fill(goes, -torch.inf)",
@@ -183,12 +184,12 @@ variants.wrong(exercise, {
         "stays = kept.gather(-1, order)",
         "left = scores.gather(-1, order).masked_fill(~kept, -torch.inf)\n"
         "return left.softmax(dim=-1).gather(-1, order)"],
-    "the probabilities come back in order of size: each belongs to its token":
+    "the probabilities come back in order of size: put each at its token's place":
         "left = scores.gather(-1, order).masked_fill(~kept, -torch.inf)",
-    "the probabilities of what stays are as before: they sum to 1 again": f"return {WHOLE}",
+    "the probabilities of what stays are as before: they should sum to 1 again": f"return {WHOLE}",
     "they are divided by p: what stays may have more than that, so divide by its sum":
         f"return {WHOLE} / p",
-    "what goes keeps the probability 1 in a million or so: it has the score -inf": [
+    "what goes keeps a small probability, 1 in a million or so: give it the score -inf": [
         ("-torch.inf", f"scores.amin().item() - {low}") for low in ("5", "10")],
     "what goes gets the score 0, and still has weight: fill with -inf": ("-torch.inf", "0.0"),
     "scores may be lower than the number you fill with: fill with -inf": [
@@ -200,7 +201,7 @@ variants.wrong(exercise, {
     messages.DETACHED: (
         "    order", "    if scores.shape[-1] == 1:\n"
         "        return torch.ones_like(scores)\n    order"),
-    "the scores of what goes become 0 by a product: it needs the score -inf":
+    "the scores of what goes become 0 by a product: give it the score -inf":
         "left = scores * stays",
     "p is taken for the least probability of a token: add the probabilities up":
         "kept = (likely >= p) | (before == 0)",
@@ -208,29 +209,29 @@ variants.wrong(exercise, {
         "kept = (likely >= 1 - p) | (before == 0)",
     "what has p times the largest probability stays: add the probabilities up":
         "kept = likely >= p * likely[..., :1]",
-    "a share p of the vocabulary stays: it depends on the probabilities how many do": [
+    "a share p of the vocabulary stays: let it depend on the probabilities how many do": [
         "kept = (torch.arange(scores.shape[-1], device=scores.device) < "
         f"{many}).expand(scores.shape)"
         for many in ("max(1, int(p * scores.shape[-1]))", "-(-p * scores.shape[-1] // 1)",
                      "max(1, round(p * scores.shape[-1]))")],
-    "the tokens that are likeliest together, up to 1 - p, stay: it is up to p":
+    "the tokens that are likeliest together, up to 1 - p, stay: it should be up to p":
         "kept = before < 1 - p + (p == 1)",
-    "the tail stays, and the nucleus goes: it is the other way round": [
+    "the tail stays, and the nucleus goes: it should be the other way round": [
         "kept = (before >= p) | (before == before[..., -1:])",
         "kept = before >= p", "kept = likely.cumsum(dim=-1) >= p"],
-    "only the likeliest token stays: as many do as have p together":
+    "only the likeliest token stays: keep as many as have p together":
         "kept = before == before[..., :1]",
-    "the scores are added up: it is their probabilities that reach p":
+    "the scores are added up: add up their probabilities":
         "likely = scores.gather(-1, order)",
-    "the border is that of the first row: each row has its own":
+    "the border is that of the first row: give each row its own":
         "kept = (before.reshape(-1, before.shape[-1])[0] < p).expand(before.shape)",
-    "as many tokens stay in each row as in the one that needs most: each row has its own number":
+    "as many tokens stay in each row as in the one that needs most: give each row its own number":
         "kept = (before < p).reshape(-1, before.shape[-1]).any(0).expand(before.shape)",
-    "the sum goes on from row to row: it begins anew in each":
+    "the sum goes on from row to row: begin it anew in each":
         "before = (likely.flatten().cumsum(0) - likely.flatten()).reshape(likely.shape)",
-    "the sum runs over the rows: it runs over the tokens of each": (
+    "the sum runs over the rows: let it run over the tokens of each": (
         "cumsum(dim=-1)", "cumsum(dim=0)"),
-    "the softmax runs over the rows: it runs over the vocabulary":
+    "the softmax runs over the rows: let it run over the vocabulary":
         "return left.softmax(dim=0).nan_to_num(0.0)",
     "exp of a large score overflows: use softmax, which takes the largest away":
         "likely = (scores.exp() / scores.exp().sum(-1, True)).gather(-1, order)",
@@ -238,17 +239,18 @@ variants.wrong(exercise, {
         "return left.exp() / left.exp().sum(dim=-1, keepdim=True)",
     "these are logarithms: take the softmax": "return left.log_softmax(dim=-1)",
     "these are scores: the softmax is missing": "return left",
-    "probabilities are taken for scores: a softmax of them is nearly flat":
+    "the softmax is taken of probabilities, which makes it nearly flat: take it of scores":
         "left = scores.softmax(-1).masked_fill(~stays, -torch.inf)",
     "a softmax of probabilities is taken, in which 0 does not stay 0: divide by their sum":
         f"return {WHOLE}.softmax(dim=-1)",
-    "each token is compared with p by itself: it is what the likeliest have in sum that reaches p":
+    "each token is compared with p by itself: compare what the likeliest have in sum":
         "kept = likely >= p",
-    "this says which tokens stay: their probabilities are asked for":
+    "this says which tokens stay: return their probabilities":
         "return stays.to(scores.dtype)",
-    "all tokens that stay get the same: they share the probability as before":
+    "all tokens that stay get the same: let them share the probability as before":
         "return stays / stays.sum(dim=-1, keepdim=True).to(scores.dtype)",
-    "the likeliest comes back, and not what is drawn from": "return left.argmax(dim=-1)",
+    "only the likeliest token comes back: return the probabilities from which one is drawn":
+        "return left.argmax(dim=-1)",
     LOOP: [
         "before = sum(torch.nn.functional.pad(likely[..., : -i - 1], (i + 1, 0))\n"
         "             for i in range(scores.shape[-1]))",

@@ -82,7 +82,7 @@ def what_the_windows_show(wanted, given, texts, length, held_out):
         return ""
     right, got = ([*chain(*chain(*both))] for both in (wanted, given))
     if len(got) < len(right):
-        return "tokens are lost on the way: each window of each text stays, with all its tokens"
+        return "tokens are lost on the way: keep each window of each text, with all its tokens"
     if len(got) > len(right):
         return (
             "there are more tokens than in the texts: add none, and put each in one window, of "
@@ -95,11 +95,11 @@ def what_the_windows_show(wanted, given, texts, length, held_out):
         changed = [pair for pair in zip(right, got, strict=True) if pair[0] != pair[1]]
         if changed and changed[0][1] == 1:
             return (
-                "a token from a training text becomes 1: one place in any of these texts is "
+                "a token from a training text becomes 1: one place in any of these texts should be "
                 "enough for it to be known"
             )
         if changed and changed[0][0] == 1:
-            return "a token that's in no training text stays: 1 takes its place"
+            return "a token that's in no training text stays: put 1 in its place"
         return "these are different tokens, or in a different order: keep the order of the texts"
     if sorted(chain(*sizes)) == sorted(chain(*got_sizes)):
         return (
@@ -158,25 +158,26 @@ BY_WINDOW = (
     "windows at once"
 )
 variants.wrong(exercise, {
-    "tokens that only the held-out texts have are still known: what is known depends on the "
+    "tokens that only the held-out texts have are still known: let what is known depend on the "
     "training texts alone": f"known = {ALL}",
     "what is known is counted on the held-out texts: count it on the others": ("not in", "in"),
-    "a token that stands only once in training is unknown here: once is enough":
+    "a token that stands only once in training is unknown: once should be enough":
         "some = [x for year, tokens in texts if year % 10 not in held_out for x in tokens]\n"
         "known = {x for x in some if some.count(x) > 1}",
-    "what is known grows while the texts are read: tokens of later training texts are known, too": (
+    "what is known grows while the texts are read: tokens of later training texts should be known, "
+    "too": (
         KNOWN, "set()", "        tokens =",
         "        if part is train:\n            known |= {*tokens}\n        tokens ="),
-    "what is known grows with the held-out texts as well: only training texts count": (
+    "what is known grows with the held-out texts as well: count only training texts": (
         KNOWN, "set()", "    return", "        known |= {*tokens}\n    return"),
-    "unknown tokens are left out: 1 takes their place": (
+    "unknown tokens are left out: put 1 in their place": (
         "token if token in known else 1 for token in tokens",
         "token for token in tokens if token in known"),
-    "an unknown token becomes another number: 1 takes its place": [
+    "an unknown token becomes another number: put 1 in its place": [
         ("else 1", f"else {number}") for number in ("0", "-1", "-100")],
-    "windows with an unknown token are left out: 1 takes the token's place": (
+    "windows with an unknown token are left out: put 1 in the token's place": (
         "    return", "        part[:] = [one for one in part if 1 not in one]\n    return"),
-    "it is the known tokens that are replaced: replace the others": (
+    "the known tokens are replaced: replace the others": (
         "token if token in known else 1", "1 if token in known else token"),
     "texts are held out by their place in the list: go by the last digit of the year, so that "
     "all texts of a year are on one side": [
@@ -185,31 +186,31 @@ variants.wrong(exercise, {
         for first in (0, 1) for known in ((), (KNOWN, ALL), (
             KNOWN, f"{{token for number, (_, tokens) in enumerate(texts, {first})\n"
             "             if number % 10 not in held_out for token in tokens}"))],
-    "no text is held out: `held_out` has the last digit of its year, as a number": [
+    "no text is held out: compare `held_out` with the last digit of its year, as a number": [
         (piece, piece.replace("year % 10", what)) for what in ("year", "str(year)[-1]")
         for piece in (every("year % 10"), "test if year % 10")],
     "the digit of the decade decides: it should be the last one": (every("% 10"), "// 10 % 10"),
-    "the fourth digit of the year decides: a year may have fewer, and it is the last one": (
+    "the fourth digit of the year decides: take the last one, as a year may have fewer": (
         every("year % 10"), "int(str(year)[3])"),
-    "only the first digit of `held_out` counts: all of them do, and there may be none": (
+    "only the first digit of `held_out` counts: all of them should, and there may be none": (
         "not in held_out", "!= held_out[0]", "10 in held_out", "10 == held_out[0]"),
-    "only one text of a year is kept: a year may have several": [
+    "only one text of a year is kept: keep all of them, as a year may have several": [
         ("for year, tokens in texts:", "for year, tokens in dict(texts).items():"),
         ("    known", "    texts = [*dict(texts).items()]\n    known")],
-    "texts of one year are joined before they are cut: each text is cut by itself": (
+    "texts of one year are joined before they are cut: cut each text by itself": (
         "    known", "    years = {year: [] for year, _ in texts}\n"
         "    for year, tokens in texts:\n        years[year] = years[year] + tokens\n"
         "    texts = [*years.items()]\n    known"),
-    "windows run from one text into the next: each text is cut by itself": (
+    "windows run from one text into the next: cut each text by itself": (
         WINDOWS, "tokens", "return train, test",
         f"return tuple({WINDOWS} for tokens in (train, test))"),
-    "train and test are swapped: what you train with comes first, and the held-out years are the "
+    "train and test are swapped: return what you train with first, and the held-out years as the "
     "test": [
         "return test, train", ("not in", "in", "test if year % 10", "test if year % 10 not")],
-    "the held-out texts are in no list: they are the test": (
+    "the held-out texts are in no list: make them the test": (
         "part = test if year % 10 in held_out else train\n",
         "part = train\n        if year % 10 in held_out:\n            continue\n"),
-    "held-out texts are in the training list too: they belong in the test alone": (
+    "held-out texts are in the training list too: keep them for the test": (
         "part = test if year % 10 in held_out else train",
         "parts = (train, test) if year % 10 in held_out else (train,)",
         "        part +=", "        for part in parts:\n            part +="),
@@ -227,7 +228,7 @@ variants.wrong(exercise, {
         "[tokens[i : i + length] for", "[(year, tokens[i : i + length]) for"),
     "the windows are grouped by text: give one list of all": (
         f"part += {WINDOWS}", f"part.append({WINDOWS})"),
-    "with no year held out, or no text, it ends in an error: both lists may be empty": [
+    "with no year held out, or no text, it ends in an error: let both lists be empty there": [
         ("    return", "    train[0], test[0]\n    return"),
         ("    known", "    held_out[0]\n    known")],
     messages.CHANGES: ("        tokens =", "        tokens[:] ="),

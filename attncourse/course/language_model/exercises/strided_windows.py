@@ -161,19 +161,24 @@ BACK = (
     "            # what",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "tokens that two windows read are predicted twice: the label counts in the first of them, and "
-    "is -100 in the others": (KNOWN, "0"),
-    "the first window of a text has to predict all its tokens: no other window does": (
+    "tokens that two windows read are predicted twice: let the label count in the first of them, "
+    "and be -100 in the others": (KNOWN, "0"),
+    "labels are hidden in the first window of a text, too: let it predict all its tokens, as no "
+    "other window does": (
         KNOWN, "min(length - stride, len(read))"),
-    "only the first text's first window has all its labels: each text begins anew": (
+    "only the first text's first window has all its labels: begin anew with each text": (
         KNOWN, "min(length - stride, len(read)) if tokens else 0"),
-    "stride places are hidden in later windows: it is length - stride that were read before, and "
-    "stride that are new": (KNOWN, "min(stride, len(read) - start) if start else 0"),
-    "one label too few is hidden, so that some are predicted twice: length - stride are known": (
+    "stride places are hidden in later windows: hide the length - stride that were read before, "
+    "and ask for the stride that "
+    "are new": (KNOWN, "min(stride, len(read) - start) if start else 0"),
+    "one label too few is hidden, so that some are predicted twice: hide the length - stride that "
+    "are known": (
         KNOWN, "max(0, length - stride - 1) if start else 0"),
-    "one label too many is hidden, so that some are never predicted: length - stride are known": (
+    "one label too many is hidden, so that some are never predicted: hide no more than the length "
+    "- stride that are known": (
         KNOWN, "length - stride + 1 if start else 0"),
-    "the last stride labels of each row are asked for: in a short last window fewer are new": (
+    "the last stride labels of each row are asked for: ask for fewer in a short last window, where "
+    "fewer are new": (
         KNOWN, f"max(0, len({WINDOW}) - stride) if start else 0"),
     "a token is predicted in the last window that reads it: take the first, where more stands "
     "before it": (
@@ -182,25 +187,25 @@ variants.wrong(exercise, {
     "a window is made that has nothing new to predict: stop with the one that reaches the end": [
         ("break", "pass", "[-100] * known", "[-100] * min(known, len(read) - start)"),
         ("start + length >= len(read)", "start + length > len(read)")],
-    "the end of a text is lost: the last window may be shorter than length": [
+    "the end of a text is lost: let the last window be shorter than length": [
         (STARTS, "range(0, len(read) - length + 1, stride)"),
         (STARTS, "range(0, max(len(read) > 0, len(read) - length + 1), stride)")],
-    "texts that are shorter than a window are lost: their one window is shorter": (
+    "texts that are shorter than a window are lost: give them one window, a shorter one": (
         FIRST_START, f"        if len(read) < length:\n            continue\n{FIRST_START}"),
-    "the last token of a text is lost where it alone is left: it has a window, too": (
+    "the last token of a text is lost where it alone is left: give it a window, too": (
         "start + length >= len(read)", "start + length >= len(read) - 1"),
-    "the last token of a text is never predicted: it has a label, and only is not read": [
+    "the last token of a text is never predicted: it should be a label, though it is not read": [
         (READ, "text[:-2], text[1:-1]"), (READ, "text[:-1], [*text[1:-1], -100]")],
-    "the last window is moved back to be full: it begins a multiple of stride after the first": [
+    "the last window is moved back to be full: let it begin a multiple of stride after the first": [
         BACK, (*BACK, KNOWN, "place + length - stride - start if start else 0")],
     "windows run from one text into the next: cut each text by itself": (
         "in texts:", "in [sum(texts, [])]:"),
     "the last token of a text is read, though nothing comes after it: read all but the last": (
         READ, "text, [*text[1:], -100]"),
-    "the last token of each window has no label: it is the token after the window": (
+    "the last token of each window has no label: give it the token after the window": (
         LABELS, "[*read[start + known + 1 : start + length], -100]"),
-    "the windows are a token too short: one reads `length` tokens, and the label of its last is "
-    "the token after it": [
+    "the windows are a token too short: let one read `length` tokens, and give its last the token "
+    "after it for a label": [
         (WINDOW, "text[start : start + length][:-1]",
          LABELS, "text[start : start + length][known + 1 :]"),
         *((WINDOW, "text[start : start + length][:-1]", "[-100] * known",
@@ -208,10 +213,10 @@ variants.wrong(exercise, {
            LABELS, "text[start : start + length][known + 1 :]", *stop)
           for stop in (("start + length >= len(read)", "start + length >= len(text)"),
                        ("break", "pass")))],
-    "the windows are a token too long: one reads at most `length` tokens": (
+    "the windows are a token too long: let one read at most `length` tokens": (
         WINDOW, "read[start : start + length + 1]",
         LABELS, "following[start + known : start + length + 1]"),
-    "windows begin every `length` tokens, and do not overlap: they begin every `stride`": [
+    "windows begin every `length` tokens, and do not overlap: begin one every `stride`": [
         (STARTS, "range(0, len(read), length)", KNOWN, "0"),
         (STARTS, "range(0, len(read), length)",
          KNOWN, "min(length - stride, len(read) - start) if start else 0")],
@@ -219,28 +224,31 @@ variants.wrong(exercise, {
     "they overlap": [
         (STARTS, "range(0, len(read), length - stride)", KNOWN, "stride if start else 0"),
         (STARTS, "range(0, len(read), length - stride or 1)", KNOWN, "stride if start else 0")],
-    "the label of a token is the token itself: it is the next one": (READ, "text[:-1], text[:-1]"),
-    "the labels are the tokens themselves, as for a model that shifts them by itself: the label of "
-    "a token is the next one, and the last is not read": (READ, "text, text"),
-    "the label of a token is the one before it: it is the next one": (READ, "text[1:], text[:-1]"),
+    "the label of a token is the token itself: it should be the next one":
+        (READ, "text[:-1], text[:-1]"),
+    "the labels are the tokens themselves, as for a model that shifts them by itself: make the "
+    "next token the label of each, and don't read the last": (READ, "text, text"),
+    "the label of a token is the one before it: it should be the next one":
+        (READ, "text[1:], text[:-1]"),
     "labels are filled up with 0, which is a token: fill them with -100":
         "labels = [row + [0] * (n - len(row)) for row in labels]",
     "tokens are filled up with -100, which no model can look up: fill them with 0":
         "tokens = [row + [-100] * (n - len(row)) for row in tokens]",
-    "what is filled up, or hidden, is -1 in the labels: it is -100": [
+    "what is filled up, or hidden, is -1 in the labels: it should be -100": [
         (every("-100"), "-1"), ("[-100] * known", "[-1] * known")],
-    "labels that are not asked for are 0, which is a token: they are -100": [
+    "labels that are not asked for are 0, which is a token: make them -100": [
         (every("-100"), "0"), ("[-100] * known", "[0] * known")],
-    "0 is a token like the others: that a label, or a token, is 0 does not say that it is none": [
+    "a label or a token of 0 is taken for none: count 0 as a token like the others": [
         "labels = [[label or -100 for label in row] + [-100] * (n - len(row)) for row in labels]",
         "labels = [[label if token else -100 for token, label in zip(row, asked + [-100] * n)]\n"
         "          for row, asked in zip(tokens, labels)]"],
     "the rows are filled up on the left: fill them up on the right":
         "tokens = [[0] * (n - len(row)) + row for row in tokens]\n"
         "labels = [[-100] * (n - len(row)) + row for row in labels]",
-    "the rows are always `length` wide: they are as wide as the longest window": [
+    "the rows are always `length` wide: make them as wide as the longest window": [
         "n = length", "n = length if tokens else 0"],
-    "a text without a token, or with one, has a window here: there is nothing to predict": [
+    "a text without a token, or with one, gets a window: give it none, there is nothing "
+    "to predict": [
         (STARTS, "range(0, len(read) or 1, stride)"),
         (READ, "text[:-1] or text, text[1:] or [-100] * len(text)")],
     "without any window, something else comes back, or an error: give two int64 tensors of shape "

@@ -123,19 +123,21 @@ COMPARES = {
         CLOSE, "got - want < 1e-4 * (1 + want)"),
     "only what is too small fails it, not what is too large: take abs of the difference": (
         CLOSE, "want - got < 1e-4 * (1 + want)"),
-    "the tolerance is too wide: a loss that is half a hundredth off passes": [
+    "the tolerance is too wide, and a loss that is half a hundredth off passes: take a "
+    "smaller one": [
         (CLOSE, wide) for wide in (
             "torch.allclose(got, want, atol=0.05)", "torch.allclose(got, want, rtol=0.05)",
             "round(got.item(), 1) == round(want.item(), 1)")],
     "it allows for no rounding, and refuses right ones that add in another order: use a tolerance":
         [(CLOSE, "got == want"), (CLOSE, "torch.allclose(got, want, rtol=0, atol=1e-12)")],
-    "the shape is not looked at: the loss has no axis": [
+    "the shape is not looked at: the loss should have no axis": [
         (LIKE, "(got.dtype, got.requires_grad) == (dtype, True)"),
         (LIKE, "(got.numel(), got.dtype, got.requires_grad) == (1, dtype, True)")],
     "the dtype is not looked at: it should be that of the scores": (
         LIKE, "(got.shape, got.requires_grad) == ((), True)",
         CLOSE, "torch.allclose(got.float(), want.float(), rtol=1e-3, atol=1e-3)"),
-    "it does not look whether a gradient flows": ("got.requires_grad)", "scores.requires_grad)"),
+    "it does not look whether a gradient flows: ask whether the loss "
+    "requires one": ("got.requires_grad)", "scores.requires_grad)"),
     "it does not look whether the tokens are still the same": ("tokens.equal(kept) and ", ""),
     "it does not look whether the scores are still the same, or compares them with what shares "
     "their numbers: clone() them before the call": [
@@ -159,14 +161,15 @@ variants.wrong(exercise, {
         "(torch.float32, 1.0)", "(torch.float64, 2.0)"),
     "only float32 is tried: float64 should give float64": (
         variants.every("torch.float64"), "torch.float32"),
-    "padding stands within its texts: it only comes after the end of one":
+    "padding stands within its texts: put it only after the end of one":
         "batches = [([[3, 0, 0, 4, 1], [5, 3, 2, 2, 3]], 3), ([[3, 3, 3, 2]], 3), ([[2, 0]], 5)]",
     "the longest text always comes first: try a longer one after a shorter":
         f"batches = [({LONG}, 3), ([[1, 1, 2, 6], [4, 6, 0, 0]], 0), ({ONE}, 5)]",
-    "scores are tried up to a hundred or so: they may be as large as 10^4": ("1e4", "100.0"),
-    "all scores are small: of large ones, an exponential overflows, or a probability is 0": (
+    "scores are tried up to a hundred or so: try some as large as 10^4": ("1e4", "100.0"),
+    "all scores are small: try large ones, of which an exponential overflows, or a probability "
+    "is 0": (
         ", (torch.float64, 1e4)", ""),
-    "no text has padding: a loss that counts it passes": [
+    "no text has padding, so a loss that counts it passes: try some": [
         "batches = [([[0, 0, 4, 1, 6], [5, 2, 1, 4, 0]], 3), ([[1, 1, 2, 6]], 0), ([[2, 0]], 5)]",
         "batches = [([[0, 0, 4, 1, 6], [5, 2, 1, 4, 0]], 3), ([[1, 1, 2, 6]], 0)]"],
     "the padding is always 0: try another number":
@@ -183,10 +186,11 @@ variants.wrong(exercise, {
         f"batches = [({LONG}, 3), ({TWO}, 0), ([[2, 0, 1]], 5)]",
     "no text is without anything to predict: try one of a single token":
         f"batches = [([[0, 0, 4, 1, 6], [5, 2, 3, 3, 3]], 3), ({TWO}, 0), ({ONE}, 5)]",
-    "token 0 never stands in a text, but as padding: a loss that leaves it out passes":
+    "token 0 never stands in a text, but as padding, so a loss that leaves it out passes: put it "
+    "in one":
         f"batches = [([[5, 5, 4, 1, 6], [5, 2, 3, 3, 3], [2, 3, 3, 3, 3]], 3), ({TWO}, 0), "
         "([[2, 1]], 5)]",
-    "no token comes twice in a row: a loss that leaves out repeated ones passes":
+    "no token comes twice in a row, so a loss that leaves out repeated ones passes: repeat one":
         "batches = [([[0, 5, 4, 1, 0], [5, 2, 3, 3, 3], [2, 3, 3, 3, 3]], 3), ([[4, 6, 0, 0], "
         f"[1, 3, 2, 6]], 0), ({ONE}, 5)]",
     "all scores are equal: every token is then as likely as the others. Draw them": (
@@ -210,11 +214,13 @@ variants.wrong(exercise, {
     "the token at t + 1": (
         WANT, "cross_entropy(said[:, 1:].flatten(0, 1), kept[:, :-1].flatten(), "
         "ignore_index=padding)"),
-    "it calls with a padding that is no number of the vocabulary: a right loss need not take it":
+    "it calls with a padding that is no number of the vocabulary: take one that is, a right loss "
+    "need not take any other":
         "batches = [([[0, 0, 4, 1, 6], [5, 2, -100, -100, -100]], -100), ([[2, 0]], -100)]",
-    "the padding is given as a tensor: it is a number": (
+    "the padding is given as a tensor: give a number": (
         "_grad_(), tokens, padding)", "_grad_(), tokens, torch.tensor(padding))"),
-    "it calls with texts that have nothing to predict at all: at least one token is asked for": (
+    "it calls with texts that have nothing to predict at all: let at least one token be "
+    "asked for": (
         f"({ONE}, 5)", f"({ONE}, 5), ([[1, 3], [2, 3]], 3)",
         "atol=bound", "atol=bound, equal_nan=True"),
     "it refuses the right ones, too: run it on a loss you trust. All tokens of all texts count "

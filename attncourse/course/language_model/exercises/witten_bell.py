@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over tokens: three sums over an axis serve all rows at once"
+LOOP = "it loops over tokens: take three sums over an axis for all rows at once"
 exercise = Exercise.read(
     __name__,
     generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
@@ -93,81 +93,84 @@ variants.right(exercise,
 # 0 in a row without counts
 KINDS = "kinds = (counts > 0).sum(dim=-1, keepdim=True)\n"
 variants.wrong(exercise, {
-    "1 is added to each count: T times the unigram is added":
+    "1 is added to each count: add T times the unigram":
         "mixed = counts + 0 * single + 1\nreturn mixed / (total + counts.shape[-1])",
-    "the unigram is added once: it is added T times, so many kinds of tokens followed":
+    "the unigram is added once: add it T times, as so many kinds of tokens followed":
         "mixed = counts + single\nreturn mixed / (total + 1)",
-    "T is the number of all tokens here: count those that followed, in each row":
+    "T is the number of all tokens: count those that followed, in each row":
         "kinds = counts.shape[-1]",
     "T counts the tokens that never followed: count those that did": ("counts > 0", "counts == 0"),
     "T counts the tokens that came before a token: count those that followed it, in its row":
         "kinds = (counts > 0).sum(dim=-2).unsqueeze(-1).clamp(min=1)",
-    "T is that of the column: each row has its own":
+    "T is that of the column: give each row its own":
         "kinds = (counts > 0).sum(dim=-2, keepdim=True).clamp(min=1)",
-    "T is one number for the whole table: each row has its own":
+    "T is one number for the whole table: give each row its own":
         "kinds = (counts > 0).sum(dim=(-2, -1), keepdim=True).clamp(min=1)",
-    "T counts only what followed once: it counts all that ever followed": (
+    "T counts only what followed once: count all that ever followed": (
         "counts > 0", "counts == 1"),
-    "T leaves out what followed once: it counts all that ever followed": (
+    "T leaves out what followed once: count all that ever followed": (
         "counts > 0", "counts > 1"),
-    "T is the sum of the counts here: it is how many different tokens followed":
+    "T is the sum of the counts: it should be how many different tokens followed":
         "kinds = total.clamp(min=1)",
-    "T leaves out that a token followed itself: that is a pair like any other":
+    "T leaves out that a token followed itself: count that like any other pair":
         "itself = torch.eye(counts.shape[-1], dtype=torch.bool, device=counts.device)\n"
         "kinds = ((counts > 0) & ~itself).sum(dim=-1, keepdim=True).clamp(min=1)",
-    "C is the sum of a column: that of the row says how often its token was followed": [
+    "C is the sum of a column: take that of the row, which says how often its token was followed": [
         "total = counts.sum(dim=-2).unsqueeze(-1)", "total = counts.sum(dim=-2, keepdim=True)"],
-    "C is the sum of the whole table: each row has its own":
+    "C is the sum of the whole table: give each row its own":
         "total = counts.sum(dim=(-2, -1), keepdim=True)",
-    "C is the largest count of a row: it is their sum": "total = counts.amax(dim=-1, keepdim=True)",
-    "T is missing below: C + T makes the row sum to 1": "return mixed / total.clamp(min=1)",
-    "C is missing below: C + T makes the row sum to 1": "return mixed / kinds",
-    "the counts alone are above C + T: T times the unigram belongs to them":
+    "C is the largest count of a row: take their sum": "total = counts.amax(dim=-1, keepdim=True)",
+    "T is missing below: divide by C + T, which makes the row sum to 1":
+        "return mixed / total.clamp(min=1)",
+    "C is missing below: divide by C + T, which makes the row sum to 1": "return mixed / kinds",
+    "the counts alone are divided by C + T: add T times the unigram to them first":
         "mixed = counts + 0 * single",
-    "this is T times the unigram: the counts are missing": "mixed = kinds * single + 0 * counts",
+    "T times the unigram alone is divided by C + T: add it to the counts first":
+        "mixed = kinds * single + 0 * counts",
     "only what never followed gets a share of the unigram: all tokens should":
         "mixed = counts + kinds * single.where(counts == 0, 0.0)",
-    "the whole share goes to what never followed: the formula gives each token a part of it":
+    "the whole share goes to what never followed: give each token a part of it":
         "unseen = single.where(counts == 0, 0.0)\n"
         "mixed = counts + kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1e-30)",
-    "what never followed shares T equally, and what did gets none of it: that's another form of "
-    "the method, so give each token T times its unigram":
+    "what never followed shares T equally, and what did gets none of it, as in another form of the "
+    "method: give each token T times its unigram":
         "unseen = (counts == 0).to(single)\n"
         "each = kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1)\n"
         "mixed = counts + 0 * single + each",
     "T is shared equally among all tokens: share it as the unigram says":
         "mixed = counts + kinds * (0 * single + 1 / counts.shape[-1])",
-    "the two weights are swapped: the counts have C / (C + T), the unigram T / (C + T)":
+    "the two weights are swapped: the counts should have C / (C + T), the unigram T / (C + T)":
         "mixed = kinds * counts / total.clamp(min=1) + total.clamp(min=1) * single",
-    "the unigram is that of the first token of a pair: it is that of the second, which follows": [
+    "the unigram is that of the first token of a pair: take that of the second, which follows": [
         "single = unigram[..., :, None]",
         f"{KINDS}single = unigram[..., :, None]\n"
         "known = mixed / (total + kinds).clamp(min=1)\n"
         "return known.where(total > 0, unigram[..., None, :])"],
-    "in a batch the unigram meets the wrong axis: give it one for the rows":
+    "in a batch the unigram meets the wrong axis: give it an axis for the rows":
         "single = unigram if unigram.shape == counts.shape[-2:] else unigram[..., None, :]",
     "the unigram is made from the counts: use the given one":
         "shares = counts.sum(-2) / counts.sum((-2, -1))[..., None].clamp(min=1).to(unigram)\n"
         "single = shares[..., None, :] + 0 * unigram[..., None, :]",
-    "rows are the tokens that follow here: row i is what followed token i":
+    "rows are the tokens that follow: row i should be what followed token i":
         "return (mixed / (total + kinds)).mT",
-    "the counts are read by columns: row i is what followed token i": (
+    "the counts are read by columns: read them by rows, row i is what followed token i": (
         "    total", "    counts = counts.mT\n    total"),
-    "the rows are divided by their own sum only afterwards, over the wrong axis: it is the last":
+    "the table is divided by sums over the wrong axis: let each row sum to 1":
         "return mixed / mixed.sum(dim=-2, keepdim=True).clamp(min=1e-30)",
     "these aren't probabilities yet: divide by C + T": "return mixed",
     "these are logarithms: return the probabilities":
         "return (mixed / (total + kinds)).log()",
     "these are relative frequencies, and a unigram for rows without any: mix the two in each row":
         "mixed = counts + single * (total == 0)\nreturn mixed / total.clamp(min=1)",
-    "a part is taken off each count: here the counts stay, and C + T is divided by":
+    "a part is taken off each count: leave the counts as they are, and divide by C + T":
         "left = (counts.to(single) - 0.75).clamp(min=0.0)\n"
         "mixed = left + single * torch.where(total > 0, 0.75 * kinds.to(single), 1.0)\n"
         "return mixed / total.clamp(min=1)",
-    "a token that nothing has followed gets 0 / 0: its row is the unigram": KINDS,
-    "a token that nothing has followed gets zeros: its row is the unigram":
+    "a token that nothing has followed gets 0 / 0: its row should be the unigram": KINDS,
+    "a token that nothing has followed gets zeros: its row should be the unigram":
         f"{KINDS}return mixed / (total + kinds).clamp(min=1)",
-    "a token that nothing has followed gets the same for every token: its row is the unigram":
+    "a token that nothing has followed gets the same for every token: its row should be "
+    "the unigram":
         f"{KINDS}known = mixed / (total + kinds).clamp(min=1)\n"
         "return known.where(total > 0, 1 / counts.shape[-1])",
     "the numbers are right, but 0 / 0 makes gradients NaN, even where torch.where leaves it out: "
@@ -178,8 +181,8 @@ variants.wrong(exercise, {
     "a count divided by a count is float32: bring the counts to the dtype of the unigram first": [
         "return counts / (total + kinds) + kinds / (total + kinds) * single",
         "return counts / (total + kinds) + (1 - total / (total + kinds)) * single"],
-    "the numbers are right, but a division by the sum of the row changes the gradient: by C + T "
-    "the row sums to 1 already": "return mixed / mixed.sum(dim=-1, keepdim=True)",
+    "the numbers are right, but a division by the sum of the row changes the gradient: divide by C "
+    "+ T, with which the row sums to 1 already": "return mixed / mixed.sum(dim=-1, keepdim=True)",
     LOOP: [
         "total = sum(counts[..., j] for j in range(counts.shape[-1]))[..., None]",
         "rows = range(counts.shape[-1])\n"
@@ -188,7 +191,7 @@ variants.wrong(exercise, {
     messages.BATCH: "single = unigram[:, None, :]",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "C is that of the whole table: each row has its own": (
+    "C is that of the whole table: take each row's own": (
         "share = total.to(unigram.dtype) / (total + kinds).clamp(min=1)",
         "pairs = total.sum(-2, keepdim=True).to(unigram.dtype)\n"
         "    share = (pairs / (pairs + kinds).clamp(min=1)).where(total > 0, 0.0)"),

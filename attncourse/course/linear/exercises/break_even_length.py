@@ -52,10 +52,12 @@ variants.right(exercise,
     "return next(n for n in count(1) if n * n * softmax > n * recurrent)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "at this length the counts may be equal: the recurrent form must take fewer":
+    "at this length the counts may be equal: take the first at which the recurrent form "
+    "takes fewer":
         "return max(1, -(-recurrent // softmax))",
-    "the least length is 1: here n begins at 2": "return max(2, recurrent // softmax + 1)",
-    "it stops before the length is found: that may be in the thousands": [
+    "n begins at 2: begin at 1, the least length there is":
+        "return max(2, recurrent // softmax + 1)",
+    "it stops before the length is found: go on, because that may be in the thousands": [
         "return next((n for n in range(1, 1000) if n * softmax > recurrent), None)",
         "return next((n for n in range(1, 10000) if n * softmax > recurrent), 10000)"],
     "a float holds 16 digits, and a count may have more: divide ints, with //": [
@@ -64,36 +66,37 @@ variants.wrong(exercise, {
         "return math.ceil(recurrent / softmax + 1e-9)"],
     "a quotient that should be whole is rounded to just below: divide ints, with //":
         "return math.floor(features * ((2 * e + 1) / (d + e))) + 1",
-    "this is the last length at which it is not cheaper: the next one is asked for": [
+    "this is the last length at which it is not cheaper: return the next one": [
         "return recurrent // softmax", "return max(1, recurrent // softmax)"],
-    "a length is a whole number, the least for which it is cheaper: not the quotient":
+    "this is the quotient: return a whole number, the least length for which it is cheaper":
         "return recurrent / softmax",
-    "it is rounded to the nearest: the least n above the quotient is asked for":
+    "it is rounded to the nearest whole number: take the least n above the quotient":
         "return round(recurrent / softmax)",
-    "rounded to the nearest and one more is at times too many: divide ints, with //":
+    "rounding to the nearest and adding 1 is at times one too many: divide ints, with //":
         "return round(recurrent / softmax) + 1",
-    "the value is right, but it is a float: a length is an int":
+    "the value is right, but it is a float: a length should be an int":
         "return float(recurrent // softmax + 1)",
-    "the normaliser is left out: each query also meets z, in `features` products":
+    "the normaliser is left out: add the products of the query with z, `features` of them":
         "recurrent = features * 2 * e",
-    "the state is written and read: features * e products for each of the two, not once":
+    "features * e products are counted once: count them twice, because the state is written and "
+    "read":
         "recurrent = features * (e + 1)",
-    "z is written for nothing: to add the features takes no product":
+    "products are counted for writing z: count none, because it only adds the features":
         "recurrent = features * (2 * e + 2)",
-    "the state is taken for d wide: its rows belong to the features":
+    "the state is taken for d wide: it should have a row for each feature":
         "recurrent = d * (2 * e + 1)",
-    "the state is taken for features x d: its columns belong to the values, e wide":
+    "the state is taken for features x d: its columns should belong to the values, e wide":
         "recurrent = features * (2 * d + 1)",
-    "the values are taken for d wide: keys have width d, and values e":
+    "the values are taken for d wide: count width d for keys, and e for values":
         "softmax = 2 * d\nrecurrent = features * (2 * d + 1)",
-    "the mean of the values is left out: it takes n * n * e products": "softmax = d",
-    "the scores are left out: they take n * n * d products": "softmax = e",
-    "the scores are counted as features wide: the softmax meets q and k, d wide":
+    "the mean of the values is left out: add its n * n * e products": "softmax = d",
+    "the scores are left out: add their n * n * d products": "softmax = e",
+    "the scores are counted as features wide: for the softmax, count q and k, d wide":
         "softmax = features + e",
     # n (n + 1) / 2 pairs
-    "half of the pairs are left out: the count is n * n, mask or no mask":
+    "half of the pairs are left out: count n * n, mask or no mask":
         "recurrent = 2 * features * (2 * e + 1) - (d + e)",
-    "the state is written once for the whole text: it is once for every token":
+    "the recurrent form is counted once for the whole text: count it once for every token":
         "return math.isqrt(recurrent // softmax) + 1",
     "one side is halved or doubled: count all n x n products of softmax attention, causal or not, "
     "and no additions": "recurrent = 2 * features * (2 * e + 1)",

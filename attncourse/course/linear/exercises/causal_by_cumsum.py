@@ -11,7 +11,7 @@ from attncourse.course.linear.exercises.shared.sums import (
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the positions: cumsum adds up one after another by itself"
+LOOP = "it loops over the positions: let cumsum add up one after another"
 exercise = Exercise.read(__name__, steps_allowed=3.0, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -69,45 +69,46 @@ variants.right(exercise,
 variants.wrong(exercise, {
     "nothing is causal: every token sees the sum of all keys. Take a running sum":
         "states = outer.sum(-3, keepdim=True)\nz = phi_k.sum(-2, keepdim=True)",
-    "the normaliser counts the later keys too: it takes a running sum as well":
+    "the normaliser counts the later keys too: take a running sum for it as well":
         "z = phi_k.sum(-2, keepdim=True)",
-    "the state holds the later keys too: it takes a running sum as well":
+    "the state holds the later keys too: take a running sum for it as well":
         "states = outer.sum(-3, keepdim=True)",
-    "a token does not see itself: its own key belongs in the sum that it reads": [
+    "a token does not see itself: put its own key into the sum that it reads": [
         "states = outer.cumsum(-3) - outer\nz = phi_k.cumsum(-2) - phi_k",
         "states = outer.cumsum(-3) - outer\nz = phi_k.cumsum(-2) - phi_k\n"
         "return torch.where(total > 0, sums / total.clamp(min=1e-12), 0.0)",
         # but for the first
         "states = torch.cat([outer[..., :1, :, :], outer[..., :-1, :, :].cumsum(-3)], dim=-3)\n"
         "z = torch.cat([phi_k[..., :1, :], phi_k[..., :-1, :].cumsum(-2)], dim=-2)"],
-    "the state leaves the token itself out, the normaliser does not: both hold it":
+    "the state leaves the token itself out, the normaliser does not: put it into both":
         "states = outer.cumsum(-3) - outer",
-    "the normaliser leaves the token itself out, the state does not: both hold it":
+    "the normaliser leaves the token itself out, the state does not: put it into both":
         "z = phi_k.cumsum(-2) - phi_k",
-    "the sums run from the end: a token sees the earlier keys, not the later ones":
+    "the sums run from the end: let a token see the earlier keys, not the later ones":
         "states = outer.flip(-3).cumsum(-3).flip(-3)\nz = phi_k.flip(-2).cumsum(-2).flip(-2)",
-    "each token gets its own value only: the products of key and value are summed up to it":
+    "each token gets its own value only: sum the products of key and value up to it":
         "states = outer\nz = phi_k",
     "the normaliser is missing: divide by the sum of the weights so far": "return sums",
     "the sums are multiplied by the normaliser: divide by it": "return sums * total",
-    "the normaliser is not summed: it takes a running sum of the keys, too": "z = phi_k",
-    "a query meets its own key before the sum: it meets the sum of the keys up to it": [
+    "the normaliser is not summed: take a running sum of the keys for it, too": "z = phi_k",
+    "a query is multiplied by its own key before the sum: multiply it by the sum of the keys up to "
+    "it": [
         "total = (phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)",
         "products = (phi_q * phi_k).sum(-1, keepdim=True)\n"
         "sums = (products * v).cumsum(-2)\ntotal = products.cumsum(-2)"],
-    "it is divided by the number of keys so far: the weights have a sum of their own":
+    "it is divided by the number of keys so far: divide by the sum of the weights":
         "total = torch.ones_like(v[..., :1]).cumsum(-2)",
     "keys and values are summed apart: a key must meet its own value before anything is added up":
         "states = phi_k.cumsum(-2)[..., :, None] * v.cumsum(-2)[..., None, :]",
-    "the queries are summed too: only keys and values go into the sums":
+    "the queries are summed too: put only keys and values into the sums":
         "queries = phi_q.cumsum(-2)\nsums = (queries[..., None, :] @ states)[..., 0, :]\n"
         "total = (queries * z).sum(-1, keepdim=True)",
-    "the sum runs over a width: it runs over the positions, the third axis from the end": [
+    "the sum runs over a width: let it run over the positions, the third axis from the end": [
         "states = outer.cumsum(-2)", "states = outer.cumsum(-1)"],
     messages.FRONT: [
         "states = outer.cumsum(1)\nz = phi_k.cumsum(1)",
         "states = outer.cumsum(0)\nz = phi_k.cumsum(0)"],
-    "an n x n matrix is built: a running sum over the positions needs none":
+    "an n x n matrix is built: take a running sum over the positions, which needs none":
         "sums = (phi_q @ phi_k.mT).tril() @ v",
     messages.FLOAT32_INSIDE: "states = outer.float().cumsum(-3).to(v.dtype)",
     EPSILON: [f"return sums / (total + {epsilon})" for epsilon in ("1e-6", "1e-9")],
@@ -116,7 +117,7 @@ variants.wrong(exercise, {
         "for i in range(v.shape[-2])], dim=-2)",
     "no gradient reaches the keys through the normaliser: don't detach anything":
         "z = phi_k.cumsum(-2).detach()",
-    "no gradient reaches the earlier tokens through the sums: detach nothing":
+    "no gradient reaches the earlier tokens through the sums: don't detach anything":
         "states = (outer.cumsum(-3) - outer).detach() + outer\n"
         "z = (phi_k.cumsum(-2) - phi_k).detach() + phi_k",
 })  # fmt: skip

@@ -12,7 +12,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
+TOKENS = "it goes token by token: read a chunk at once, by products of matrices"
 exercise = Exercise.read(__name__, generic_hints={"loops": TOKENS})
 Stub = variants.stub(exercise)
 exercise.stub(Stub)
@@ -79,31 +79,31 @@ variants.right(
     of=Stub,
 )
 variants.wrong(exercise, {
-    "z still counts the chunk twice: it, too, is updated once the chunk has been read": (
+    "z still counts the chunk twice: update it, too, only after the chunk has been read": (
         "q @ z", "q @ (z + k.sum(dim=-2)[..., None])"),
-    "S still counts the chunk twice: it, too, is updated once the chunk has been read": (
+    "S still counts the chunk twice: update it, too, only after the chunk has been read": (
         "q @ s", "q @ (s + k.mT @ x)"),
-    "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
-    "and of the small matrix it reads the lower triangle": [
+    "a token sees the later ones of its own chunk: let the state that it reads end before the "
+    "chunk, and keep the lower triangle of the small matrix": [
         variants.made(Stub, (".tril()", " * 0")), variants.made(Stub, (".tril()", ".tril(-1)")),
         (".tril()", "")],
-    "a token does not see itself: the diagonal of the small matrix belongs to it": [
+    "a token does not see itself: keep the diagonal of the small matrix, too": [
         (".tril()", ".tril(-1)"), (".tril()", ".tril(-1 if out else 0)"),
         *((".tril()", ".tril(-1)", "keepdim=True))", f"keepdim=True)).clamp(min={least})")
           for least in ("1e-6", "1e-12"))],
-    "a token sees one ahead within its chunk: the diagonal is the last that it sees": (
+    "a token sees one ahead within its chunk: let the diagonal be the last that it sees": (
         ".tril()", ".tril(1)"),
-    "a chunk does not see itself: the tokens before it in its own chunk count as well": (
+    "a chunk does not see itself: count the earlier tokens of a token's own chunk as well": (
         ".tril()", " * 0"),
-    "the state never grows: after a chunk has been read, its keys and values go in": (
+    "the state never grows: after a chunk has been read, add its keys and values": (
         "s + k.mT @ x", "s", "z + k.sum(dim=-2)[..., None]", "z"),
-    "each chunk replaces the state: it is added to what the earlier ones left": (
+    "each chunk replaces the state: add it to what the earlier ones left": (
         "s + k.mT", "k.mT", "z + k", "k"),
-    "of a chunk only the last token goes into the state: all of them do": (
+    "only the last token of a chunk goes into the state: add all of them": (
         "k.mT @ x", "k[..., -1:, :].mT @ x[..., -1:, :]", "k.sum(dim=-2)", "k[..., -1, :]"),
-    "the normaliser leaves out the chunk itself: it has both parts, as the sum has": (
+    "the normaliser leaves out the chunk itself: it should have both parts, as the sum has": (
         f" + {OF_THE_CHUNK}", ""),
-    "the normaliser leaves out the earlier chunks: it has both parts, as the sum has": (
+    "the normaliser leaves out the earlier chunks: it should have both parts, as the sum has": (
         "q @ z + ", ""),
     "the state's part and the chunk's are divided apart: add up both sums, and divide once": (
         f"sums / (q @ z + {OF_THE_CHUNK})",
@@ -111,14 +111,16 @@ variants.wrong(exercise, {
     EPSILON: [("/ (", f"/ ({epsilon} + ") for epsilon in ("1e-6", "1e-9")],
     LEAST: [("keepdim=True))", f"keepdim=True)).clamp(min={least})")
             for least in ("1e-6", "1e-8", "1e-10")],
-    "a last, shorter chunk does not read the state: it sees the earlier chunks as the others do": (
+    "a last, shorter chunk does not read the state: let it see the earlier chunks as the "
+    "others do": (
         "q @ s", "(q.shape[-2] == chunk) * (q @ s)", "q @ z", "(q.shape[-2] == chunk) * (q @ z)"),
-    "the last chunk is lost where it is a short one: chunk need not divide n": [
+    "the last chunk is lost where it is a short one: keep it, because chunk need not divide n": [
         (SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
         ("sums /", "(q.shape[-2] == min(chunk, v.shape[-2])) * sums /")],
-    "it fails where chunk does not divide n: the last chunk may be a short one": (
+    "it fails where chunk does not divide n: let the last chunk be a short one": (
         SPLIT, "a.unflatten(-2, (-1, chunk)).unbind(-3)"),
-    "the whole n x n matrix is built: within a chunk only, and the rest by the state": (
+    "the whole n x n matrix is built: build it within a chunk only, and take the rest from the "
+    "state": (
         SPLIT, "[a]"),
     TOKENS: (SPLIT, "a.split(1, dim=-2)"),
     # where the new state is made before the chunk is read, torch says so in other words
@@ -127,7 +129,7 @@ variants.wrong(exercise, {
         "        sums =", "        s_new, z_new = s + k.mT @ x, z + k.sum(dim=1)[..., None]\n"
         "        sums =", "s = s + k.mT @ x", "s = s_new", "z = z + k.sum(dim=1)[..., None]",
         "z = z_new"),
-    "no gradient reaches the earlier chunks: the state may not be detached": [
+    "no gradient reaches the earlier chunks: don't detach the state": [
         ("q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
         ("q @ s", "q @ s.detach()"), ("q @ z", "q @ z.detach()")],
     "the state changes in place, but the backward pass needs it: make a new one": [

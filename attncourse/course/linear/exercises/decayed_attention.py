@@ -5,7 +5,10 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
+LOOP = (
+    "it loops over positions, heads or sentences: take all of them at once, with one table of "
+    "powers"
+)
 exercise = Exercise.read(
     __name__,
     steps_allowed=3.0,
@@ -72,32 +75,35 @@ variants.right(exercise,
     "return ((q @ k.transpose(-1, -2)).masked_fill(apart < 0, 0.0) * table) @ v",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the decay changes nothing: its power is i - j, positive where the key lies before the query":
+    "the decay changes nothing: raise it to the power i - j, positive where the key lies before "
+    "the query":
         "return (q @ k.mT).tril() @ v",
-    "a token's own term is weakened already: the power is i - j, 0 for itself":
+    "a token's own term is weakened already: the power should be i - j, 0 for itself":
         "table = powers.tril() * decay[:, None, None]",
-    "the power is one too small: it is i - j, so the token before is weakened once": [
+    "the power is one too small: it should be i - j, so that the token before is weakened once": [
         "steps = (apart - 1).clamp(min=0)", "steps = apart.clamp(min=0) - 1"],
     "later keys count as well: hide what lies above the diagonal": [
         "steps = apart.abs()\ntable = powers", "table = powers", "steps = apart\ntable = powers"],
-    "a token does not see itself: its own power is 0, so its decay is 1":
+    "a token does not see itself: keep the diagonal, where the power is 0 and the factor 1":
         "table = powers.tril(-1)",
-    "the earlier keys are hidden: the query comes after the keys that it sees":
+    "the earlier keys are hidden: a query should see the keys before it":
         "table = powers.tril().mT",
-    "every earlier key is weakened once: it is once for each step between the two":
+    "every earlier key is weakened once: weaken it once for each step between the two":
         "steps = apart.clamp(0, 1)",
-    "the decay is multiplied with the steps: it is raised to that power":
+    "the decay is multiplied by the steps: raise it to that power":
         "powers = (1 - decay[:, None, None] * apart).clamp(min=0)",
     "exp(-decay) is another decay: raise the number itself to the power of the steps":
         "powers = (-decay[:, None, None] * steps).exp()",
-    "near tokens are weakened and far ones kept: the power is i - j, not n - 1 - (i - j)":
+    "near tokens are weakened and far ones kept: the power should be i - j, not n - 1 - (i - j)":
         "powers = decay[:, None, None] ** (len(i) - 1 - steps)",
-    "far tokens grow instead of fading: the power is i - j, positive where the key lies before":
+    "far tokens grow instead of fading: the power should be i - j, positive where the key lies "
+    "before":
         "steps = -apart",
-    "the state keeps `decay` of itself at each step, not 1 - decay":
+    "the state keeps 1 - decay of itself at each step: it should keep `decay`":
         "powers = (1 - decay)[:, None, None] ** steps",
-    "all heads share one decay: each head has its own": "powers = decay[0] ** steps",
-    "the decay falls along the positions: one number a head needs two axes of size 1 after it": [
+    "all heads share one decay: give each head its own": "powers = decay[0] ** steps",
+    "the decays are laid along the positions: one number a head needs two axes of size 1 "
+    "after it": [
         "powers = decay ** steps", "powers = decay[:, None] ** steps"],
     "decay ** -j is infinite for a far key: take the power of i - j, which is never negative, and "
     "not of i and of j apart":
@@ -105,26 +111,26 @@ variants.wrong(exercise, {
         "return ((q * powers) @ (k / powers).mT).tril() @ v",
     "the power of a later key is infinite, and times a mask of 0 it is NaN: set the negative steps "
     "to 0 before the power is taken": "steps = apart\ntable = powers * (apart >= 0)",
-    "a negative power is infinite, and hidden too late: the decay's gradient is NaN. Take powers "
-    "of i - j, with its negative steps set to 0 before": "steps = apart",
-    "the rows are divided by their sum: here nothing is normalised":
+    "a negative power is infinite, and hidden too late, so the decay's gradient is NaN: set the "
+    "negative steps i - j to 0 before you take powers": "steps = apart",
+    "the rows are divided by their sum: normalise nothing here":
         "weights = q @ k.mT * table\nreturn weights / weights.sum(-1, keepdim=True) @ v",
-    "the powers of a row are divided by their sum: here nothing is normalised":
+    "the powers of a row are divided by their sum: normalise nothing here":
         "table = powers.tril() / powers.tril().sum(-1, keepdim=True)",
-    "keys far back are cut off: however far, a key counts, with decay ** (i - j)":
+    "keys far back are cut off: count each, however far, with decay ** (i - j)":
         "table = powers.tril().triu(-64)",
-    "far back the power grows no more, and keys count too much: it is i - j, however far": [
+    "far back the power grows no more, and keys count too much: let it be i - j, however far": [
         f"steps = apart.clamp(0, {largest})" for largest in (50, 64, 100, 128)],
     "small powers are cut off from below: let them go to 0": [
         "powers = (decay[:, None, None].log() * steps).clamp(min=-10).exp()",
         "powers = (decay[:, None, None] ** steps).clamp(min=1e-6)"],
     messages.FLOAT32_INSIDE: "powers = decay.float().to(q.dtype)[:, None, None] ** steps",
-    "a softmax is taken: the decayed products are the weights as they are": [
+    "a softmax is taken: use the decayed products as the weights, as they are": [
         "return (q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v",
         "return ((q @ k.mT).masked_fill(apart < 0, -torch.inf).softmax(-1) * table) @ v"],
-    "the products are divided by sqrt(d): here nothing is scaled": (
+    "the products are divided by sqrt(d): scale nothing here": (
         "* table", "* table / q.shape[-1] ** 0.5"),
-    "q and k go through a feature map: here they are taken as they are":
+    "q and k go through a feature map: take them as they are here":
         "return ((elu(q) + 1) @ (elu(k) + 1).mT * table) @ v",
     LOOP: [
         "rows = range(len(i))\n"
@@ -132,7 +138,7 @@ variants.wrong(exercise, {
         "return torch.stack([(q[..., h, :, :] @ k[..., h, :, :].mT * one) @ v[..., h, :, :] "
         "for h, one in enumerate(table)], dim=-3)",
         "powers = torch.stack([one ** steps for one in decay])"],
-    "the powers have a batch axis of their own: without a batch there is none":
+    "the powers have a batch axis of their own: leave it out, because there may be no batch":
         "table = powers.tril()[None]",
     "no gradient reaches the decay: don't detach anything":
         "powers = decay.detach()[:, None, None] ** steps",

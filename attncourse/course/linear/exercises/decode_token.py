@@ -7,8 +7,8 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over the sentences: one product serves all of them"
-CHANGED = "the state that came in changes: whoever keeps it needs it as it was"
+LOOP = "it loops over the sentences: take one product for all of them"
+CHANGED = "the state that came in changes: leave it as it was for whoever keeps it"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
@@ -83,49 +83,52 @@ variants.right(exercise,
     "total = (phi_q * z).sum(-1, keepdim=True) + own",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the state is read before it is updated: the token sees itself, too": (
+    "the state is read before it is updated: let the token see itself, too": (
         "@ s_new", "@ s", "* z_new", "* z"),
-    "S is read before it is updated, and z after: the token is part of both": ("@ s_new", "@ s"),
-    "z is read before it is updated, and S after: the token is part of both": ("* z_new", "* z"),
-    "z comes back as it went in: it is a sum as well, and this token's key is in it": [
+    "S is read before it is updated, and z after: read both with the token in them":
+        ("@ s_new", "@ s"),
+    "z is read before it is updated, and S after: read both with the token in them":
+        ("* z_new", "* z"),
+    "z comes back as it went in: it is a sum as well, so return it with this token's key added": [
         "z_new = z", "return s_new, z, sums / total"],
-    "the old state comes back: the next token needs the new one": "return s, z, sums / total",
-    "the earlier tokens are forgotten: the new term is added to the old state": (
+    "the old state comes back: return the new one, which the next token needs":
+        "return s, z, sums / total",
+    "the earlier tokens are forgotten: add the new term to the old state": (
         "s + phi", "phi", "z + phi", "phi"),
     "the output is not normalised: divide by the dot product of the query and z":
         "return s_new, z_new, sums",
     "the output is multiplied by the normaliser: divide by it":
         "return s_new, z_new, sums * total",
-    "it is divided by the sum of z: the normaliser is its dot product with the query":
+    "it is divided by the sum of z: divide by its dot product with the query":
         "total = z_new.sum(-1, keepdim=True)",
-    "one number divides the whole batch: each token has a normaliser of its own":
+    "one number divides the whole batch: give each token a normaliser of its own":
         "total = (phi_q * z_new).sum()",
-    "the key reads the state: it is the query that reads, and the key that writes": (
+    "the key reads the state: let the query read, and the key write": (
         "(phi_q[", "(phi_k[", "(phi_q *", "(phi_k *"),
-    "the query writes into the state: the key writes, and the query reads": (
+    "the query writes into the state: let the key write, and the query read": (
         every("+ phi_k"), "+ phi_q"),
-    "the outer product is transposed: the key goes down the rows, the value along them": [
+    "the outer product is transposed: let the key go down the rows, the value along them": [
         "s_new = s + v[..., :, None] * phi_k[..., None, :]",
         "s_new = s + v[..., :, None] * phi_k[..., None, :]\n"
         "sums = (s_new @ phi_q[..., None])[..., 0]"],
-    "z begins at 0, not at 1: the token's own key is in it before you divide":
+    "z begins at 1: let it begin at 0, because the token's own key is in it before you divide":
         "z_new = torch.where((z == 0).all(-1, keepdim=True), 1.0, z) + phi_k",
-    "S is read across: the query meets its rows, the axis of the features": (
+    "S is read across: multiply the query with its rows, along the axis of the features": (
         "@ s_new", "@ s_new.mT"),
     # of positive numbers, elu(x) + 1 is x + 1
     FEATURES_AGAIN: ("    s_new", "    phi_q, phi_k = phi_q + 1, phi_k + 1\n    s_new"),
-    "the value is added without its key: the state gains an outer product":
+    "the value is added without its key: add their outer product":
         "s_new = s + v[..., None, :]",
-    "what is stored is divided already: keep the sums, and divide what is read":
+    "the stored state is divided already: keep the sums, and divide what is read":
         "return s_new / z_new.sum(-1)[..., None, None], z_new, sums / total",
-    "the order of the results is another: first S, then z, then the output":
+    "the results come in another order: return first S, then z, then the output":
         "return sums / total, s_new, z_new",
-    "the output has an axis of size 1 left over: it has the shape of v":
+    "the output has an axis of size 1 left over: give it the shape of v":
         "return s_new, z_new, (sums / total)[..., None, :]",
     EPSILON: [("/ total", f"/ (total + {epsilon})") for epsilon in ("1e-6", "1e-9")],
     LEAST: [("/ total", f"/ total.clamp(min={least})") for least in ("1e-6", "1e-8", "1e-10")],
     CHANGED: "z_new = z.add_(phi_k)",
-    "it works without leading axes only: torch.outer takes two vectors":
+    "it works only without leading axes: torch.outer takes no more than two vectors":
         "s_new = s + torch.outer(phi_k, v)",
     messages.BATCH: 's_new = s + torch.einsum("bd,be->bde", phi_k, v)',
 })  # fmt: skip

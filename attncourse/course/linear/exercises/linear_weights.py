@@ -6,7 +6,7 @@ from attncourse.course.linear.exercises.shared.sums import EPSILON, LEAST
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the queries: one product gives all rows"
+LOOP = "it loops over the queries: get all rows from one product"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -70,7 +70,7 @@ variants.right(exercise,
     "return weights / (phi_q * z).sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the softmax: linear attention takes products of features as they are": [
+    "this is the softmax: take the products of features as they are": [
         EXP.format("q @ k.mT / q.shape[-1] ** 0.5"), EXP.format("q @ k.mT")],
     "this is a softmax of the products: divide each row by its sum, and no more": [
         EXP.format("phi_q @ phi_k.mT"), EXP.format("phi_q @ phi_k.mT / q.shape[-1] ** 0.5"),
@@ -78,8 +78,8 @@ variants.wrong(exercise, {
     "the rows do not sum to 1: divide each by its sum": [
         "return weights", "return weights / weights.norm(dim=-1, keepdim=True)"],
     "each row is multiplied by its sum: divide, so that it sums to 1": ("/ weights", "* weights"),
-    "the columns sum to 1: the sum runs over the keys, the last axis": ("dim=-1", "dim=-2"),
-    "the whole matrix sums to 1: each row has a sum of its own": ("dim=-1", "dim=(-2, -1)"),
+    "the columns sum to 1: take the sum over the keys, the last axis": ("dim=-1", "dim=-2"),
+    "the whole matrix sums to 1: divide each row by its own sum": ("dim=-1", "dim=(-2, -1)"),
     "q and k have no features yet, and their products may be negative: take phi first":
         "phi_q = q\nphi_k = k",
     "relu has features of exactly 0, and a row of them has no sum: take elu(x) + 1":
@@ -92,27 +92,28 @@ variants.wrong(exercise, {
     "elu goes down to -1, so a feature may be negative: add 1": "phi_q = elu(q)\nphi_k = elu(k)",
     "exp overflows where it is not even used, and the gradient is NaN: clamp x at 0 before exp":
         "phi_q = torch.where(q > 0, q + 1, q.exp())\nphi_k = torch.where(k > 0, k + 1, k.exp())",
-    "exp is another feature map: here it is elu(x) + 1": "phi_q = q.exp()\nphi_k = k.exp()",
+    "the feature map is exp: take elu(x) + 1": "phi_q = q.exp()\nphi_k = k.exp()",
     "phi is taken of the products: take it of q and of k, then multiply":
         "products = elu(q @ k.mT) + 1",
-    "the keys have no features: phi is taken of queries and of keys": "phi_k = k",
-    "the queries have no features: phi is taken of queries and of keys": [
+    "the keys have no features: take phi of queries and of keys": "phi_k = k",
+    "the queries have no features: take phi of queries and of keys": [
         "phi_q = q", "phi_q = q.relu()"],
-    "phi is taken of what is scaled, which changes the features: no sqrt(d) is needed here": [
+    "phi is taken of what is scaled, which changes the features: leave sqrt(d) out": [
         "phi_q = elu(q / q.shape[-1] ** 0.5) + 1",
         "phi_q = elu(q / q.shape[-1] ** 0.25) + 1\nphi_k = elu(k / q.shape[-1] ** 0.25) + 1"],
     "causal rows do not sum to 1: hide the later keys first, then divide":
         "weights = products / products.sum(-1, keepdim=True)\n"
         "return weights.tril() if causal else weights",
-    "`causal` changes nothing: later keys get weight 0 when it is True": "weights = products",
-    "later keys are hidden unasked: only when `causal` is True": "weights = products.tril()",
+    "`causal` changes nothing: give later keys the weight 0 when it is True": "weights = products",
+    "later keys are always hidden: hide them only when `causal` is True":
+        "weights = products.tril()",
     "a token does not see itself: keep the diagonal": [
         ("tril()", "tril(-1)"),
         # but for the first
         ("products.tril()",
          "torch.cat([products[..., :1, :].tril(), products[..., 1:, :].tril()], dim=-2)")],
-    "a token sees one key ahead: its own is the last that it sees": ("tril()", "tril(1)"),
-    "the earlier keys are hidden: it is the later ones, right of the diagonal": ("tril", "triu"),
+    "a token sees one key ahead: its own should be the last that it sees": ("tril()", "tril(1)"),
+    "the earlier keys are hidden: hide the later ones, right of the diagonal": ("tril", "triu"),
     "-inf, or nearly, is for a softmax: here give a hidden key the weight 0": [
         HIDDEN.format("-torch.inf"), HIDDEN.format("-1e9")],
     EPSILON: [f"return weights / (weights.sum(-1, keepdim=True) + {epsilon})"
@@ -121,7 +122,7 @@ variants.wrong(exercise, {
         *(f"return weights / weights.sum(-1, keepdim=True).clamp(min={least})"
           for least in ("1e-6", "1e-8", "1e-10", "1e-12")),
         "return torch.nn.functional.normalize(weights, p=1, dim=-1)"],
-    "query and key are exchanged: row i is the query, column j the key":
+    "query and key are exchanged: row i should be the query, column j the key":
         "products = phi_k @ phi_q.mT",
     LOOP: "return torch.stack([row / row.sum(-1, True) for row in weights.unbind(-2)], dim=-2)",
     "no gradient reaches the keys through the sum: don't detach anything":

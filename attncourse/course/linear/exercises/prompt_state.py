@@ -72,22 +72,24 @@ variants.right(exercise,
     "s = keys.transpose(-2, -1) @ values\n"
     "return s[..., :-1], s[..., -1]",
 )  # fmt: skip
-EMPTY = "a prompt of length 0 has no token at length - 1: its state is zeros"
+EMPTY = "a prompt of length 0 is treated as if it had a token: give it a state of zeros"
 AT_THE_LAST = ("(0, 0, 1, 0)", "(0, 0, 0, 0)", "lengths.expand", "(lengths - 1).expand")
 variants.wrong(exercise, {EMPTY: AT_THE_LAST}, of=picked_from_running_sums)
 variants.wrong(exercise, {
-    "the lengths change nothing: the padding may be in neither sum": "keys = phi_k",
-    "z counts the padding: only S is without it": "z = phi_k.sum(-2)",
-    "S counts the padding: only z is without it": "s = phi_k.mT @ v",
-    "one token too many: positions count from 0, so position `length` is padding": ("<", "<="),
-    "the last token of each prompt is left out: position length - 1 still belongs to it":
+    "the lengths change nothing: keep the padding out of both sums": "keys = phi_k",
+    "z counts the padding: only S is without it, so keep it out of both": "z = phi_k.sum(-2)",
+    "S counts the padding: only z is without it, so keep it out of both": "s = phi_k.mT @ v",
+    "one token too many is counted: positions begin at 0, so position `length` is padding":
+        ("<", "<="),
+    "the last token of each prompt is left out: keep position length - 1, too":
         "real = j < lengths[..., None] - 1",
-    "it is the padding that is summed: keep the positions below the length": ("<", ">="),
-    "the padding is cut off in front: it comes after the prompt":
+    "the padding is summed, and the prompt is not: keep the positions below the length":
+        ("<", ">="),
+    "the padding is looked for in front: cut it off after the prompt":
         "real = (j < lengths[..., None]).flip(-1)",
-    "all prompts are cut at the longest: each has a length of its own": "real = j < lengths.max()",
-    "all prompts are cut at the shortest: each has a length of its own": "real = j < lengths.min()",
-    "only the last token of a prompt is kept: the state is the sum over all of them":
+    "all prompts are cut at the longest length: cut each at its own": "real = j < lengths.max()",
+    "all prompts are cut at the shortest length: cut each at its own": "real = j < lengths.min()",
+    "only the last token of a prompt is kept: sum over all of them":
         "real = j == lengths[..., None] - 1",
     EMPTY: [
         "real = j < torch.where(lengths == 0, len(j), lengths)[..., None]",
@@ -101,26 +103,26 @@ variants.wrong(exercise, {
         "s = (phi_k[..., None] * v[..., None, :] * real[..., None, None]).sum(-3)",
         "counts = real.to(phi_k).expand(phi_k.shape[:-1])\n"
         's = torch.einsum("...nd,...ne,...n->...de", phi_k, v, counts)'],
-    "the sums are divided by the lengths: keep them as they are, z will divide":
+    "the sums are divided by the lengths: keep them as they are":
         "count = lengths.clamp(min=1)[..., None]\nreturn s / count[..., None], z / count",
-    "S is divided by z already: keep both sums, the query will meet them":
+    "S is divided by z already: keep both sums as they are":
         "return s / torch.where(z > 0, z, 1.0)[..., None], z",
-    "z sums over the features: it has a number for each feature, a sum over tokens":
+    "z sums over the features: sum over the tokens, which gives a number for each feature":
         "z = keys.sum(-1)",
-    "z is the number of tokens: it is the sum of their features":
+    "z is the number of tokens: it should be the sum of their features":
         "z = 0 * keys.sum(-2) + lengths[..., None]",
-    "S is transposed: its rows belong to the features, its columns to the values":
+    "S is transposed: its rows should belong to the features, its columns to the values":
         "s = v.mT @ keys",
-    "the order of the results is another: first S, then z": "return z, s",
+    "the results come in another order: return first S, then z": "return z, s",
     # of positive numbers, elu(x) + 1 is x + 1
     "the feature map is applied again: phi_k holds features already":
         "keys = (phi_k + 1) * real[..., None]",
-    "the whole batch makes one state: each prompt has its own": "return s.sum(0), z.sum(0)",
+    "the whole batch makes one state: give each prompt its own": "return s.sum(0), z.sum(0)",
     LOOP: "s = sum(keys[..., [i], :].mT @ v[..., [i], :] for i in range(len(j)))",
     messages.BATCH: "real = j < lengths[:, None]",
     "lengths may have all leading axes, or none: compare positions with lengths[..., None]":
         "real = j < lengths.reshape(-1, *[1] * (phi_k.dim() - 3), 1)",
-    "the axes of lengths are aligned from the left: they broadcast from the right": (
+    "the axes of lengths are aligned from the left: let them broadcast from the right": (
         "    real", "    while lengths.dim() < phi_k.dim() - 2:\n"
         "        lengths = lengths[..., None]\n    real"),
 })  # fmt: skip

@@ -6,7 +6,7 @@ from attncourse.course.linear.exercises.shared.sums import FEATURES_AGAIN, draw_
 from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
-LOOP = "it loops over keys or queries: products of matrices take all of them at once"
+LOOP = "it loops over keys or queries: take all of them at once, by products of matrices"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -84,21 +84,22 @@ variants.wrong(exercise, {
         "return (phi_q @ keys.mT) @ v / divisor",
     "the normaliser is missing: divide by the sum of the weights": "return phi_q @ s",
     "it is multiplied by the normaliser: divide by it": "return phi_q @ s * total",
-    "it is divided by the number of keys: the weights of a row have a sum of its own":
+    "it is divided by the number of keys: divide by the sum of a row's weights":
         "total = (keys > 0).to(v.dtype).sum(-2)[..., :1, None]",
-    "z is a mean of the keys: it is their sum, or each number is m times the right one":
+    "z is the mean of the keys, and each number is m times the right one: take their sum":
         "z = keys.mean(-2)",
-    "the queries are left out of the normaliser: they meet the sum of the keys":
+    "the queries are left out of the normaliser: multiply them with the sum of the keys":
         "total = z.sum(-1)[..., None, None]",
-    "both widths are summed before they meet: the normaliser is a dot product, feature by feature":
+    "query and keys are each summed up before they are multiplied: take a dot product, feature by "
+    "feature":
         "total = phi_q.sum(-1, keepdim=True) * z.sum(-1)[..., None, None]",
-    "the state is divided by z: the query meets each of the two, and then you divide":
+    "the state is divided by z: multiply the query with each of the two first, and then divide":
         "total = z[..., None]\nreturn phi_q @ (s / divisor)",
-    "the normaliser sums over the queries: each query has its own, a sum over keys":
+    "the normaliser sums over the queries: give each query its own, a sum over keys":
         "total = (phi_q @ z[..., None]).sum(-2, keepdim=True)",
-    "padding counts in the normaliser: the padded keys are missing from both sums":
+    "padding counts in the normaliser: leave the padded keys out of both sums":
         "z = phi_k.sum(-2)",
-    "padding counts in the state: the padded keys are missing from both sums": "s = phi_k.mT @ v",
+    "padding counts in the state: leave the padded keys out of both sums": "s = phi_k.mT @ v",
     "what is added and taken off again is lost beside huge padding: set its features to 0 first":
         "padded = phi_k - keys\n"
         "s = phi_k.mT @ v - padded.mT @ v\n"
@@ -107,9 +108,11 @@ variants.wrong(exercise, {
     "be infinite: set the features to 0 first":
         "real = 1 if padding is None else padding[..., None, None]\n"
         "s = (phi_k[..., None] * v[..., None, :] * real).sum(-3)",
-    "the padding is the wrong way round: True is a real token": ("* padding", "* ~padding"),
-    "the padding changes nothing: a padded key may not count": "keys = phi_k",
-    "it fails without padding: None means that every token is real": f"keys = {PADDED}",
+    "the padding is the wrong way round: True should mean a real token":
+        ("* padding", "* ~padding"),
+    "the padding changes nothing: don't count padded keys": "keys = phi_k",
+    "it fails without padding: where it is None, take every token for a real one":
+        f"keys = {PADDED}",
     "-inf, or nearly, is for a softmax: here the features of padding must be 0": [
         (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)"),
         (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)",
@@ -136,17 +139,18 @@ variants.wrong(exercise, {
         "        return v.new_zeros(*phi_q.shape[:-1], v.shape[-1])\n    s ="),
     # of positive numbers, elu(x) + 1 is x + 1
     FEATURES_AGAIN: ("    keys", "    phi_q, phi_k = phi_q + 1, phi_k + 1\n    keys"),
-    "the state is transposed: its rows belong to the features, its columns to v": "s = v.mT @ keys",
+    "the state is transposed: its rows should belong to the features, its columns to v":
+        "s = v.mT @ keys",
     LOOP: [
         "s = sum(keys[..., [j], :].mT @ v[..., [j], :] for j in range(v.shape[-2]))",
         "return torch.cat([q @ s for q in phi_q.split(1, dim=-2)], dim=-2) / divisor"],
-    "it loops over sentences: one product with the mask hides the keys of all of them": (
+    "it loops over sentences: hide the keys of all of them by one product with the mask": (
         PADDED, "torch.stack([one * words[:, None] for one, words in zip(phi_k, padding)]) "
         f"if padding.dim() == phi_k.dim() - 1 == 2 else {PADDED}"),
     "no gradient passes through the normaliser: don't detach anything":
         "return phi_q @ s / divisor.detach()",
     messages.BATCH: (PADDED, "phi_k * padding[:, :, None]"),
-    "the axes of padding are aligned from the left: they broadcast from the right": [
+    "the axes of padding are aligned from the left: let them broadcast from the right": [
         ("    keys", "    while padding is not None and padding.dim() < phi_k.dim() - 1:\n"
          "        padding = padding.unsqueeze(1)\n    keys", PADDED, hidden)
         for hidden in (PADDED, HIDDEN)],

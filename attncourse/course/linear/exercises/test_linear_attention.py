@@ -105,14 +105,15 @@ variants.wrong(exercise, {
     "what it expects comes from linear_attention itself: work it out without it": (
         MEAN, "linear_attention(q, k, v, causal=causal)"),
     "it looks at shape and dtype only: compare the numbers, too": (NUMBERS, "pass"),
-    "it asks only that the values' mean lies between them: many wrong weights pass": (
+    "it asks only that the mean lies between the values, so many wrong weights pass: compare the "
+    "numbers": (
         # numbers among which a mean is near the least value, and one near the largest
         "manual_seed(0)", "manual_seed(277)",
         NUMBERS, "assert (got >= v.amin(-2, True) - 1e-6).all()\n"
                  "            assert (got <= v.amax(-2, True) + 1e-6).all()"),
     "all values are ones: whatever the weights, their mean is 1. Draw the values": (
         GIVEN, f"            v = torch.ones_like(v)\n{GIVEN}"),
-    "causal is never tried": "lengths = ((False, 4, 7),)",
+    "causal is never tried: try it, too": "lengths = ((False, 4, 7),)",
     "causal is always True: try it without, where every query sees all keys":
         "lengths = ((True, 24, 24),)",
     "only the last token of the causal form is compared, and it sees all keys anyway: compare all":
@@ -145,7 +146,8 @@ variants.wrong(exercise, {
     "only what is too large fails it, not what is too small: take abs of the difference": (
         NUMBERS, "assert (got - want).max() < 1e-4"),
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
-    "what it expects is worked out after the call, of inputs that may have changed: copy them": (
+    "what it expects is worked out after the call, from inputs that may have changed: copy them "
+    "first": (
         "[x.clone() for x in (q, k, v)]", "[q, k, v]"),
     "of the inputs, only q is looked at after the call: k and v may change": (
         UNCHANGED, "assert given[0].equal(q)"),
@@ -165,7 +167,7 @@ variants.wrong(exercise, {
         "weights.tril()", "weights"),
     "it views the result in another shape, which a right one that is not contiguous cannot do: "
     "compare it as it is, or reshape": ("(got, want,", "(got.view(-1), want.view(-1),"),
-    "it calls with fewer queries than keys and causal: if causal, there are as many of both":
+    "it calls with fewer queries than keys and causal: if causal, take as many of both":
         "lengths = (False, 4, 7), (True, 24, 24), (True, 5, 9)",
     "it refuses the right ones, too: run it on a form you trust, and allow for rounding": (
         KIND, "assert got.shape == q.shape", NUMBERS, "pass"),

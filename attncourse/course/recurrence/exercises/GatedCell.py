@@ -5,7 +5,7 @@ from judge import variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over the sentences: one step serves them all"
+LOOP = "it loops over the sentences: take the step for all of them at once"
 
 exercise = Exercise.read(
     __name__,
@@ -77,30 +77,32 @@ variants.right(exercise,
     (every("torch.zeros("), "torch.rand("),
 )  # fmt: skip
 
-TOKEN = "r meets the token: it says how much of the old state the candidate sees, and no more"
+TOKEN = (
+    "r multiplies the token's part: let it only say how much of the old state the candidate sees"
+)
 PARAMETERS = (
     "its parameters should be weight_ih (3h, d), weight_hh (3h, h), bias_ih (3h,) and bias_hh "
     "(3h,), each an nn.Parameter of that name"
 )
 variants.wrong(exercise, {
-    "the gates are swapped: the first third is r, the second z": ("r, z =", "z, r ="),
-    "candidate and old state are swapped: z is the weight of the old state":
+    "the gates are swapped: the first third should be r, the second z": ("r, z =", "z, r ="),
+    "candidate and old state are swapped: z should be the weight of the old state":
         "return z * candidate + (1 - z) * state",
-    "r meets the state before the matrix: here it is multiplied by the product":
+    "r multiplies the state before the matrix does: let it multiply the product instead":
         "w_n, b_n = self.weight_hh.chunk(3)[2], self.bias_hh.chunk(3)[2]\n"
         "candidate = torch.tanh(x_n + (r * state) @ w_n.mT + b_n)",
-    "r leaves out the bias of the state's third: multiply it, too":
+    "r leaves out the bias of the state's third: multiply that by r, too":
         "b_n = self.bias_hh.chunk(3)[2]\n"
         "candidate = torch.tanh(x_n + r * (h_n - b_n) + b_n)",
-    "r is not used: it says how much of the old state the candidate sees":
+    "r is not used: it should say how much of the old state the candidate sees":
         "candidate = torch.tanh(x_n + h_n)",
     TOKEN: [
         "candidate = torch.tanh(r * (x_n + h_n))", "candidate = torch.tanh(r * x_n + h_n)"],
-    "a bias is left out: there is one for the token and one for the state": [
+    "a bias is left out: add both, that of the token and that of the state": [
         (" + self.bias_hh", ""),
         "b_r, b_z, _ = self.bias_hh.chunk(3)\n"
         "r, z = (x_r + h_r - b_r).sigmoid(), (x_z + h_z - b_z).sigmoid()"],
-    "the candidate has no negative numbers: nothing follows its tanh":
+    "the candidate has lost its negative numbers: let nothing follow its tanh":
         "candidate = torch.tanh(x_n + r * h_n).relu()",
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": [
         "r, z = 1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())",
@@ -109,20 +111,20 @@ variants.wrong(exercise, {
     "the candidate comes back alone: mix it with the old state": "return candidate",
     "it draws random numbers: the same input must give the same result":
         "return nn.functional.dropout((1 - z) * candidate + z * state, 0.1, self.training)",
-    "the candidate has a sigmoid: it has tanh, so that it can be negative":
+    "the candidate goes through a sigmoid: take tanh, so that it can be negative":
         "candidate = torch.sigmoid(x_n + r * h_n)",
     PARAMETERS: [
         "self.weight_ih = nn.Parameter(torch.zeros(d, 3 * h))\n"
         "self.weight_hh = nn.Parameter(torch.zeros(h, 3 * h))",
         "self.weight_ih = nn.Linear(d, 3 * h)\nself.weight_hh = nn.Linear(h, 3 * h)\n"
         "self.bias_ih = None\nself.bias_hh = None"],
-    "no gradient reaches the old state: it may not be detached": (
+    "no gradient reaches the old state: don't detach it": (
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
     "no gradient reaches the old state through z * state: don't detach anything":
         "return (1 - z) * candidate + z * state.detach()",
     "no gradient reaches the old state through the gates: don't detach anything": (
         "state @", "state.detach() @"),
-    "no gradient flows through the gates: r and z may not be detached, nor made under no_grad": (
+    "no gradient flows through the gates: neither detach r and z nor make them under no_grad": (
         every("sigmoid()"), "sigmoid().detach()"),
     "the old state changes: write the new one into a new tensor": [
         "return state.copy_((1 - z) * candidate + z * state)",

@@ -7,9 +7,11 @@ from judge.exercise import Case, Exercise, Source
 
 LOOP = (
     "it loops over the lags, or takes the gradients of all n outputs: take those of the last one, "
-    "and one norm over two axes gives all lags"
+    "and all lags in one norm over two axes"
 )
-CHANGES = "x changes, or wants a gradient from now on, wherever it is used: ask it of a copy of x"
+CHANGES = (
+    "x changes, or requires a gradient from now on, wherever it is used: mark a copy of x instead"
+)
 exercise = Exercise.read(
     __name__, differentiable=False, generic_hints={"changes_its_input": CHANGES, "loops": LOOP}
 )
@@ -133,25 +135,27 @@ def by_backward(layer, x):
 
 
 variants.wrong(exercise, {
-    "gradients are left in the layer's weights: torch.autograd.grad gives that of x alone":
+    "gradients are left in the layer's weights: use torch.autograd.grad, which gives that of x "
+    "alone":
         by_backward,
     "the order is that of the positions: lag 0 is the last one, so turn it round": "return norms",
-    "the numbers of the last output are added up first, and their gradients may cancel: each has "
-    "its own": "norms = jacobian.sum(dim=0).norm(dim=1)",
-    "only one number of the last output is looked at: all d of them count":
+    "the numbers of the last output are added up first, and their gradients may cancel: take the "
+    "gradient of each": "norms = jacobian.sum(dim=0).norm(dim=1)",
+    "only one number of the last output is looked at: take all d of them":
         "norms = jacobian[0].norm(dim=1)",
-    "all outputs count: only the last one is asked for, layer(x)[-1]":
+    "the gradients of all outputs are counted: take the last output alone, layer(x)[-1]":
         "jacobian = torch.func.jacrev(layer)(x)\n"
         "norms = jacobian.square().sum(dim=(0, 1, 3)).sqrt()",
-    "this is the first output: the last one is asked for, layer(x)[-1]": ("[-1]", "[0]"),
-    "the input stays and the output moves: the last output stays, and the input moves":
+    "this takes the first output: take the last one, layer(x)[-1]": ("[-1]", "[0]"),
+    "the first input is fixed and the output moves: fix the last output, and let the input move":
         "jacobian = torch.func.jacrev(layer)(x)[:, :, 0]\n"
         "return jacobian.square().sum(dim=(1, 2)).sqrt()",
     "the root is missing: a norm is the root of the sum of squares": (".sqrt()", ""),
     "the squares are averaged: add them up": ("sum(dim", "mean(dim"),
     "the norms of rows are added up: square all numbers of a lag, add them, and take one root": [
         "norms = jacobian.norm(dim=2).sum(dim=0)", "norms = jacobian.norm(dim=0).sum(dim=1)"],
-    "a token is moved as one: each of its numbers has a derivative of its own. Use autograd": [
+    "all numbers of a token are moved together: take the derivative for each of them, "
+    "with autograd": [
         "norms = jacobian.sum(dim=2).norm(dim=0)",
         *("units = torch.eye(len(x))[:, :, None].to(x)\n"
           f"moves = [layer(x + {step} * unit)[-1] - layer(x)[-1] for unit in units]\n"
@@ -163,16 +167,18 @@ variants.wrong(exercise, {
         "norms = jacobian.cumsum(dim=0).square().sum(dim=(0, 2)).sqrt()",
     "these are sums of absolute values: square, add up, and take the root":
         "norms = jacobian.abs().sum(dim=(0, 2))",
-    "the norm runs over the positions: its axes are those of the output and of the input": [
+    "the norm runs over the positions: let it run over the numbers of the output and of "
+    "the input": [
         ("(0, 2)", "(0, 1)"), ("(0, 2)", "(1, 2)")],
-    "this is the spectral norm, the largest singular value: in the other all count":
+    "this is the spectral norm, which is the largest singular value: take the norm of all entries":
         "norms = torch.linalg.matrix_norm(jacobian.movedim(0, 1), 2)",
     "it is divided by the norm at lag 0: return the norms as they are":
         "return norms.flip(0) / norms[-1]",
-    "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
-    "norm comes after":
+    "the norm of the last output is differentiated: take the gradient of each of its numbers "
+    "first, and the norm after that":
         "jacobian = torch.func.grad(lambda tokens: layer(tokens)[-1].norm())(x)[None]",
-    "a difference quotient is only near the derivative: autograd gives the derivative itself": [
+    "a difference quotient is only near the derivative: take the derivative itself, "
+    "with autograd": [
         "units = torch.eye(x.numel()).to(x).unflatten(-1, x.shape)\n"
         f"moves = [layer(x + {step} * unit)[-1] - layer(x)[-1] for unit in units]\n"
         f"jacobian = torch.stack(moves, dim=-1).unflatten(-1, x.shape) / {step}"
@@ -182,6 +188,6 @@ variants.wrong(exercise, {
         "jacobian = torch.stack([torch.autograd.grad(one, x)[0] for one in layer(x)[-1]])",
     LOOP: "norms = torch.stack([one.norm() for one in jacobian.unbind(1)])",
     CHANGES: ("    jacobian", "    x.requires_grad_()\n    jacobian"),
-    "x changes while you measure: autograd gives the gradient, so leave x as it is":
+    "x changes while you measure: leave it as it is, and take the gradient with autograd":
         difference_quotients,
 })  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
-LOOP = "it loops over the sequences or the positions: one index serves them all"
+LOOP = "it loops over the sequences or the positions: pick them all at once, with one index"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -60,19 +60,19 @@ variants.right(exercise,
     "last = states.reshape(-1, h)[first + end]\nreturn last * (lengths > 0)[..., None]",
 )  # fmt: skip
 
-LAST = "this is the last position, where many a sequence has padding: ask the lengths"
+LAST = "this takes the last position, where many a sequence has padding: go by the lengths"
 OFF = "it is off by one: after `length` tokens the state stands at length - 1"
 EMPTY = "a sequence of length 0 has no last token: give it zeros"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ROWS = "states[torch.arange(len(states), device=states.device), lengths - 1]"
 variants.wrong(exercise, {
     LAST: ["last = states[..., -1, :]", "return states[..., -1, :]"],
-    "all sequences are read at the end of the longest: each has a length of its own":
+    "all sequences are read at the end of the longest: read each at the end of its own length":
         "end = (lengths.max() - 1).clamp(min=0).expand_as(lengths)",
     OFF: ["end = lengths", "end = lengths.clamp(max=states.shape[-2] - 1)"],
-    "a state of zeros is a state like others: where a sequence ends, only its length says":
+    "a state of zeros is taken for padding: let only the length say where a sequence ends":
         f"inside = {INSIDE}\nend = (inside & (states != 0).any(-1)).cumsum(-1).argmax(-1)",
-    "this is the mean of the states: the last one alone has read all tokens, at length - 1":
+    "this is the mean of the states: take the one at length - 1, which alone has read all tokens":
         f"inside = {INSIDE}\n"
         "last = (states * inside[..., None]).sum(-2) / lengths.clamp(min=1)[..., None]",
     "a small state vanishes beside a large one: pick it, and take no difference of sums":
@@ -83,16 +83,18 @@ variants.wrong(exercise, {
     messages.CUT_OFF:
         "if not lengths.any():\n    return states.new_zeros(*batch, h)\n"
         "end = (lengths - 1).clamp(min=0)",
-    "a sequence of length 1 loses its state: only length 0 has none":
+    "a sequence of length 1 loses its state: put zeros only where the length is 0":
         "return last.masked_fill((lengths <= 1)[..., None], 0.0)",
-    "at length 0 the index is -1, and gather takes none: keep it at 0 or more": "end = lengths - 1",
-    "every length meets every sequence: pair them, with gather or with two indices":
+    "at length 0 the index is -1, which gather refuses: keep it at 0 or more": "end = lengths - 1",
+    "every sequence is read at every length: pair them, with gather or with two indices":
         "last = states[..., lengths - 1, :]",
     COUNTED: [
         f"last = {ROWS}", f"last = {ROWS}\nreturn last.masked_fill((lengths == 0)[:, None], 0.0)"],
-    "gather gives a number for each entry of its index: the index needs an axis of width h":
+    "one number comes out of each state: gather gives one for each entry of its index, so give the "
+    "index an axis of width h":
         "index = end[..., None, None]",
-    "gather gives a number for each entry of its index: here one number is spread over the width":
+    "one number is spread over the width: gather gives one for each entry of its index, so make "
+    "the index itself that wide":
         "index = end[..., None, None]\n"
         "last = states.gather(-2, index).squeeze(-2).expand(*batch, h)",
     "the lengths need an axis for the width, of size 1: lengths[..., None]": [

@@ -79,24 +79,24 @@ PADDED_B = "torch.nn.functional.pad(b, (0, 0, reach, 0))"
 variants.wrong(exercise, {
     "a changes before b has read it: b needs the factors of this turn, not the next": (
         JOIN, "a = a * earlier_a\n        b = b + a * earlier_b"),
-    "a stays as it was: with each turn it spans twice as many steps": (
+    "a stays as it was: let it span twice as many steps with each turn": (
         JOIN, "b = b + a * earlier_b"),
-    "a changes nothing: it multiplies the state before": "a = a * 0 + 1\nn, reach = b.shape[-2], 1",
+    "a is not used: multiply the state before by it": "a = a * 0 + 1\nn, reach = b.shape[-2], 1",
     "the last turn is missing: go on until the reach is n": [
         ("reach < n", "reach < n // 2"), ("reach < n", "2 * reach <= n"),
         ("reach < n", "2**0.5 * reach < n")],
     "the number of turns is fixed: go on until the reach is n": [
         ("reach < n", f"reach < min(n, 2**{turns})") for turns in (5, 6, 8, 10)],
     "the reach grows by one: it has to double in each turn": ("reach *= 2", "reach += 1"),
-    "the earlier b meets its own factor: it is multiplied by a of the later step": (
+    "the earlier b is multiplied by its own factor: multiply it by a of the later step": (
         "a * earlier_b", "earlier_a * earlier_b"),
-    "the end comes round to the front: before the first position there is nothing": (
+    "the end comes round to the front: let nothing come before the first position": (
         PADDED_A, "a.roll(reach, -2)", PADDED_B, "b.roll(reach, -2)"),
-    "it runs along the width: positions are the last axis but one":
+    "it runs along the width: run along the positions, the last axis but one":
         "a, b = a.mT, b.mT\nn, reach = b.shape[-2], 1\nreturn b.mT",
-    "a_t multiplies b_t, too: it multiplies the state before only":
+    "a_t multiplies b_t, too: let it multiply only the state before":
         "b = a * b\nn, reach = b.shape[-2], 1",
-    "the factor of the step before is used: a_t multiplies h_{t-1}":
+    "the factor of the step before is used: multiply h_{t-1} by a_t":
         "a = pad(a, (0, 0, 1, 0), value=1.0)[..., :-1, :]\nn, reach = b.shape[-2], 1",
     "it holds a number for every pair of positions: n numbers are enough in each turn": (
         f"{PADDED_B}[..., :n, :]", "torch.ones(n, n).to(b).tril(-reach).triu(-reach) @ b"),
@@ -132,7 +132,7 @@ def read_while_written(a, b):
 variants.wrong(exercise, {
     DIVIDES: [
         ("b / product", "b / (product + 1e-12)"), ("b / product", "b / product.clamp(min=1e-12)")],
-    "by logarithms the signs get lost, and 0 has none: a may be 0 or negative": (
+    "by logarithms the signs get lost, and 0 has none: allow for an a that is 0 or negative": (
         "product = a.cumprod(-2)", "logs = a.abs().log().cumsum(-2)",
         "product * (b / product)", "logs.exp() * (b * (-logs).exp())"),
     "a factor of 0 or below has no logarithm: multiply the factors themselves": (

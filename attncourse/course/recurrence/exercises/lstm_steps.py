@@ -6,9 +6,9 @@ from attncourse.course.recurrence.exercises.shared.written import FAR, TORCH_REC
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the sentences too: one step serves them all"
+LOOP = "it loops over the sentences too: take each step for all of them at once"
 # larger batches alone show that one: the longer case, with no more of them, shows all others
-WITHIN = "beside the loop over the tokens there is another: a step is done on whole tensors"
+WITHIN = "beside the loop over the tokens there is another: do a step on whole tensors"
 
 exercise = Exercise.read(
     __name__,
@@ -88,77 +88,80 @@ variants.right(
 )  # fmt: skip
 variants.wrong(exercise, {
     "the gates are swapped: their order f, g, o was right": ORDERS,
-    "what has changed was right, and the bug is still there: it is in the shares of the cell": [
+    "what you changed was right, and the bug is still there: look at the shares of the cell": [
         (*way, *BUG) for way in (
             *ORDERS, *FUNCTIONS, LATE, ("g.tanh()", "g"), ("o.sigmoid()", "(-o).sigmoid()"),
             (SHOWN, "o.sigmoid() * cell"), ("f.sigmoid()", "(f + 1).sigmoid()"))],
     "both shares are sigmoid(f): that of the new content is wrong": ("(1 - gate)", "gate"),
     "both shares are 1 - sigmoid(f): that of the old cell is wrong": (
         "gate * cell", "(1 - gate) * cell"),
-    "the new content is added whole: it has a share, too": ("(1 - gate) * new", "new"),
-    "the old cell is kept whole: it has a share, too": ("gate * cell", "cell"),
+    "the new content is added whole: give it a share, too": ("(1 - gate) * new", "new"),
+    "the old cell is kept whole: give it a share, too": ("gate * cell", "cell"),
     "the old cell is kept whole, and the share of the new content is wrong": (
         NEW, "cell + gate * new"),
     "the new content is added whole, and the share of the old cell is wrong": (
         NEW, "(1 - gate) * cell + new"),
-    "a share of the cell follows o: both follow f alone, and o decides what is shown": [
+    "a share of the cell follows o: let both follow f alone, and o decide what is shown": [
         (NEW, "gate * cell + o.sigmoid() * new"), (NEW, "gate * cell + (1 - o.sigmoid()) * new"),
         (NEW, "o.sigmoid() * cell + (1 - gate) * new"), (NEW, "cell + o.sigmoid() * (new - cell)"),
         (NEW, "new + o.sigmoid() * (cell - new)")],
-    "a bracket is missing, or not where it should be: each share multiplies its own term alone": [
+    "a bracket is missing, or not where it should be: let each share multiply its own term alone": [
         (NEW, "gate * cell + 1 - gate * new"), (NEW, "gate * cell + new - gate"),
         (NEW, "gate * (cell + (1 - gate) * new)"), (NEW, "(gate * cell + 1 - gate) * new"),
         (NEW, "cell + gate * new - cell"), (NEW, "new + gate * cell - new")],
-    "the output's gate is turned round: it is sigmoid(o), as it was": [
+    "the output's gate is turned round: put back sigmoid(o), as it was": [
         ("o.sigmoid()", "(-o).sigmoid()"), ("o.sigmoid()", "(1 - o.sigmoid())")],
-    "the share of the new content is sigmoid(1 - f): what is left over is taken after the sigmoid":
+    "the share of the new content is sigmoid(1 - f): take what is left of 1 after the sigmoid, not "
+    "before":
         ("(1 - gate)", "(1 - f).sigmoid()"),
-    "minus has taken the place of plus: the two shares of the cell are added": (
+    "minus has taken the place of plus: add the two shares of the cell": (
         "+ (1 - gate)", "- (1 - gate)"),
     "multiplied out, one share is below 0 and the other above 1: a difference is the wrong way "
-    "round, or taken away": [
+    "round, or should be added and not subtracted": [
         (NEW, "cell + gate * (cell - new)"), (NEW, "new + gate * (new - cell)")],
-    "the output is carried on for the cell: each has a name of its own in the next step": (
+    "the output is carried on in place of the cell: hand both to the next step, each under its own "
+    "name": (
         NOTED, f"{NOTED}        cell = hidden\n"),
     "the output reads the cell of the step before: make the cell first, as it was": LATE,
-    "the output's gate is made again, from the new state: all three read the output of the step "
-    "before": (f"        hidden = {SHOWN}\n",
+    "the output's gate is made again, from the new state: let all three parts read the output of "
+    "the step before": (f"        hidden = {SHOWN}\n",
                "        hidden = cell.tanh()\n"
                f"        hidden = ({READ}).chunk(3, dim=-1)[2].sigmoid() * hidden\n"),
-    "the cell has no tanh any more: the output reads tanh of the cell": (
+    "the tanh around the cell is gone: let the output read tanh of the cell": (
         SHOWN, "o.sigmoid() * cell"),
     "the output reads the new content: let it read the cell": [
         ("cell.tanh()", "new.tanh()"), ("cell.tanh()", "new")],
-    "the output has the gate of the cell: it has one of its own, sigmoid(o)": (
+    "the output has the gate of the cell: give it its own, sigmoid(o)": (
         "o.sigmoid()", "gate"),
-    "the output has lost its gate: sigmoid(o) multiplies tanh of the cell": (SHOWN, "cell.tanh()"),
-    "the output's gate has come into the tanh: it multiplies what comes out": (
+    "the output has lost its gate: multiply tanh of the cell by sigmoid(o)": (SHOWN, "cell.tanh()"),
+    "the output's gate is inside the tanh now: let it multiply what comes out": (
         SHOWN, "(o.sigmoid() * cell).tanh()"),
     "a step reads the cell of the step before: let it read the output": ("hidden @", "cell @"),
-    "b is added twice: it is one bias for all three parts": (" + b)", " + b + b)"),
-    "b has got lost: it is added to the three parts": (" + b)", ")"),
-    "the parts are taken number by number: each is a block of its own, of width h": (
+    "b is added twice: add it once, to all three parts": (" + b)", " + b + b)"),
+    "b has got lost: add it to the three parts": (" + b)", ")"),
+    "the parts are taken number by number: take three blocks, each of width h": (
         "chunk(3, dim=-1)", "unflatten(-1, (-1, 3)).unbind(-1)"),
-    "the first step takes the new content whole: its old cell is 0, and has its share": (
+    "the first step takes the new content whole: treat it like any other, with an old cell of 0": (
         NEW, f"{NEW} if states else new"),
-    "the state has the width of a token, d, or no more: it is h wide": [
+    "the state has the width of a token, d, or no more: it should be h wide": [
         (ZEROS, "torch.zeros_like(x[..., 0, :])"),
         (ZEROS, "torch.zeros_like(x[..., 0, : w_hh.shape[-1]])"),
         ("states = []", "states = torch.zeros_like(x)[..., : w_hh.shape[-1]]",
          "for token in x", "for t, token in enumerate(x", "(-2):", "(-2)):",
          "states.append(hidden)", "states[..., t, :] = hidden", END, "states")],
-    "1 is added to the forget gate: b holds all that is added": (
+    "1 is added to the forget gate: add nothing but b": (
         "f.sigmoid()", "(f + 1).sigmoid()"),
-    "the cell keeps its tanh: only the output reads tanh of the cell, which goes on without it": [
+    "the cell is carried on with its tanh: carry it on without, and let only the output read tanh "
+    "of the cell": [
         (NEW, f"({NEW}).tanh()", SHOWN, "o.sigmoid() * cell"), (NEW, f"({NEW}).tanh()")],
     "one tensor is written over in each step, so every output shows the last: make a new one": (
         f"hidden = {SHOWN}", f"hidden = hidden.copy_({SHOWN})"),
-    "the outputs come in reverse order: that of the first token comes first": (
+    "the outputs come in reverse order: put that of the first token first": (
         END, f"{END}.flip(-2)"),
     "nothing of the old cell is left: carry each new cell on to the next step": (
         "gate * cell +", "0 * cell +"),
     "no step reads the output of the step before: carry it on": ("hidden @", "0 * hidden @"),
-    "the cell is made anew twice in a step: one line is enough, before the output": (
+    "the cell is updated twice in a step: update it once, before the output": (
         NOTED, f"{NOTED}        cell = {NEW}\n"),
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": [
         (SHOWN, "cell.tanh() / (1 + (-o).exp())"),
@@ -169,15 +172,16 @@ variants.wrong(exercise, {
         "append(hidden)", "append(cell)"),
     "each output is noted before its step, so the first is still zero: note it after": (
         NOTED, "", OLD, f"{NOTED}{OLD}"),
-    "the gradient ends at each step: the cell may not be detached on its way": (
+    "the gradient ends at each step: don't detach the cell on its way": (
         "gate * cell +", "gate * cell.detach() +"),
-    "the gradient ends at each step: the output may not be detached on its way": (
+    "the gradient ends at each step: don't detach the output on its way": (
         "hidden @", "hidden.detach() @"),
-    "the gradient ends after some steps: neither the output nor the cell may be detached": [
+    "the gradient ends after some steps: detach neither the output nor the cell": [
         (NOTED, f"{NOTED}        {every} hidden, cell = hidden.detach(), cell.detach()\n")
         for every in ("if True:", "if len(states) % 4 == 0:")],
-    "the new content has no tanh any more: it is tanh(g)": ("g.tanh()", "g"),
-    "a gate and the new content have changed their functions: gates have a sigmoid, g has tanh":
+    "the new content has lost its tanh: it should be tanh(g)": ("g.tanh()", "g"),
+    "a gate or the new content has another function now: take the sigmoid for gates, and tanh "
+    "for g":
         FUNCTIONS,
     "the cell is written over, and autograd needs the old one: make a new cell": (
         NEW, "cell.mul_(gate).add_((1 - gate) * new)"),

@@ -6,7 +6,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over the positions: a product of matrices serves all of them at once"
+LOOP = "it loops over the positions: take all of them at once, with a product of matrices"
 exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -101,42 +101,43 @@ variants.right(exercise,
     (*UNKNOWN, UP, f"({UP}) | known", "return lengths", "return lengths.masked_fill(~known, -1)"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "rows and columns are swapped: entry (i, j) is the path from j to i":
+    "rows and columns are swapped: entry (i, j) should be the path from j to i":
         "return lengths.T",
-    "the way back counts as well: reads[i, j] says that i reads j, not that j reads i":
+    "paths are also followed backwards: reads[i, j] only says that i reads j, not that j reads i":
         "reads = reads | reads.T\nlengths = known.long() - 1",
     "a later layer overwrites the first: note k only where the result is still -1": [
         (NOTED, "known"), (NOTED, "known & (lengths != 0)"),
         ("    lengths = known", "    reads = reads | known\n    lengths = known", NOTED, "known")],
-    "the first layer is counted as 0: after it, what a position reads is 1 layer away": (
+    "the first layer is counted as 0: after it, what a position reads should be 1 layer away": (
         COUNTED, "(layers)"),
-    "one layer is missing: `layers` of them are applied": (COUNTED, "(1, layers)"),
-    "the first layer is taken even where `layers` is 0: then each position reaches itself alone": (
+    "one layer is missing: apply `layers` of them": (COUNTED, "(1, layers)"),
+    "the first layer is taken even where `layers` is 0: then each position should reach itself "
+    "alone": (
         COUNTED, "(1, max(layers, 1) + 1)"),
     "the layers without a path are counted, and a longer path may come without a shorter one: note "
     "the first layer that has one": (
         "known.long() - 1", "(~known).long()",
         f"torch.where({NOTED}, layer, lengths)", "lengths + ~known",
         "return lengths", "return lengths.masked_fill(lengths > layers, -1)"),
-    "`layers` is ignored: what takes more layers is not reached, and gets -1": (
+    "`layers` is ignored: give -1 to what takes more layers": (
         COUNTED, "(1, len(reads) + 1)"),
-    "each turn doubles the path: a layer multiplies with reads, not with what is known": [
+    "each turn doubles the path: multiply by reads, not by what is known": [
         (UP, "((reads | known).float() @ (reads | known).float()) > 0"),
         (UP, "(known.float() @ known.float()) > 0 if layer > 1 else reads | known"),
         (UP, "(known.float() @ known.float()) > 0 if layer > 1 else reads | known",
          f"range{COUNTED}", "(2**e for e in range(layers.bit_length()))")],
     "reads is squared in each turn: a turn adds one layer, so leave reads as it is": (
         UP, f"({UP}) | known\n        reads = (reads.float() @ reads.float()) > 0"),
-    "on the diagonal stands 0: before any layer, each position has itself": [
+    "the diagonal is not 0: it should be, because before any layer each position has itself": [
         "lengths = torch.full_like(known.long(), -1)",
         ("lengths = known.long() - 1", "known, lengths = reads, 2 * reads.long() - 1",
          COUNTED, "(2, layers + 1)"),
         "lengths = (known & reads).long() - 1"],
     "what it reads through fewer layers is forgotten: keep what is known, or note it at once": (
         *UNKNOWN, "return lengths", "return lengths.masked_fill(~known, -1).fill_diagonal_(0)"),
-    "what is not reached gets -1, not 0: 0 says that it is there already":
+    "what is not reached gets 0, as if it were there already: give it -1":
         "return lengths.clamp(min=0)",
-    "the result is boolean or floating: layers are counted in int64": "return lengths.double()",
+    "the result is boolean or floating: count layers in int64": "return lengths.double()",
     "the number of paths overflows: to inf, and times 0 to NaN, or in integers to 0. After each "
     "layer keep only whether there is one": [
         (UP, f"reads.{kind}() @ known.{kind}()", NOTED, f"(known {asked} 0) & (lengths < 0)")

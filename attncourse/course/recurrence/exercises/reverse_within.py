@@ -5,7 +5,7 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the sequences or the positions: one index serves them all"
+LOOP = "it loops over the sequences or the positions: pick them all at once, with one index"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -49,7 +49,7 @@ variants.right(exercise,
 )  # fmt: skip
 
 WHOLE = "the padding comes to the front: turn round only as many tokens as `lengths` says"
-OFF = "it is off by one: the first token of the result is the one at length - 1"
+OFF = "it is off by one: the first token of the result should be the one at length - 1"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 END = ".expand(x.shape))"
 variants.wrong(exercise, {
@@ -57,22 +57,22 @@ variants.wrong(exercise, {
         "return x.flip(-2)", "return torch.where(inside[..., None], x.flip(-2), x)",
         "return torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)",
         ("lengths[..., None]", "(x != 0).any(-1).sum(-1, keepdim=True)")],
-    "the result ends with the longest sequence: it keeps all n positions, with the padding": (
+    "the result ends with the longest sequence: keep all n positions, with the padding": (
         END, f"{END}[..., : int(lengths.max()), :]"),
-    "the padding is turned round, too: after the length each token keeps its place":
+    "the padding is turned round, too: after the length each token should keep its place":
         "place = (lengths - 1 - t) % x.shape[-2]",
     "a small number vanishes beside a large one: pick one of the two with where, and add none":
         "place = (lengths - 1 - t).clamp(min=0)\n"
         "turned = x.gather(-2, place[..., None].expand(x.shape))\n"
         "return x + inside[..., None] * (turned - x)",
-    "the padding is filled with the first token: after the length each token keeps its place":
+    "the padding is filled with the first token: after the length each token should keep its place":
         "place = (lengths - 1 - t).clamp(min=0)",
-    "the padding is set to zero: after the length each token keeps its place": (
+    "the padding is set to zero: after the length each token should keep its place": (
         END, f"{END}.masked_fill(~inside[..., None], 0)"),
-    "the padding is no longer in place: after the length each token keeps its place":
+    "the padding is no longer in place: after the length each token should keep its place":
         "order = torch.where(inside, -t, 1).argsort(dim=-1)\n"
         "place = torch.where(inside, order, order.flip(-1))",
-    "a sequence of length 0 loses its vectors: all of them are padding, so they stay": (
+    "a sequence of length 0 loses its vectors: all of them are padding, so keep them": (
         END, f"{END} * (lengths > 0)[..., None]"),
     "after the length the index is negative: there it should be the position itself":
         "place = lengths - 1 - t",
@@ -80,18 +80,19 @@ variants.wrong(exercise, {
         "place = torch.where(inside, lengths - t, t)",
         "place = torch.where(inside, lengths - t, t).clamp(max=x.shape[-2] - 1)",
         "place = torch.where(inside, lengths - t, t) % x.shape[-2]"],
-    "the last token of each sequence stays: its place is that of the first one":
+    "the last token of each sequence stays: its place should be that of the first one":
         "place = torch.where(t < lengths - 1, lengths - 1 - t, t)",
-    "a sequence of one token, or of none, changes: lengths 0 and 1 leave all in place": (
+    "a sequence of one token, or of none, changes: leave all in place at lengths 0 and 1": (
         "lengths[..., None]", "lengths[..., None].clamp(min=min(2, x.shape[-2]))"),
-    "one length serves all: each sequence is turned round in its own": (
+    "one length is used for all: turn each sequence round in its own": (
         "lengths[..., None]", "lengths.max().expand_as(lengths)[..., None]"),
-    "every index meets every sequence: pair them, with gather or with two indices":
+    "every index is used on every sequence: pair them, with gather or with two indices":
         "return x[..., place, :]",
     COUNTED: [
         ("lengths[..., None]", "lengths[:, None]"),
         "return x[torch.arange(len(x), device=x.device)[:, None], place]"],
-    "gather gives a number for each entry of its index: the index needs an axis of width d":
+    "one number comes out of each token: gather gives one for each entry of its index, so give the "
+    "index an axis of width d":
         "return x.gather(-2, place[..., None])",
     LOOP: [
         f"ends = lengths.squeeze(-1)\npairs = zip(x, {each}, strict=True)\n"

@@ -15,8 +15,8 @@ from judge.exercise import Case, Exercise
 
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ONCE = (
-    "it loops over the sentences too, or over the tokens more than once: one step serves all "
-    "sentences, and n steps are enough"
+    "it loops over the sentences too, or over the tokens more than once: take n steps, each for "
+    "all sentences at once"
 )
 exercise = Exercise.read(
     __name__,
@@ -92,27 +92,29 @@ def read_from_what_is_written(x, w_x, w_h, b, first=None):
 
 
 TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
-FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
+FIRST_AXIS = (
+    "it loops over the first axis, which is a batch if there is one: loop over the tokens, axis -2"
+)
 NOTE, TOKENS = "        states.append(state)\n", "x.unbind(-2)"
 variants.wrong(exercise, {
     TRANSPOSED: [("w_h.mT", "w_h"), ("w_x.mT", "w_x")],
-    "the state before the first token has the width of a token: a state has width h": (
+    "the state before the first token has the width of a token: it should have width h": (
         "len(b)", "x.shape[-1]"),
     "the state is written over, a given first one too, and autograd needs the old one: make a new "
     "state in each step": (
         "state = torch", "state[...] = torch", "append(state)", "append(state.clone())"),
-    "there is no tanh: without it the network is linear, and its state can grow": (
+    "the tanh is missing: without it the network is linear, and its state can grow": (
         "torch.tanh", ""),
-    "b is added twice: there is one b, for the two products together": ("+ b)", "+ b + b)"),
-    "b is added at the first token only: every step has it": ("+ b)", "+ (0 if states else b))"),
-    "the first step is not like the others: it, too, has the product with W_h, and b": [
+    "b is added twice: add it once, to the two products together": ("+ b)", "+ b + b)"),
+    "b is added at the first token only: add it in every step": ("+ b)", "+ (0 if states else b))"),
+    "the first step is not like the others: it, too, should have the product with W_h, and b": [
         ("state @ w_h.mT + b", f"({step} if not states else state @ w_h.mT + b)")
         for step in ("start", "state @ w_h.mT")],
     "first goes through a tanh: use it as it is": ("else first", "else first.tanh()"),
-    "the first state enters outside the tanh: it takes the place of the state before, inside": (
+    "the first state enters outside the tanh: put it in the place of the state before, inside": (
         "[], start", "[], torch.zeros_like(start)",
         NOTE, f"        state = state if states else state + torch.tanh(start @ w_h.mT)\n{NOTE}"),
-    "a first state of zeros is a first state, too: it is missing only where it is None": (
+    "a first state of zeros is taken for a missing one: it is missing only where it is None": (
         "first is None", "first is None or not first.any()"),
     "the first state is ignored: begin with it where it is given": (
         " if first is None else first", ""),
@@ -122,19 +124,20 @@ variants.wrong(exercise, {
         "return torch.stack([start, *states[:-1]], dim=-2)",
     "every step begins with the first state: carry the new one on to the next step": (
         "state @", "start @"),
-    "the states are stacked along another axis: tokens are the last axis but one": [
+    "the states are stacked along another axis: stack them along the tokens' axis, the last "
+    "but one": [
         ("dim=-2", "dim=0"), ("dim=-2", "dim=1")],
     FIRST_AXIS: [
         (TOKENS, "x", "*x.shape[:-2], ", ""), (TOKENS, "x"),
         (TOKENS, "x", "*x.shape[:-2], ", "", "dim=-2", "dim=0")],
-    "the gradient ends at each step: the state may not be detached on its way": [
+    "the gradient ends at each step: don't detach the state on its way": [
         ("state @", "state.detach() @"), (NOTE, f"{NOTE}        state = state.detach()\n")],
     COUNTED: ("*x.shape[:-2]", "len(x)", TOKENS, "x.unbind(1)", "dim=-2", "dim=1"),
     "exp overflows where a number is large, and inf / inf is NaN: use torch.tanh": [
         ("state = torch.tanh", "z = ", NOTE, f"        state = {by_hand}\n{NOTE}") for by_hand in (
             "(z.exp() - (-z).exp()) / (z.exp() + (-z).exp())",
             "((2 * z).exp() - 1) / ((2 * z).exp() + 1)")],
-    "this is the sigmoid, which is never negative: here it is tanh": ("tanh", "sigmoid"),
+    "this is the sigmoid, which is never negative: take tanh": ("tanh", "sigmoid"),
     "the first state changes: make a new state in each step, and write into none": [
         "if first is not None:\n    first[...] = state\nreturn torch.stack(states, dim=-2)",
         ("state = torch", "before, state = state, torch",

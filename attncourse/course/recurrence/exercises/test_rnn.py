@@ -109,20 +109,22 @@ variants.wrong(exercise, {
     "it compares the last state only: those before it may be wrong": (
         OUTPUTS, "[out[..., -1, :] for out in (rnn(*inputs), expected(*before))]",
         "(*leaves), leaves, along", "(*leaves)[..., -1, :], leaves, along[..., -1, :]"),
-    "every sequence has one token only: what a state carries on shows with more": (
+    "every sequence has one token only: take more, to see what a state carries on": (
         every("(*batch, 6,"), "(*batch, 1,"),
     "all sequences are short: try one of six tokens or more": (
         every("(*batch, 6,"), "(*batch, 4,"),
-    "all numbers are ones: a transposed matrix and a wrong sequence do not show": (
+    "all numbers are the same, so a transposed matrix and a wrong sequence do not show: "
+    "draw them": (
         "[torch.randn(shape, generator=generator,", "[torch.full(shape, 0.25,", *NO_GRADIENTS,
         VALUES, "assert torch.allclose(got, want)"),
     "the biases are zero, so that it does not matter where they are: draw them": (
         "before =", "inputs = [x * (x.dim() > 1) for x in inputs]\n        before =",
         *NO_GRADIENTS),
     "no gradient is compared: right numbers are not enough to learn": NO_GRADIENTS,
-    "only the gradient of x is compared: the weights are what learns": (
+    "only the gradient of x is compared: the weights are what learns, so compare theirs, too": (
         "leaves, along", "leaves[:1], along"),
-    "with one token w_hh plays no part: its gradient may be zeros, and may be None": (
+    "it wants a gradient of w_hh with one token, where w_hh plays no part: allow None as well as "
+    "zeros": (
         "    for batch", "    shapes = (1, 3), (4, 3), (4, 4), (4,), (4,)\n"
         "    one = [torch.ones(shape, requires_grad=True) for shape in shapes]\n"
         "    torch.autograd.grad(rnn(*one).sum(), one)\n    for batch"),

@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
-LOOP = "it loops over texts or words: one argmax serves all of them"
+LOOP = "it loops over texts or words: take one argmax for all of them"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
@@ -129,8 +129,9 @@ variants.right(exercise,
 )  # fmt: skip
 WORDS = "below = (j < lengths[..., None])[..., None, :]"
 variants.wrong(exercise, {
-    "the word itself is not hidden: the most attended other word is asked for": "allowed = word",
-    "the keys of padding are not hidden: they are no words": [
+    "the word itself is not hidden: hide it, as the most attended other word is asked for":
+        "allowed = word",
+    "the keys of padding are not hidden: hide them, they are no words": [
         "allowed = (j != j[:, None]).expand(weights.shape)",
         "allowed = word.mT & (j != j[:, None])"],
     "what is hidden gets 0, which a real weight may be: fill with -inf": [
@@ -139,55 +140,56 @@ variants.wrong(exercise, {
     "0 times NaN is NaN: choose, with masked_fill or torch.where": [
         "others = weights * allowed",
         "others = weights * allowed - 2 * (~allowed).to(weights.dtype)"],
-    "padding may hold infinity, which is NaN times 0, and infinity less any number: choose, with "
+    "it changes padding by a product or a difference, but padding may hold infinity: choose, with "
     "masked_fill or torch.where": [
         f"others = {shown} - {much} * (~allowed).to(weights.dtype)"
         for much in ("2", "1e9") for shown in (
             "weights.nan_to_num(0.0)", "weights.where(~weights.isnan(), 0.0)",
             "weights.where(~weights.isnan(), 0.0) * allowed")],
-    "words that attend to themselves most are left out: hide that weight, and they count":
+    "words that attend to themselves most are left out: hide that weight, and count them":
         "elsewhere = weights.masked_fill(~word, -1.0).argmax(dim=-1) != j\n"
         "below = (parents >= 0)[..., None, :] & elsewhere\n"
         "asked = below.movedim(-2, 0).flatten(1).sum(-1).clamp(min=1)\n"
         "return count.to(weights.dtype) / asked",
-    "the second of all keys is taken, whichever is first: it is the answer only if the word itself "
-    "is first":
+    "the second of all keys is taken, whichever is first: take it only where the word itself is "
+    "first":
         "most = weights.masked_fill(~word, -1.0).topk(2, dim=-1).indices[..., 1]",
-    "the words on one side are hidden: a parent may stand on either": [
+    "the words on one side are hidden: show both, as a parent may stand on either": [
         "allowed = word & (j < j[:, None])", "allowed = word & (j > j[:, None])"],
     "the roots count as words that miss their parent: they have none, so leave them out": [
         "return count.to(weights.dtype) / lengths.sum()",
         "return count.to(weights.dtype) / word.sum()"],
-    "each text is taken to have one root: it may have several, or none at all":
+    "each text is taken to have one root: allow for several, or none at all":
         "return count.to(weights.dtype) / (lengths - 1).clamp(min=0).sum()",
     "in your answer padding counts: divide by the number of words that have a parent":
         "return count.to(weights.dtype) / parents.numel()",
-    "a parent of -1 is taken for word 0: it says that there is none":
+    "a parent of -1 is taken for word 0: leave it out, as it says that there is none":
         f"{WORDS}\nright = (most == parents.clamp(min=0)[..., None, :]) & below",
-    "a parent of -1 is taken for the last word: it says that there is none":
+    "a parent of -1 is taken for the last word: leave it out, as it says that there is none":
         f"{WORDS}\nright = (most == (parents % n)[..., None, :]) & below",
-    "a root has no parent: leave it out": [
+    "a root counts as right where it attends most to itself: it has no parent, so leave it out": [
         f"allowed = {shown}\n{WORDS}\n"
         "right = (most == parents.where(parents >= 0, j)[..., None, :]) & below"
         for shown in (
             "word", "word & ((j != j[:, None]) | (parents < 0)[..., None, :, None])")],
-    "words whose parent is word 0 are left out: only -1 means that there is none":
+    "words whose parent is word 0 are left out: count them, only -1 means that there is none":
         "below = (parents > 0)[..., None, :]",
-    "the parents are taken as counted from 1: here they count from 0":
+    "the parents are taken as counted from 1: count them from 0":
         "right = (most == parents[..., None, :] - 1) & below",
-    "this asks which word attends to a word most: a row of weights is a query": [
+    "this asks which word attends to a word most: ask to which it attends, a row of weights is a "
+    "query": [
         "others = weights.mT.masked_fill(~allowed, -torch.inf)", "most = others.argmax(dim=-2)",
         *(f"allowed = {shown} & (j != j[:, None])\nmost = others.argmax(dim=-2)"
           for shown in ("word.mT", "word & word.mT"))],
-    "the heads are averaged before they are compared: each has a score of its own":
+    "the heads are averaged before they are compared: give each a score of its own":
         "mean = weights.mean(dim=-3, keepdim=True).expand(weights.shape)\n"
         "others = mean.masked_fill(~allowed, -torch.inf)",
-    "there is one score for all heads: each has its own": [
+    "there is one score for all heads: give each its own": [
         f"return (count.to(weights.dtype) / below.sum()).{name}()" for name in ("mean", "max")],
-    "there is a score for each text: all words count together":
+    "there is a score for each text: count all words together":
         "count = right.sum(dim=-1)\n"
         "return count.to(weights.dtype) / below.sum(dim=-1).clamp(min=1)",
-    "each text has the same say: count over all words first": [
+    "each text counts the same: count over all words first": [
         f"share = {share}\nreturn share{known}.reshape(-1, heads).{mean}(dim=0).to(weights.dtype)"
         for share in (
             "right.sum(dim=-1) / below.sum(dim=-1)",
@@ -199,15 +201,17 @@ variants.wrong(exercise, {
         "right = others.gather(-1, place)[..., 0].where(below, 0.0)",
     "this is the number of words: divide by how many have a parent":
         "return count.to(weights.dtype)",
-    "one length serves all texts: each has its own": ("lengths[..., None]", "lengths.max()"),
+    "one length is used for all texts: go by each one's own":
+        ("lengths[..., None]", "lengths.max()"),
     "one key of padding is let in: a length is a count, and positions begin at 0": (
         "j < lengths", "j <= lengths"),
     "the last word of each text is hidden: a length is a count, and positions begin at 0": (
         "j < lengths[..., None]", "j < lengths[..., None] - 1"),
-    "the parent need not have so much of the weight: it is enough that no other word has more": [
+    "the parent has to have more than some share of the weight: let it be enough that no other "
+    "word has more": [
         f"right = (most == parents[..., None, :]) & below & (others.amax(dim=-1) > {least})"
         for least in ("0.5", "0.3", "0.1")],
-    "the parent need not be first for it: only the word with the most weight counts":
+    "the parent also counts as second: count only the word with the most weight":
         "two = others.topk(min(2, n), dim=-1).indices\n"
         "right = (two == parents[..., None, :, None]).any(-1) & below",
     messages.FLOAT32: "return count / below.sum()",

@@ -120,11 +120,11 @@ variants.right(
     "right = (said == targets.masked_fill(after, stop)).all(-1)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "whole rows are compared: what follows the target's stop does not count":
+    "whole rows are compared: leave out what follows the target's stop":
         "right = (written == targets).all(-1)",
-    "the stop does not count here: a text that goes on in its place is wrong":
+    "the stop itself is not compared: count a text that goes on in its place as wrong":
         "after = stops.cumsum(-1) > 0",
-    "the last stop is taken for the end: the first stop of the target ends it": [
+    "the last stop is taken for the end: let the first stop of the target end it": [
         f"after = {FROM_THE_END}",
         # each row by its own
         "ends = written == stop\n"
@@ -132,80 +132,81 @@ variants.wrong(exercise, {
         "written = torch.nn.functional.pad(said, (0, missing), value=-1)[:, :n]\n"
         f"after = {FROM_THE_END}\n"
         "right = (written == targets.masked_fill(after, -1)).all(-1)"],
-    "what was written says where to end, and a text that stops too early is right: compare the "
-    "stop as well": [
+    "what was written says where to end, so a text that stops too early is right: compare the stop "
+    "as well": [
         "stops = written == stop\nafter = stops.cumsum(-1) > 0",
         "stops = (targets == stop) | (written == stop)\nafter = stops.cumsum(-1) > 0"],
-    "a text counts as right where it is too short: what is missing is a mistake": [
+    "a text counts as right where it is too short: count what is missing as a mistake": [
         "m = written.shape[-1]\n"
         "written = written[:, :n]\n"
         "right = ((written == targets[:, :m]) | after[:, :m]).all(-1)",
         "right = ((written == targets) | after | (written == -1)).all(-1)"],
-    "what is missing is taken for a stop: a text that was cut off has none": (
+    "what is missing is filled up with stops: fill it up otherwise, as a text that was cut off has "
+    "none": (
         "value=-1", "value=stop"),
     "what is missing is filled up with 0, which may be a token or the stop: take a number that is "
     "none": ("value=-1", "value=0"),
     "both are not of one width: cut off, or fill up, what was written": [
         "written = written", "written = written[:, :n]"],
-    "the share of right tokens is averaged: a text is right in all its tokens, or not at all":
+    "the share of right tokens is averaged: count a text as right in all its tokens, or not at all":
         "part = ((written == targets) & ~after).sum(-1) / (~after).sum(-1)\n"
         "correct = part.new_zeros(groups).index_add_(0, group, part)",
-    "one right token is enough here: all must be right":
+    "one right token is enough for a text: all must be right":
         "right = ((written == targets) & ~after).any(-1)",
     "only the stop is compared: all tokens before it must be right, too":
         "right = ((written == targets) | ~stops | after).all(-1)",
-    "the order of the tokens does not count here: compare place by place":
+    "the order of the tokens is not looked at: compare place by place":
         "said, asked = (x.masked_fill(after, -5).sort(-1).values for x in (written, targets))\n"
         "right = (said == asked).all(-1)",
-    "the first token is left out: it counts like any other":
+    "the first token is left out: count it like any other":
         "right = ((written == targets) | after)[:, 1:].all(-1)",
-    "the filling is told by its number, 0: all that follows the first stop is filling":
+    "the filling is told by its number, 0: take all that follows the first stop for filling":
         "after = targets == 0",
-    "the filling is told by its number, -100: all that follows the first stop is filling":
+    "the filling is told by its number, -100: take all that follows the first stop for filling":
         "after = targets == -100",
-    "the stop has a fixed number: it is given, as `stop`": "stops = targets == 1",
-    "a long source belongs to no group: the last one has no upper end": [
+    "the stop has a fixed number: take `stop`": "stops = targets == 1",
+    "a long source belongs to no group: give the last one no upper end": [
         f"correct = group[right & (lengths <= {limit})].bincount(minlength=groups)\n"
         f"texts = group[lengths <= {limit}].bincount(minlength=groups)" for limit in (50, 99, 100)],
-    "a second stop in `written` counts as a mistake: what follows the first does not count":
+    "a second stop in `written` counts as a mistake: leave out what follows the first":
         "right = ((written == targets) | after).all(-1) & ((written == stop).sum(-1) < 2)",
-    "a length that equals a bound falls into the next group: it belongs to the one below": (
+    "a length that equals a bound falls into the next group: put it into the one below": (
         "lengths.device))", "lengths.device), right=True)"),
-    "a length that equals a bound is counted in two groups: it belongs to the one below":
+    "a length that equals a bound is counted in two groups: put it only into the one below":
         "shares = [right[(lengths >= low) & (lengths <= high)].float().mean()\n"
         "          for low, high in zip([0, *bounds], [*bounds, 10**9], strict=True)]\n"
         "return torch.stack(shares)",
     "the groups are made of the targets' lengths: make them of the sources'": [
         ("bucketize(lengths,", "bucketize((~after).sum(-1) - 1,"),
         ("bucketize(lengths,", "bucketize((~after).sum(-1),")],
-    "the group of the longest is missing: there is one group more than bounds":
+    "the group of the longest is missing: return one group more than bounds":
         "return (correct / texts)[:-1]",
-    "the group of the shortest is missing: there is one group more than bounds":
+    "the group of the shortest is missing: return one group more than bounds":
         "return (correct / texts)[1:]",
-    "the longest texts are counted in the group before: there is one group more than bounds": (
+    "the longest texts are counted in the group before: make one group more than bounds": (
         "lengths.device))", "lengths.device)).clamp(max=len(bounds) - 1)",
         "len(bounds) + 1", "len(bounds)"),
-    "a group also counts the shorter texts: it begins above the bound before": [
+    "a group also counts the shorter texts: let it begin above the bound before": [
         "return correct.cumsum(0) / texts.cumsum(0)",
         "shares = [right[lengths <= bound].float().mean() for bound in bounds]\n"
         "return torch.stack([*shares, right[lengths > bounds[-1]].float().mean()])"],
-    "the groups come in reverse order: the shortest come first": "return (correct / texts).flip(0)",
-    "without minlength, bincount leaves out the last groups where they are empty": (
+    "the groups come in reverse order: put the shortest first": "return (correct / texts).flip(0)",
+    "bincount leaves out the last groups where they are empty: give it minlength": (
         every("minlength=groups"), ""),
     "right texts are divided by all texts: divide by those of their group":
         "return correct / len(lengths)",
     "this is the group's share of all right texts: divide by the texts of the group":
         "return correct / right.sum()",
     "these are numbers of texts: divide by the texts of each group": "return correct.float()",
-    "one share for all texts comes back: each group has its own": "return right.float().mean()",
+    "one share for all texts comes back: give each group its own": "return right.float().mean()",
     "a group without texts gives 0, as if all were wrong: it has no share, so give NaN": [
         "return correct / texts.clamp(min=1)", "return (correct / texts).nan_to_num(0.0)"],
     "a group without texts gives 1, as if all were right: it has no share, so give NaN":
         "return (correct / texts).nan_to_num(1.0)",
-    "a group without texts is left out: it has a place, with NaN":
+    "a group without texts is left out: give it a place, with NaN":
         "share = correct / texts\nreturn share[~share.isnan()]",
-    "this is the share of wrong texts: the right ones are asked for": "return 1 - correct / texts",
-    "these are percentages: a share is from 0 to 1": "return 100 * (correct / texts)",
+    "this is the share of wrong texts: return that of the right ones": "return 1 - correct / texts",
+    "these are percentages: a share should be from 0 to 1": "return 100 * (correct / texts)",
     "the shares are rounded: return them as they are": "return (correct / texts).round(decimals=2)",
     "the shares are float64: give float32, torch's default": [
         "return (correct / texts).double()", "return correct.double() / texts"],

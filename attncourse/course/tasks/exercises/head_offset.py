@@ -6,7 +6,7 @@ from torch.nn.functional import pad
 from judge import messages, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
-LOOP = "it loops over texts, positions or offsets: one index_add serves all pairs"
+LOOP = "it loops over texts, positions or offsets: take one index_add for all pairs"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
@@ -125,39 +125,43 @@ CHOSEN = "offset = at - (n - 1)\nshare = sums.gather(-1, at[:, None])[:, 0] / su
 # the key, or keys, to which a query attends most
 LOOKS = "looks = ((kept == kept.amax(-1, True)) & (kept > 0)).to(kept)"
 variants.wrong(exercise, {
-    "the offset is query minus key: it is key minus query, column minus row": [
+    "the offset is query minus key: it should be key minus query, column minus row": [
         "place = (j[:, None] - j + n - 1).flatten()", "offset = n - 1 - most.indices"],
-    "the sign is lost: looking one word back is not looking one word ahead": [
+    "the sign is lost: keep it, looking one word back is not looking one word ahead": [
         "offset = (most.indices - (n - 1)).abs()",
         "place = (j - j[:, None]).abs().flatten()\noffset = most.indices"],
-    "offsets n apart are added together: there are 2n - 1 of them":
+    "offsets n apart are added together: keep all 2n - 1 of them apart":
         "place = ((j - j[:, None]) % n).flatten()\noffset = most.indices",
-    "this is the place in the list of sums: the offset is n - 1 less": "offset = most.indices",
-    "each offset is one too large, or too small: the middle of the list, place n - 1, is offset 0":
+    "this is the place in the list of sums: take n - 1 away for the offset":
+        "offset = most.indices",
+    "each offset is one too large, or too small: the middle of the list, place n - 1, should be "
+    "offset 0":
         ["offset = most.indices - n + 2", "offset = most.indices - n"],
-    "padding is not left out: a pair counts if query and key are both words": "kept = weights",
-    "your answer counts the queries of padding: nobody reads what they get":
+    "padding is not left out: count a pair only if query and key are both words": "kept = weights",
+    "your answer counts the queries of padding: leave them out, nobody reads what they get":
         "real = word[..., None, :]",
-    "your answer counts the weights on keys of padding: such a key is no word":
+    "your answer counts the weights on keys of padding: leave them out, such a key is no word":
         "real = word[..., :, None]",
     "your answer counts a pair if one of the two is a word: both must be":
         "real = word[..., :, None] | word[..., None, :]",
-    "the words are left out instead of the padding": "kept = weights.masked_fill(real, 0.0)",
+    "the words are left out instead of the padding: it should be the other way round":
+        "kept = weights.masked_fill(real, 0.0)",
     "0 times NaN is NaN: choose, with masked_fill or torch.where": [
         "kept = weights * real", "kept = weights.masked_fill(~word[..., None, :], 0.0) * real"],
     "0 times infinity is NaN, too: choose, with masked_fill or torch.where":
         "kept = weights.where(~weights.isnan(), 0.0) * real",
-    "one length serves all texts: each has its own": [
+    "one length is used for all texts: go by each one's own": [
         ("lengths[..., None]", "lengths.max()"), ("lengths[..., None]", "lengths.min()")],
-    "one word too many counts: a length is a count, and positions begin at 0": (
+    "one word too many is counted: a length is a count, and positions begin at 0": (
         "j < lengths", "j <= lengths"),
     "the last word of each text is lost: a length is a count, and positions begin at 0": (
         "j < lengths[..., None]", "j < lengths[..., None] - 1"),
-    "the words are looked for at the end of the rows: padding comes after them": (
+    "the words are looked for at the end of the rows: look for them at the beginning, padding "
+    "comes after them": (
         "j < lengths[..., None]", "j >= n - lengths[..., None]"),
-    "keys after their query are left out: a head may look ahead, too":
+    "keys after their query are left out: count them, a head may look ahead, too":
         "kept = weights.masked_fill(~real, 0.0).tril()",
-    "the offset 0 is left out: a word may attend to itself": [
+    "the offset 0 is left out: count it, a word may attend to itself": [
         "kept = weights.masked_fill(~real | (j == j[:, None]), 0.0)",
         "itself = torch.arange(2 * n - 1, device=sums.device) == n - 1\n"
         "most = sums.masked_fill(itself, -1.0).max(dim=-1)"],
@@ -166,7 +170,7 @@ variants.wrong(exercise, {
         ("whole.flatten(-2))", "whole.flatten(-2)) / "
          "place.bincount(real.reshape(-1, n * n).sum(0)).clamp(min=1).to(whole)"),
         f"at = (sums / place.bincount()).argmax(-1)\n{CHOSEN}"],
-    "this is the mean offset, rounded: the one that gets the most weight is asked for":
+    "this is the mean offset, rounded: take the one that gets the most weight":
         "mean = sums @ torch.arange(2 * n - 1).to(sums) / sums.sum(dim=-1)\n"
         f"at = mean.round().long()\n{CHOSEN}",
     "the largest single weight decides: add up the weights of each offset": (
@@ -184,10 +188,11 @@ variants.wrong(exercise, {
         f"    -1, place, looks.reshape(-1, heads, n * n).sum(dim=0)).argmax(-1)\n{CHOSEN}"],
     "the share is divided by the number of words: divide by the weight that counts": [
         "share = most.values / lengths.sum()", "share = most.values / real.any(-1).sum()"],
-    "the share is divided by all weight, that of padding included":
+    "the share is divided by all weight, that of padding included: divide by the weight "
+    "that counts":
         "everything = weights.nan_to_num(0.0).reshape(-1, heads, n * n)\n"
         "share = most.values / everything.sum((0, 2))",
-    "this is the sum of the weight: the share is the part of all weight that counts": [
+    "this is the sum of the weight: divide it by all weight that counts": [
         "share = most.values", "share = most.values / max(1, lengths.numel())"],
     "the share is divided by the weight of the other offsets: divide by the weight of all":
         "share = most.values / (sums.sum(dim=-1) - most.values)",
@@ -195,7 +200,7 @@ variants.wrong(exercise, {
     "the sum alone": [
         f"share = most.values / {divisor}" for tiny in ("1e-6", "1e-9", "1e-12")
         for divisor in (f"(sums.sum(dim=-1) + {tiny})", f"sums.sum(dim=-1).clamp(min={tiny})")],
-    "each text has the same say: add up over all texts first, so that each word has": [
+    "each text counts the same: add up over all texts first, so that each word does": [
         "texts = kept.reshape(-1, heads, n, n)\n"
         "whole = (texts / texts.sum((-2, -1), True).clamp(min=1e-9)).sum(dim=0)",
         "texts = kept.reshape(-1, heads, n * n)\n"
@@ -204,22 +209,23 @@ variants.wrong(exercise, {
     "rows are made to sum to 1 again: take the weights as they are":
         "rows = kept / kept.sum(-1, True).clamp(min=1e-9)\n"
         "whole = rows.reshape(-1, heads, n, n).sum(dim=0)",
-    "the heads are added up: each has a result of its own":
+    "the heads are added up: give each a result of its own":
         "whole = kept.reshape(-1, n, n).sum(dim=0).expand(heads, n, n)",
-    "one offset is chosen for all heads: each has its own": [
+    "one offset is chosen for all heads: choose each head's own": [
         f"at = sums.sum(0).argmax().expand(heads)\n{CHOSEN}",
         f"at = (sums / sums.sum(-1, True)).sum(0).argmax().expand(heads)\n{CHOSEN}"],
     "there is a result for each text: add up over all texts":
         "whole = kept\n"
         "sums = whole.new_zeros(*whole.shape[:-2], 2 * n - 1).index_add(\n"
         "    -1, place, whole.flatten(-2))",
-    "the order of the results is another: first the offset, then its share": "return share, offset",
-    "the offset is a floating number: an offset is an integer":
+    "the results come in another order: return first the offset, then its share":
+        "return share, offset",
+    "the offset is a floating-point number: return an integer":
         "return offset.to(share.dtype), share",
     "it returns one tensor: return two, the offset and its share": [
         "return torch.stack([offset, share])", "return torch.stack([offset, share], -1)",
         "return offset", "return share"],
-    "there are plain numbers in a list: return two tensors, a number for each head":
+    "plain numbers come back in lists: return two tensors, a number for each head":
         "return offset.tolist(), share.tolist()",
     LOOP: [
         "sums = torch.stack([whole.diagonal(o, -2, -1).sum(-1) for o in range(1 - n, n)], -1)",

@@ -120,51 +120,55 @@ variants.right(exercise, (every(".bincount().argmax()"), ".mode().values"), of=b
 variants.wrong(exercise, {
     "the suffix comes first: ask for the word, and only for a new word for its suffix":
         "known = torch.where(by_suffix.any(-1, keepdim=True), by_suffix, by_word)",
-    "the suffix is left out: a new word has the commonest label of its suffix": "known = by_word",
-    "the word is left out: a known word has its own commonest label": "known = by_suffix",
-    "word and suffix are counted together: where the word is known, it decides alone":
+    "the suffix is left out: give a new word the commonest label of its suffix": "known = by_word",
+    "the word is left out: give a known word its own commonest label": "known = by_suffix",
+    "word and suffix are counted together: where the word is known, let it decide alone":
         "known = by_word + by_suffix",
-    "the larger count of word and suffix decides: where the word is known, it decides alone":
+    "the larger count of word and suffix decides: where the word is known, let it decide alone":
         "known = torch.maximum(by_word, by_suffix)",
-    "the counts of all are added to those of a known word or suffix: they only fill a gap":
+    "the counts of all are added to those of a known word or suffix: let them only fill a gap":
         "counts = known + rows.sum(0)",
-    "where neither is known, the label is 0: it is the commonest of all": (
+    "where neither is known, the label is 0: it should be the commonest of all": (
         "rows.sum(0)", "torch.zeros_like(known)"),
     "where neither is known, one training token decides: take the commonest label of all": [
         ("rows.sum(0)", "rows[0]"), ("rows.sum(0)", "rows[-1]")],
-    "where neither is known, there is no label: it is the commonest of all":
+    "where neither is known, the label is -1: it should be the commonest of all":
         "return counts.argmax(-1).where((by_word + by_suffix).any(-1), -1)",
-    "a word that was seen once is taken for new: one time is enough to know it":
+    "a word that was seen once is taken for new: let one time be enough to know it":
         "known = torch.where(by_word.sum(-1, keepdim=True) > 1, by_word, by_suffix)",
-    "ties go to the highest label: they go to the lowest":
+    "ties go to the highest label: they should go to the lowest":
         "return counts.shape[-1] - 1 - counts.flip(-1).argmax(-1)",
-    "new words are compared with the training suffixes: words with words, suffixes with suffixes":
+    "new words are compared with the training suffixes: compare words with words, suffixes with "
+    "suffixes":
         "by_word = (new_words[:, None] == suffixes).double() @ rows",
-    "new suffixes are compared with the training words: words with words, suffixes with suffixes":
+    "new suffixes are compared with the training words: compare words with words, suffixes with "
+    "suffixes":
         "by_suffix = (new_suffixes[:, None] == words).double() @ rows",
-    "the new word is looked up among the suffixes: a suffix has a number of its own":
+    "the new word is looked up among the suffixes: look up its suffix, which has a number of its "
+    "own":
         "by_suffix = (new_words[:, None] == suffixes).double() @ rows",
-    "suffixes are counted of words that stood once: of all training tokens":
+    "suffixes are counted only of words that stood once: count those of all training tokens":
         "once = (words[:, None] == words).sum(0) == 1\n"
         "by_suffix = ((new_suffixes[:, None] == suffixes) & once).double() @ rows",
-    "the suffix must be that of the word in training: a known word needs no suffix":
+    "a word is known only if its suffix in training is the same: leave the suffix out there, a "
+    "known word needs none":
         "same = (new_words[:, None] == words) & (new_suffixes[:, None] == suffixes)\n"
         "by_word = same.double() @ rows",
     "it asks if any new word is known: ask for each of them":
         "known = by_word if by_word.any() else by_suffix\n"
         "counts = known if known.any() else rows.sum(0).expand(known.shape)",
-    "a table has no row for a number above those of training: such a word is new":
+    "a table has no row for a number above those of training: treat such a word as new":
         "by_word = torch.nn.functional.one_hot(words).double().mT[new_words] @ rows",
-    "0 is taken for padding: here it is a word, or a suffix, like any other": [
+    "0 is taken for padding: take it for a word, or a suffix, like any other": [
         (f"[:, None] == {known})", f"[:, None] == {known}.where({known} != 0, -1))")
         for known in ("words", "suffixes")],
-    "word 1 is taken for an unknown one: here it is a word like any other": (
+    "word 1 is taken for an unknown one: take it for a word like any other": (
         "[:, None] == words)", "[:, None] == words.where(words != 1, -1))"),
-    "training words are labelled: the new ones are": (
+    "the training words are labelled: label the new ones": (
         "new_words[:, None]", "words[:, None]", "new_suffixes[:, None]", "suffixes[:, None]"),
     "this is how often the commonest label came: return the label":
         "return counts.amax(-1).long()",
-    "the maximum runs over the new words: it runs over the labels": "return counts.argmax(0)",
+    "the maximum runs over the new words: let it run over the labels": "return counts.argmax(0)",
     "it gives a list: return a tensor, one label for each new word":
         "return counts.argmax(-1).tolist()",
 })  # fmt: skip
@@ -186,10 +190,10 @@ variants.wrong(exercise, {
         f"by_suffix{SUFFIX}", f"if by_word[word][label] == 1:\n            by_suffix{SUFFIX}"),
     "where neither is known, each word is counted once for a label: count tokens": (
         "overall[label] += 1", "overall[label] += by_word[word][label] == 1"),
-    "words and suffixes share a dictionary: a number means one or the other, so take two": (
+    "words and suffixes share a dictionary, where a number may mean either: take two": (
         "by_word, by_suffix, overall = {}, {}, Counter()",
         "by_word, overall = {}, Counter()\n    by_suffix = by_word"),
-    "a new word is in no dictionary: ask for it with get, or with in": (
+    "it fails at a new word, which is in no dictionary: ask for it with get, or with in": (
         "by_word.get(word)", "by_word[word]"),
     "a tensor as a key is never found again: make numbers of it, by tolist() or int()": (
         "words.tolist(), suffixes.tolist(), labels.tolist()", "words, suffixes, labels",
@@ -198,6 +202,6 @@ variants.wrong(exercise, {
 variants.wrong(exercise, {
     "`or` and `not` take label 0 for none: compare with None": (
         "label is None:", "not label:", "if label is None else", "if not label else"),
-    "the median is not the most frequent label: count how often each was given": (
+    "the median is taken, which is not the most frequent label: count how often each was given": (
         "same].bincount().argmax()", "same].median()"),
 }, of=by_masks)  # fmt: skip

@@ -6,7 +6,7 @@ from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
+LOOP = "it loops over tokens or texts: let the maximum and the sum take a whole axis at once"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -90,8 +90,8 @@ variants.wrong(exercise, {
     "no float32 is as small as this fill: fill with -infinity": (
         "-torch.inf", "torch.finfo(torch.float64).min"),
     "padding takes part in the maximum: fill it with -infinity": "highest = x.amax(-2)",
-    "padding takes part in the mean: it adds nothing to the sum": "total = x.sum(-2)",
-    "padding takes part in both halves: neither counts it":
+    "padding takes part in the mean: let it add nothing to the sum": "total = x.sum(-2)",
+    "padding takes part in both halves: count it in neither":
         "highest = x.amax(-2)\nmean = x.mean(-2)",
     "the mean divides by all n places: divide by the number of real tokens": [
         "mean = x.masked_fill(~real, 0.0).mean(-2)", "mean = total / x.shape[-2]"],
@@ -99,18 +99,20 @@ variants.wrong(exercise, {
         "mean = total / (count + 1)",
     "an epsilon in the mean shows: divide by the number of tokens, but at least by 1": [
         f"mean = total / (count + {epsilon})" for epsilon in ("1e-3", "1e-6")],
-    "one number of tokens serves all texts: each text has its own": "mean = total / count.max()",
-    "the numbers of tokens are those of the whole batch: each text has its own":
+    "one number of tokens is used for all texts: take each text's own":
+        "mean = total / count.max()",
+    "the number of tokens is that of the whole batch: take each text's own":
         "mean = total / real.sum().clamp(min=1)",
-    "this is a sum: the mean divides it by the number of real tokens": "mean = total",
-    "tokens are taken for padding because their numbers are 0: only the mask tells": [
+    "this is the sum: divide it by the number of real tokens": "mean = total",
+    "tokens are taken for padding because their numbers are 0: go by the mask alone": [
         "real = (x != 0).any(-1, keepdim=True)",
         "real = real[..., None] & (x != 0).any(-1, keepdim=True)"],
-    "the padding is taken to be at the end: it may stand anywhere, as the mask says":
+    "the padding is taken to be at the end: go by the mask, it may stand anywhere":
         "lengths = real.sum(-1, keepdim=True)\n"
         "real = (torch.arange(x.shape[-2], device=x.device) < lengths)[..., None]",
-    "the mask is upside down: True is a real token": (every("~real"), "real"),
-    "the mask is upside down, and the count too: True is a real token": "real = ~real[..., None]",
+    "the mask is upside down: True should mean a real token": (every("~real"), "real"),
+    "the mask is upside down, and the count too: True should mean a real token":
+        "real = ~real[..., None]",
     "a text without tokens has -infinity for its maximum: give zeros": "largest = highest",
     "a text without tokens has NaN for its mean: give zeros": "mean = total / count",
     "a text without tokens has neither zeros nor numbers: give zeros in both halves":
@@ -120,44 +122,45 @@ variants.wrong(exercise, {
     messages.CUT_OFF: (
         "    count", "    if not real.any():\n"
         "        return x.new_zeros(*x.shape[:-2], 2 * x.shape[-1])\n    count"),
-    "the first place is taken for a token everywhere: a text may begin with padding, or have no "
-    "tokens": "real = torch.cat([real[..., :1] | True, real[..., 1:]], -1)[..., None]",
+    "the first place is taken for a token everywhere: go by the mask, a text may begin with "
+    "padding, or have "
+    "no tokens": "real = torch.cat([real[..., :1] | True, real[..., 1:]], -1)[..., None]",
     "one text without tokens makes all of them zeros: it alone should be":
         "return torch.cat([largest, mean], dim=-1) * (count > 0).all()",
-    "the maximum is never below 0 now: only that of a text without tokens is set to 0":
+    "the maximum is never below 0: set only that of a text without tokens to 0":
         "largest = highest.clamp(min=0)",
-    "the order is another: first the maximum, then the mean": (
+    "the halves come in another order: put the maximum first, then the mean": (
         "[largest, mean]", "[mean, largest]"),
     "the halves lie side by side on an axis of their own: join them on the last axis":
         "return torch.stack([largest, mean], dim=-2)",
-    "the numbers of the halves alternate: all maxima come first, then all means":
+    "the numbers of the halves alternate: put all maxima first, then all means":
         "return torch.stack([largest, mean], dim=-1).flatten(-2)",
     "cat joins on the first axis, that of the batch, where it is told no other: say the last":
         "return torch.cat([largest, mean])",
     "the halves are added: join them on the last axis, which gets 2 d numbers":
         "return largest + mean",
-    "only the maximum comes back: the mean follows it": "return largest",
-    "only the mean comes back: the maximum stands before it": "return mean",
-    "the maximum runs over the d numbers of a token: it runs over the tokens":
+    "only the maximum comes back: put the mean after it": "return largest",
+    "only the mean comes back: put the maximum before it": "return mean",
+    "the maximum runs over the d numbers of a token: let it run over the tokens":
         "highest = x.masked_fill(~real, -torch.inf).amax(dim=-1)\n"
         "largest = highest.where(real[..., 0], 0.0)",
-    "one token is chosen for all numbers: each of the d numbers has a maximum of its own": [
+    "one token is chosen for all numbers: take the maximum of each of the d numbers by itself": [
         f"size = x.norm(dim=-1, keepdim=True).masked_fill(~real, -1)\n{CHOSEN}",
         f"size = x.abs().sum(-1, keepdim=True).masked_fill(~real, -1)\n{CHOSEN}",
         f"size = x.sum(-1, keepdim=True).masked_fill(~real, -torch.inf)\n{CHOSEN}"],
-    "the largest without its sign is taken: -3 is smaller than 2": [
+    "the largest without its sign is taken: keep the sign, -3 is smaller than 2": [
         "highest = x.abs().masked_fill(~real, -torch.inf).amax(-2)",
         f"size = x.abs().masked_fill(~real, -1)\n{CHOSEN}"],
-    "these are the smallest numbers: the largest are asked for":
+    "these are the smallest numbers: take the largest":
         "highest = x.masked_fill(~real, torch.inf).amin(-2)",
-    "these are the places of the largest, not the numbers themselves":
+    "these are the places of the largest: take the numbers themselves":
         "highest = x.masked_fill(~real, -torch.inf).argmax(-2).to(x.dtype)",
-    "the maximum is that of the whole batch: each text has its own":
+    "the maximum is that of the whole batch: take each text's own":
         "rows = x.masked_fill(~real, -torch.inf).flatten(0, -2)\n"
         "highest = rows.amax(0).expand(*x.shape[:-2], x.shape[-1])",
-    "the mean is taken of numbers filled for the maximum: padding adds 0 to the sum":
+    "the mean is taken of numbers filled for the maximum: for the sum, fill padding with 0":
         "total = x.masked_fill(~real, -torch.inf).sum(-2)",
-    "the median is no mean: add up, and divide by the number of tokens":
+    "the median is taken, which is no mean: add up, and divide by the number of tokens":
         "mean = x.where(real, torch.nan).nanmedian(-2).values.where(count > 0, 0.0)",
     messages.BATCH: ("amax(dim=-2)", "amax(dim=1)"),
     messages.CHANGES: "highest = x.masked_fill_(~real, -torch.inf).amax(-2)",

@@ -7,7 +7,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over tokens: bincount counts all pairs at once, and only labels may be looped over"
+LOOP = "it loops over tokens: let bincount count all pairs at once, and loop over labels at most"
 exercise = Exercise.read(
     __name__, differentiable=False, floating=False, generic_hints={"loops": LOOP}
 )
@@ -110,17 +110,20 @@ in_float64 = exercise.valid(variants.edited(Worked, "[label, label]", "[label, l
 FOUND, ROW = "matrix[label, label]", "matrix[label].sum()"
 for answer in (Worked, in_float64):
     variants.wrong(exercise, {
-        "the diagonal is counted, too: there a label was predicted as itself": "wrong = matrix",
-        "rows and columns are swapped: a row is a label, a column what was predicted":
+        "the diagonal is counted, too: leave it out, there a label was predicted as itself":
+            "wrong = matrix",
+        "rows and columns are swapped: a row should be a label, a column what was predicted":
             "pairs = predicted[kept] * count + labels[kept]",
-        "a place is row * count + column: // gives the row, % the column": (
+        "row and column of the place are swapped: a place is row * count + column, so // gives the "
+        "row, % the column": (
             "label, taken_for = divmod", "taken_for, label = divmod"),
-        "a pair is counted in both directions: taking a for b is not taking b for a": [
+        "a pair is counted in both directions: count each by itself, taking a for b is not taking "
+        "b for a": [
             "wrong = matrix + matrix.T - 2 * matrix.diag().diag()",
             "wrong = (matrix + matrix.T).triu(1)",
             ("wrong.argmax()", "(wrong + wrong.T).argmax()")],
-        "one side of the diagonal is looked at alone: a prediction may be above or below its "
-        "label": ["wrong = matrix.triu(1)", "wrong = matrix.tril(-1)"],
+        "one side of the diagonal is looked at alone: look at both, a prediction may be above or "
+        "below its label": ["wrong = matrix.triu(1)", "wrong = matrix.tril(-1)"],
         "the pair with the largest share of its label's tokens is taken: take the most frequent":
             "shares = wrong / matrix.sum(1, keepdim=True).clamp(min=1)\n"
             "label, taken_for = divmod(shares.argmax().item(), count)",
@@ -141,17 +144,17 @@ for answer in (Worked, in_float64):
         "the most frequent label is taken: look for the most frequent pair":
             "most = matrix.sum(1).argmax().item()\n"
             "label, taken_for = most, wrong[most].argmax().item()",
-        "this is the precision: recall divides by the label's tokens, a row": (
+        "this is the precision: for the recall, divide by the label's tokens, a row": (
             ROW, "matrix[:, label].sum()"),
-        "this is the recall of what was predicted: that of the label is asked for": (
+        "this is the recall of what was predicted: return that of the label": (
             FOUND, "matrix[taken_for, taken_for]", ROW, "matrix[taken_for].sum()"),
-        "this is the share that was missed: recall is the share that was found": (
+        "this is the share that was missed: return the share that was found, the recall": (
             "recall = ", "recall = 1 - "),
-        "this is how much of the label went to that prediction: recall is the share that was "
-        "found": (FOUND, "matrix[label, taken_for]"),
+        "this is how much of the label went to that prediction: return the share that was found, "
+        "the recall": (FOUND, "matrix[label, taken_for]"),
         "right tokens are divided by wrong ones: divide by all tokens of the label": (
             ROW, "wrong[label].sum()"),
-        "this is the accuracy: recall looks at the tokens of one label": (
+        "this is the accuracy: for the recall, look at the tokens of one label": (
             FOUND, "matrix.diag().sum()", ROW, "matrix.sum()"),
         "the label's right tokens are divided by all tokens: divide by those of the label": [
             (ROW, "matrix.sum()"), (ROW, "labels.numel()")],
@@ -159,55 +162,56 @@ for answer in (Worked, in_float64):
             "pairs = labels.clamp(min=0).flatten() * count + predicted.flatten()",
     }, of=answer)  # fmt: skip
 variants.wrong(exercise, {
-    "label and prediction come in the wrong order: first the label": (
+    "label and prediction come in the wrong order: return first the label": (
         "return label, taken_for", "return taken_for, label"),
-    "the pair is the most frequent, but its count has both directions":
+    "the pair is the most frequent, but its count has both directions: count only the one":
         "times = wrong[label, taken_for] + wrong[taken_for, label]",
     "of pairs that are as frequent, the last is taken: take the lowest label, then the lowest "
     "prediction": "label, taken_for = (wrong == wrong.max()).nonzero()[-1].tolist()",
-    "of pairs that are as frequent, the lowest prediction decides: the lowest label does":
+    "of pairs that are as frequent, the lowest prediction decides: let the lowest label decide":
         "label, taken_for = divmod(wrong.T.argmax().item(), count)[::-1]",
-    "this is the precision: recall divides by the label's tokens, a row":
+    "this is the precision: for the recall, divide by the label's tokens, a row":
         [f"recall = (labels[predicted == label] == label).{dtype}().mean()"
          for dtype in ("float", "double")],
-    "this is the mean recall of all labels: that of the label alone is asked for":
+    "this is the mean recall of all labels: return that of the label alone":
         "recall = (matrix.diag() / matrix.sum(1)).nanmean()",
-    "the recall is taken from the matrix without its diagonal, so it is 0": (
+    "the recall is taken from the matrix without its diagonal, so it is 0: take it from the one "
+    "with its diagonal": (
         FOUND, "wrong[label, label]"),
-    "the recall is a percentage: a share is from 0 to 1": ("recall = ", "recall = 100 * "),
+    "the recall is a percentage: a share should be from 0 to 1": ("recall = ", "recall = 100 * "),
     "the recall is rounded: return it as it is": ("recall.item()", "round(recall.item(), 2)"),
     "labels of -100 make no row: keep the tokens with all others": [
         "kept = labels == labels", "kept = labels == -100"],
-    "label 0 is left out: only -100 is": "kept = labels > 0",
-    "the number of labels is guessed from the tokens: it is given, as `count`": [
+    "label 0 is left out: leave out only -100": "kept = labels > 0",
+    "the number of labels is guessed from the tokens: take `count`": [
         "count = labels.max().item() + 1\nkept = labels != -100",
         "count = len(labels[labels >= 0].unique())\nkept = labels != -100"],
-    "without minlength, bincount stops at the last pair that it meets": (
+    "bincount stops at the last pair that it meets: give it minlength": (
         "minlength=count * count", ""),
     "+= adds once for each place, however often a pair comes: let bincount count them":
         "counted = torch.zeros(count, count, dtype=torch.int64, device=labels.device)\n"
         "counted[labels[kept], predicted[kept]] += 1\n"
         "matrix = counted",
-    "a pair has the number label * count + prediction: here several pairs share one":
+    "several pairs share one number: give each the number label * count + prediction":
         "pairs = labels[kept] + predicted[kept]",
-    "there may be more than 10 labels: a pair has the number label * count + prediction":
+    "the numbers of pairs allow for only 10 labels: take label * count + prediction":
         "pairs = labels[kept] * 10 + predicted[kept]\n"
         "matrix = pairs.bincount(minlength=100).view(-1, 10)[:count, :count]",
-    "this is a share: how often the pair came is asked for": [
+    "this is a share: return how often the pair came": [
         ("times.item()", f"times.item() / {what}.sum().item()") for what in ("matrix", "wrong")],
-    "these are all mistakes, or all of the label: how often the pair came is asked for": [
+    "these are all mistakes, or all of the label: return how often the pair came": [
         "times = wrong.sum()", "times = wrong[label].sum()"],
-    "how often the pair came is a whole number: give an int": ("times.item()", "float(times)"),
+    "how often the pair came is given as a float: give an int": ("times.item()", "float(times)"),
     "the results are tensors: give Python numbers, by .item()": [
         ("times.item()", "times"), ("recall.item()", "recall"),
         "return label, taken_for, times, recall",
         "return torch.tensor([label, taken_for, times, recall])"],
-    "the pair is a result of its own: give four numbers side by side":
+    "the pair is put together as one result: give four numbers side by side":
         "return (label, taken_for), times.item(), recall.item()",
-    "the recall is missing: four numbers are asked for": "return label, taken_for, times.item()",
-    "how often the pair came is missing: four numbers are asked for":
+    "the recall is missing: return four numbers": "return label, taken_for, times.item()",
+    "how often the pair came is missing: return four numbers":
         "return label, taken_for, recall.item()",
-    "the order is another: label, prediction, how often, recall":
+    "the results come in another order: return label, prediction, how often, recall":
         "return label, taken_for, recall.item(), times.item()",
     LOOP: "counted = torch.zeros(count, count, dtype=torch.int64)\n"
         "for pair in zip(labels[kept].tolist(), predicted[kept].tolist()):\n"

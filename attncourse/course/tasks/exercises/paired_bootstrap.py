@@ -88,28 +88,28 @@ variants.right(exercise,
     "return ((b > a) + 0.5 * (b == a)).sum(-1) / len(indices)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "tied samples count for nothing: they count half": "return (b > a).float().mean(dim=-1)",
-    "tied samples count as won: they count half": "return (b >= a).float().mean(dim=-1)",
-    "tied samples are left out: they count half, and all samples are divided by":
+    "tied samples count for nothing: they should count half": "return (b > a).float().mean(dim=-1)",
+    "tied samples count as won: they should count half": "return (b >= a).float().mean(dim=-1)",
+    "tied samples are left out: they should count half, so divide by the number of all samples":
         "return (b > a).float().sum(-1) / (b != a).sum(-1).clamp(min=1)",
     "this is how often the first model is better: ask how often the second has more right": [
         ("b > a", "b < a"), ("first[", "(~first)[", "second[", "(~second)[")],
-    "lost samples are subtracted: they count 0, tied ones half, won ones 1":
+    "lost samples are subtracted: they should count 0, tied ones half, won ones 1":
         "return ((b > a).float() - (b < a).float()).mean(dim=-1)",
     "this is how often the better one is better: ask for the second, whichever that is":
         f"share = {SHARE}\nreturn share.maximum(1 - share)",
     "no test set is drawn: take the examples of each row of `indices`":
         "a = first.sum(dim=-1, keepdim=True)\nb = second.sum(dim=-1, keepdim=True)",
-    "only the first model's test sets are drawn: both take the same ones":
+    "only the first model's test sets are drawn: let both take the same ones":
         "b = second.sum(dim=-1, keepdim=True)",
-    "only the second model's test sets are drawn: both take the same ones":
+    "only the second model's test sets are drawn: let both take the same ones":
         "a = first.sum(dim=-1, keepdim=True)",
-    "each model takes other test sets: both take the same one, which is what paired means": [
+    "each model takes other test sets: let both take the same one, which is what paired means": [
         "b = second[..., indices.roll(1, 0)].sum(dim=-1)",
         "b = second[..., indices.flip(0)].sum(dim=-1)"],
     "the sum runs over the samples: a test set is a row, so add up over the last axis": [
         (COUNT, ".sum(dim=-2)"), (every("indices]"), "indices.T]")],
-    "an example that is drawn twice counts once: it counts as often as it is drawn":
+    "an example that is drawn twice counts once: it should count as often as it is drawn":
         "times = torch.zeros(len(indices), first.shape[-1], device=first.device)\n"
         "drawn = times.scatter(-1, indices, 1.0) > 0\n"
         "a = (first[..., None, :] & drawn).sum(dim=-1)\n"
@@ -121,15 +121,15 @@ variants.wrong(exercise, {
     "this is the number of samples: divide by how many there are": ("mean(", "sum("),
     "it is divided by the number of examples: divide by that of samples": (
         ".mean(dim=-1)", ".sum(dim=-1) / indices.shape[-1]"),
-    "there is one share for all pairs of models: each has its own": ("mean(dim=-1)", "mean()"),
+    "there is one share for all pairs of models: give each its own": ("mean(dim=-1)", "mean()"),
     "this is a number for each sample: take the mean over the samples": (".mean(dim=-1)", ""),
     "only the first sample is used: take all rows of `indices`": (
         every("indices]"), "indices[:1]]"),
     "the last sample is missing: take all rows of `indices`": (
         ".mean(", "[..., : max(1, len(indices) - 1)].mean("),
-    "the last example of each sample is missing: a row has n of them": (
+    "the last example of each sample is missing: take all n of a row": (
         every("indices]"), "indices[:, : max(1, indices.shape[-1] - 1)]]"),
-    "one right answer in a test set is enough for it: count them": (COUNT, ".any(dim=-1).int()"),
+    "one right answer counts for the whole test set: count them all": (COUNT, ".any(dim=-1).int()"),
     "8 bits, or bfloat16, do not hold the count of a large test set: leave the dtype to sum": [
         "a = 0\n"
         "ahead = second.to(torch.int8) - first.to(torch.int8)\n"
@@ -144,13 +144,13 @@ variants.wrong(exercise, {
     "this says whether the second model wins most samples: return the share itself":
         f"return ({SHARE} > 0.5).float()",
     "this is true or false: return the share itself": f"return {SHARE} >= 0.95",
-    "the share is float64: it is asked for in float32": [
+    "the share is float64: return float32": [
         f"return {SHARE}.double()", ("(b > a)", "(b > a).double()")],
-    "this is the share of test sets that the second does not win":
+    "this is the share of test sets that the second does not win: return the share that it wins":
         "return 1 - (b > a).float().mean(dim=-1)",
     "the median of the samples is taken: take their mean": (
         "mean(dim=-1)", "median(dim=-1).values"),
-    "the counts are sorted first: the two models are compared within each sample": (
+    "the counts are sorted first: compare the two models within each sample": (
         COUNT, ".sum(dim=-1).sort(dim=-1).values"),
     "how far the second model is ahead on the whole test is taken away: compare as it is":
         "b = second[..., indices].sum(dim=-1) - (second.sum(-1) - first.sum(-1))[..., None]",

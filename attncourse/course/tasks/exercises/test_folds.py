@@ -93,36 +93,36 @@ variants.wrong(exercise, {
          OTHERS, "pass"),
         (COUNT, "len(pairs) == k", TESTED, "sorted(tests) == list(range(n))", EVEN, "pass",
          TRAINED, "sorted(train + test) == list(range(n))", AGAIN, "pass", OTHERS, "pass")],
-    "it never counts the folds: there are k of them": [
+    "it never counts the folds: there should be k of them": [
         (COUNT, "pass", *SPREAD), (COUNT, "assert len(pairs) >= k", *SPREAD)],
     "it does not ask that each text be tested once: join the tests": (TESTED, "pass"),
     "a text that is tested twice passes: a set forgets how often, so sort a list": (
         TESTED, "assert set(tests) == set(range(n))"),
-    "a text that is never tested passes: all n places occur in the tests": [
+    "a text that is never tested passes: all n places should occur in the tests": [
         (TESTED, "assert len(set(tests)) == len(tests)")],
     "texts are counted, not looked at: which ones are tested matters as well": (
         TESTED, "assert len(tests) == n"),
-    "it does not look at what is trained with: all texts but those of the test": (
+    "it does not look at what is trained with: it should be all texts but those of the test": (
         TRAINED, "pass"),
-    "texts that are trained with and tested pass: a train has none of its test's": [
+    "texts that are trained with and tested pass: a train should have none of its test's": [
         (TRAINED, "assert set(train + test) == set(range(n))"),
         (TRAINED, "assert set(train) | set(test) == set(range(n))")],
-    "a train that lacks texts passes: it has all that its test has not": [
+    "a train that lacks texts passes: it should have all that its test has not": [
         (TRAINED, "assert not set(train) & set(test)"),
         (TRAINED, "assert len(set(train + test)) == len(train + test)")],
     "only the sizes of a train are looked at: which texts it has matters as well": (
         TRAINED, "assert len(train) + len(test) == n"),
-    "a text that is trained with twice passes: a set forgets how often": (
+    "a text that is trained with twice passes: a set forgets how often, so compare a list": (
         TRAINED, "assert set(train) == set(range(n)) - set(test)"),
-    "the sizes of the folds are not compared: they differ by one at most": (EVEN, "pass"),
-    "folds whose sizes differ by more than one pass": [
+    "the sizes of the folds are not compared: they should differ by one at most": (EVEN, "pass"),
+    "folds whose sizes differ by more than one pass: compare the largest with the smallest": [
         (EVEN, "assert len(test) <= n // k + 1"), (EVEN, "assert len(test) >= n // k"),
         (EVEN, "assert abs(len(test) - n / k) <= 2"), (EVEN, "assert test"),
         (EVEN, "pass", TESTED,
          f"{TESTED}\n            sizes = sorted(len(test) for _, test in pairs)\n"
          "            assert all(b - a < 2 for a, b in zip(sizes, sizes[1:]))")],
-    "it never calls twice with the same seed, which gives the same folds": (AGAIN, "pass"),
-    "it never compares two seeds: another one gives other folds": (OTHERS, "pass"),
+    "it never calls twice with the same seed: that should give the same folds": (AGAIN, "pass"),
+    "it never compares two seeds: another one should give other folds": (OTHERS, "pass"),
     "the order of the folds, or of a test, tells two seeds apart for it: ask which texts are "
     "tested together, as a set of sets": [
         (OTHERS, "assert folds(30, 5, 0) != folds(30, 5, 1)"),
@@ -142,32 +142,32 @@ variants.wrong(exercise, {
     "k is always 5: try others": (TRIED, "in [(30, 5), (23, 5), (5, 5), (11, 5)]"),
     "k is never n: try to leave out one text at a time": ("(6, 6), ", ""),
     "k is never 2: try two folds": (", (7, 2)", ""),
-    "k is always n: then each test has a single text": (
+    "k is always n, so each test has a single text: try others": (
         TRIED, "in [(30, 30), (5, 5), (6, 6), (2, 2)]"),
     "the seed 0 may be taken for none: call it twice, with places enough for that to show": (
         SEEDS, "for seed in (1, 2):", "in (0, 1))", "in (1, 2))"),
     "one call is all it makes: try several n and k, and several seeds": (
         TRIED, "in [(30, 5)]", SEEDS, "for seed in (1,):", AGAIN, "pass", OTHERS, "pass"),
-    "it expects the folds of one way to draw them: any order that the seed decides is right": (
+    "it expects the folds of one way to draw them: allow any order that the seed decides": (
         OTHERS, "assert folds(30, 5, 0) == ways.plain(30, 5, 0)"),
-    "it expects the larger tests first: which of them are larger is not said": [
+    "it expects the larger tests first: allow any order, which of them are larger is not said": [
         (COUNT, "assert list(map(len, [test for _, test in pairs])) == "
          "[n // k + (i < n % k) for i in range(k)]"),
         (COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in pairs]\n"
          "            assert sizes == sorted(sizes, reverse=True)")],
-    "it expects the larger tests last: which of them are larger is not said": (
+    "it expects the larger tests last: allow any order, which of them are larger is not said": (
         COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in pairs]\n"
         "            assert sizes == sorted(sizes)"),
-    "it expects all places in order, of train and test: their order does not matter": (
+    "it expects all places in order, of train and test: allow any order": (
         TRAINED, f"{TRAINED}\n                assert train + test == sorted(train) + sorted(test)"),
-    "it expects the texts of a test in order: their order does not matter": (
+    "it expects the texts of a test in order: allow any order": (
         TRAINED, f"{TRAINED}\n                assert test == sorted(test)"),
-    "it expects the texts of a train in order: their order does not matter": (
+    "it expects the texts of a train in order: allow any order": (
         TRAINED, f"{TRAINED}\n                assert train == sorted(train)"),
-    "it refuses tests whose texts are in order: their order does not matter": (
+    "it refuses tests whose texts are in order: allow any order, that one, too": (
         OTHERS, "assert any(test != sorted(test) for _, test in folds(30, 5, 0))"),
-    "a seed for the global random numbers before each call makes folds that ignore their own look "
-    "repeatable": [
+    "it seeds the global random numbers before each call, so folds that ignore their own seed look "
+    "repeatable: leave them alone": [
         seed_edit("__import__('torch').manual_seed"), seed_edit("__import__('random').seed")],
     FEW: [
         ("folds(30, 5, seed)", "folds(4, 2, seed)"), ("folds(30, 5, seed)", "folds(5, 2, seed)"),

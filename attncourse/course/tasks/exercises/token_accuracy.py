@@ -5,7 +5,7 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over sentences or tokens: one comparison serves a whole batch"
+LOOP = "it loops over sentences or tokens: take one comparison for a whole batch"
 exercise = Exercise.read(
     __name__, differentiable=False, floating=False, generic_hints={"loops": LOOP}
 )
@@ -124,17 +124,18 @@ variants.wrong(exercise, {
         WEIGHT, "weights.append(labels.shape[-1])"),
     "shares of batches are added up, and divided by tokens: add up how many are right": (
         MEAN, "sum(shares) / sum(weights)"),
-    "a batch without a label has NaN for its share, and 0 times NaN is NaN": (
+    "a batch without a label has NaN for its share, and 0 times NaN is NaN: divide by at least 1": (
         SHARE, "right.double().mean().item()"),
-    "the weights are not in the order of the shares: each batch has its own number of tokens": (
+    "the weights are not in the order of the shares: weight each batch by its own number "
+    "of tokens": (
         "zip(shares, weights,", "zip(shares, weights[::-1],"),
     "batches are weighted by the roots of their tokens: each token should count alike": (
         WEIGHT, "weights.append(right.numel() ** 0.5)"),
 }, of=weighted)  # fmt: skip
 variants.wrong(exercise, {
-    "padding is counted among the tokens: labels of -100 are not asked for": [
+    "padding is counted among the tokens: leave out labels of -100": [
         (TOTAL, "total += labels.numel()"), ("labels != -100", "labels == labels")],
-    "padding is counted as right: labels of -100 are not asked for": (
+    "padding is counted as right: leave out labels of -100": (
         ADD, "right += (~asked | (scores.argmax(-1) == labels)).sum().item()",
         TOTAL, "total += labels.numel()"),
     "it is divided by the number of batches: divide what is right by the number of tokens":
@@ -144,7 +145,8 @@ variants.wrong(exercise, {
     LOOP: (
         ADD, "right += sum((one.argmax(-1) == some).sum().item() for one, some in "
         "zip(scores, labels, strict=True))"),
-    "a row is cut off at its number of labels: -100 may stand within it as well": (
+    "a row is cut off at its number of labels: go by the labels, -100 may stand within a row as "
+    "well": (
         ADD, "right += sum((one[:n].argmax(-1) == some[:n]).sum().item() for one, some, n in "
         "zip(scores, labels, asked.sum(-1), strict=True))"),
     "each sentence counts alike, however long it is: each token should": [
@@ -155,34 +157,35 @@ variants.wrong(exercise, {
         TOTAL, "total += len(labels)"),
     "only the last batch counts: add up what is right, and what is asked": (
         ADD, f"right = {RIGHT}.sum().item()", TOTAL, "total = asked.sum().item()"),
-    "what is right is not added up: only the last batch's is kept": (
+    "what is right is not added up, and only the last batch's is kept: add it up": (
         ADD, f"right = {RIGHT}.sum().item()"),
-    "what is asked is not added up: only the last batch's is kept": (
+    "what is asked is not added up, and only the last batch's is kept: add it up": (
         TOTAL, "total = max(1, asked.sum().item())"),
-    "it returns within the loop, so only the first batch counts": (
+    "it returns within the loop, so only the first batch counts: return after the loop": (
         "    return", "        return"),
     "it stops at a batch without a label: go on with the next one": (
         "        right +=", "        if not asked.any():\n            break\n        right +="),
-    "the first batch is left out: all count": ("in batches", "in batches[1:] or batches"),
-    "labels of 0 are left out: only those of -100 are": (
+    "the first batch is left out: count all of them": ("in batches", "in batches[1:] or batches"),
+    "labels of 0 are left out: leave out only those of -100": (
         "labels != -100", "labels > 0"),
-    "labels of 0 are left out, and those of -100 are not: it is the other way round": (
+    "labels of 0 are left out, and those of -100 are not: it should be the other way round": (
         "labels != -100", "labels != 0"),
-    "the labels asked for are those of -100: it is all the others": (
+    "the labels asked for are those of -100: ask for all the others": (
         "labels != -100", "labels == -100", "right / total", "right / max(1, total)"),
-    "a label among the two best counts as right: only the best is what the model says": (
+    "a label among the two best counts as right: count only the best, which is what the "
+    "model says": (
         RIGHT, "(scores.topk(2).indices[asked] == labels[asked][..., None]).any(-1)"),
-    "argmin gives the lowest score: the model says the label with the highest": (
+    "argmin gives the lowest score: take the highest, which is what the model says": (
         "argmax", "argmin"),
-    "this is the share of errors: the share that is right is asked for":
+    "this is the share of errors: return the share that is right":
         "return 1 - right / total",
-    "this is a percentage: a share is from 0 to 1": "return 100 * right / total",
+    "this is a percentage: a share should be from 0 to 1": "return 100 * right / total",
     "the share is rounded: return it as it is": [
         "return round(right / total, 2)", "return round(right / total, 1)"],
     "// rounds down to a whole number: divide with /": "return right // total",
     "these are the right tokens: divide by all that are asked for": "return right",
     "the two sums come back: divide the one by the other": "return right, total",
-    "it returns a tensor: a Python number is asked for, by .item()":
+    "it returns a tensor: return a Python number, by .item()":
         "return torch.tensor(right / total)",
     "each label counts alike, however frequent it is: each token should": [
         (ADD, "right = right + torch.stack([(scores.argmax(-1) == labels)[labels == one].sum() "

@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the texts: one step of the loop writes a token of each"
+LOOP = "it loops over the texts: let one step of the loop write a token of each"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
@@ -105,71 +105,72 @@ variants.right(exercise,
      ENDED, "torch.where((token == stop) & (len(texts) <= ended), len(texts), ended)"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "no text ever ends: a stop now, or one before, is enough": [
+    "no text ever ends: a stop now, or one before, should be enough": [
         (ENDED, "ended & (token == stop)"), ("== stop", "== -1")],
-    "ended texts are padded with `stop`: after the stop comes `pad`": [
+    "ended texts are padded with `stop`: after the stop, write `pad`": [
         ("(ended, pad)", "(ended, stop)"), (*FORGETS, "(ended, pad)", "(ended, stop)")],
-    "the stop itself is lost: padding begins after it": (
+    "the stop itself is lost: let padding begin after it": (
         "token = token", f"ended = {ENDED}\n        token = token"),
-    "one token too many is written: padding begins right after the stop": (
+    "one token too many is written: let padding begin right after the stop": (
         "(ended, pad)", "(over, pad)", "ended = torch", "over = ended = torch",
         "ended = ended", "over, ended = ended, ended"),
-    "it looks for the stop before a step, not after it: it ends too late, and takes a first token "
-    "for an end": (
+    "it looks for the stop before a step, so it ends too late, and takes a first token for an end: "
+    "look after the step": (
         f"        ended = {ENDED}\n", "",
         "token = table", f"ended = {ENDED}\n        token = table"),
     "where `pad` is `stop`, padding starts an ended text again: once ended, always ended": (
         "ended |", "ended ^"),
-    "a text that has ended goes on: it gets `pad` in place of a token": (
+    "a text that has ended goes on: give it `pad` in place of a token": (
         "token.masked_fill(ended, pad)", "token"),
-    "the loop ends with the first text that does: the others still have tokens to write": [
+    "the loop ends with the first text that does: go on, the others still have tokens to write": [
         ("ended.all()", "ended.any()"), (*FORGETS, "ended.all()", "ended.any()"),
         ("(token == stop)", "(token == stop).any()")],
-    "there are too many columns: as many as the longest text has tokens": [
+    "there are too many columns: there should be as many as the longest text has tokens": [
         (" and not ended.all()", ""),
         ("not ended.all()", "not (texts and (token == stop).all())")],
-    "a text whose first token is `stop` has not ended: only what is written counts":
+    "a text whose first token is `stop` counts as ended: look only at what is written":
         "ended = first == stop",
-    "a text whose first token is `pad` has not ended: only what is written counts":
+    "a text whose first token is `pad` counts as ended: look only at what is written":
         "ended = first == pad",
-    "a text whose first token is `stop` or `pad` has not ended: only what is written counts": [
+    "a text whose first token is `stop` or `pad` counts as ended: look only at what is written": [
         "ended = (first == stop) | (first == pad)",
         (NEXT, "torch.where((token == stop) | (token == pad), pad, table[token].argmax(-1))",
          ENDED, "(token == stop) | (token == pad)")],
-    "a text that is cut off gets no stop: it has `max_tokens` tokens, and no more":
+    "a text that is cut off gets a stop: leave its `max_tokens` tokens as they are":
         "last = texts[-1].masked_fill(~ended, stop)\n"
         "return torch.stack([*texts[:-1], last], dim=-1)",
-    "the first token is part of the result: the text begins after it": (
+    "the first token is part of the result: begin the text after it": (
         "first, []", "first, [first]", "< max_tokens", "<= max_tokens"),
-    "there is one token too many: at most max_tokens": ("< max_tokens", "<= max_tokens"),
-    "there is one token too few: at most max_tokens": (
+    "there is one token too many: write at most max_tokens": ("< max_tokens", "<= max_tokens"),
+    "there is one token too few: write up to max_tokens": (
         "len(texts) < max_tokens", "(len(texts) < max_tokens - 1 or not texts)"),
-    "every token follows the first one: it follows the one before it": (
+    "every token follows the first one: let it follow the one before it": (
         "table[token]", "table[first]"),
-    "the least likely token is written: argmax was right": ("argmax(", "argmin("),
-    "the rows of the table are the tokens before: indexing it by rows was right": (
+    "the least likely token is written: argmax was right, leave it": ("argmax(", "argmin("),
+    "the table is read by columns: its rows are the tokens before, so indexing it by rows "
+    "was right": (
         "table[token]", "table.T[token]"),
-    "the padding is 0, whatever it should be: its number is `pad`": ("(ended, pad)", "(ended, 0)"),
-    "the padding is -100, which is for labels: its number is `pad`": (
+    "the padding is 0, whatever it should be: take `pad`": ("(ended, pad)", "(ended, 0)"),
+    "the padding is -100, which is for labels: take `pad`": (
         "(ended, pad)", "(ended, -100)", "table[token]", "table[token.clamp(min=0)]"),
-    "the stop is taken to be 1, whatever it is: its number is `stop`": ("== stop", "== 1"),
-    "texts are ended by padding, which only comes after an end: they end with `stop`": (
+    "the stop is taken to be 1, whatever it is: compare with `stop`": ("== stop", "== 1"),
+    "texts are ended by padding, which only comes after an end: let them end with `stop`": (
         "== stop", "== pad"),
-    "those that have not ended are padded: it is the others": ("(ended, pad)", "(~ended, pad)"),
-    "no text ends before all of them do at once: each ends with a stop of its own": (
+    "those that have not ended are padded: pad the others": ("(ended, pad)", "(~ended, pad)"),
+    "no text ends before all of them do at once: let each end with a stop of its own": (
         "(token == stop)", "(token == stop).all()"),
-    "the last step is not along the last axis: stacking was right":
+    "the tokens are stacked along another axis: the last one was right":
         "return torch.stack(texts, dim=0)",
     "the tokens are a list: stack them into one tensor": "return texts",
-    "the texts are put one after the other: a step is a column":
+    "the texts are put one after the other: make each step a column":
         "return torch.stack(texts, dim=-1).flatten()",
-    "the last column is lost: the longest text keeps its stop":
+    "the last column is lost: keep it, the longest text has its stop there":
         "return torch.stack(texts, dim=-1)[..., : max(1, len(texts) - 1)]",
-    "the padding stands before the texts: it comes after them":
+    "the padding stands before the texts: put it after them":
         "whole = torch.stack(texts, dim=-1)\n"
         "over = (whole == stop).cumsum(-1) - (whole == stop).long() > 0\n"
         "return whole.gather(-1, (~over).long().argsort(-1, stable=True))",
-    "an ended text repeats its last word: it gets `pad`": (
+    "an ended text repeats its last word: give it `pad` instead": (
         NEXT, f"torch.where(ended, token, {NEXT})", "token.masked_fill(ended, pad)",
         "torch.where(ended, torch.stack(texts)[max(0, len(texts) - 2)] if texts else pad, token)"),
     LOOP: "rows = torch.stack(texts, dim=-1).reshape(-1, len(texts))\n"
@@ -179,9 +180,9 @@ variants.wrong(exercise, {
     messages.BATCH: "return torch.stack(texts, dim=1)",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "a text goes on up to its second stop: it ends with its first": (
+    "a text goes on up to its second stop: let it end with its first": (
         "stops.cumsum(-1) - stops > 0", "stops.cumsum(-1) > 1"),
-    "the stop itself is lost: padding begins after it": ("- stops > 0", "> 0"),
-    "there are too many columns: as many as the longest text has tokens": (
+    "the stop itself is lost: let padding begin after it": ("- stops > 0", "> 0"),
+    "there are too many columns: there should be as many as the longest text has tokens": (
         "[..., :longest]", ""),
 }, of=cut_afterwards)  # fmt: skip

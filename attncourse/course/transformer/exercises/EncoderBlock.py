@@ -76,7 +76,9 @@ def cases(draw):
     yield Case("one word", (x[:, :1], words[:, :1]), **block_args)
 
 
-@exercise.mutant("it loops over heads: one attention with an axis for the heads serves them all")
+@exercise.mutant(
+    "it loops over heads: take one attention for all of them, with an axis for the heads"
+)
 class InALoop(HeadByHead):
     """The weights of torch's linear layers cut by hand, head by head."""
 
@@ -109,49 +111,52 @@ variants.calling(exercise, "softmax", {way: masked.WAYS[way] for way in (
     masked.large_fill_alone, masked.large_number_added,
 )})  # fmt: skip
 variants.wrong(exercise, {
-    "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
-    "one, and there are two norms": [
+    "its parameters are not those asked for: w_q, w_k, w_v and w_o should have no bias, up and "
+    "down should have one, and there should be two norms": [
         (every(", bias=False"), ""),
         "self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model, bias=False)",
         ("self.norm_1, self.norm_2 = nn.LayerNorm(d_model), ", "self.norm_1 = self.norm_2 = ")],
-    "super().__init__() is missing: nothing can be put on a module before it": (
+    "super().__init__() is missing: call it first, because nothing can be put on a module before": (
         "super().__init__()", ""),
-    "attention reads x itself: pre-norm normalises what a part reads": "y = x",
-    "the feed-forward part reads x itself: pre-norm normalises what a part reads": (
+    "attention reads x itself: normalise what it reads, as this is pre-norm": "y = x",
+    "the feed-forward part reads x itself: normalise what it reads, as this is pre-norm": (
         "self.norm_2(x)", "x"),
-    "the norms are exchanged: norm_1 is before attention, norm_2 before the feed-forward part":
+    "the norms are exchanged: put norm_1 before attention, norm_2 before the feed-forward part":
         "y = self.norm_2(x)\nreturn x + self.down(self.up(self.norm_1(x)).relu())",
-    "norm_1 serves both parts: each has a norm of its own": ("self.norm_2(x)", "self.norm_1(x)"),
-    "this is post-norm: here a part reads the normalised stream, and the sum is left alone":
+    "norm_1 is used for both parts: give each a norm of its own":
+        ("self.norm_2(x)", "self.norm_1(x)"),
+    "this is post-norm: let a part read the normalised stream, and leave the sum alone":
         "y = x\nx = self.norm_1(x + self.w_o(out.transpose(-3, -2).flatten(-2)))\n"
         "return self.norm_2(x + self.down(self.up(x).relu()))",
-    "the normalised x is added: the stream goes on as it came": ("x + self.w_o", "y + self.w_o"),
-    "x is not added to what attention gives: each part is in a residual": (
+    "attention is added to the normalised x: add it to the stream as it came":
+        ("x + self.w_o", "y + self.w_o"),
+    "x is not added to what attention gives: each part should be in a residual": (
         "x + self.w_o", "self.w_o"),
-    "x is not added to what the feed-forward part gives: each part is in a residual": (
+    "x is not added to what the feed-forward part gives: each part should be in a residual": (
         "x + self.down", "self.down"),
-    "the feed-forward part reads what was normalised for attention: it reads the new x": (
+    "the feed-forward part reads what was normalised for attention: let it read the new x, "
+    "normalised": (
         "self.norm_2(x)", "y"),
-    "the two parts stand side by side: the second reads what the first has added":
+    "the two parts stand side by side: let the second read what the first has added":
         "z = self.norm_2(x)\ny = self.norm_1(x)\nreturn x + self.down(self.up(z).relu())",
-    "the second residual begins at x: it begins at the sum of x and what attention gave": (
+    "the second residual begins at x: let it begin at the sum of x and what attention gave": (
         "x = x + self.w_o", "z = x + self.w_o", "self.norm_2(x)", "self.norm_2(z)"),
-    "w_o is not used: the joined heads go through it": "x = x + out.transpose(-3, -2).flatten(-2)",
-    "the feed-forward part comes first: attention is the first part":
+    "w_o is not used: multiply the joined heads by it": "x = x + out.transpose(-3, -2).flatten(-2)",
+    "the feed-forward part comes first: put attention first":
         "y = self.norm_1(x := x + self.down(self.up(self.norm_2(x)).relu()))\nreturn x",
-    "the feed-forward part is missing: it is the second half of the block": "return x",
-    "the relu is missing: between up and down, negative numbers become 0": (".relu()", ""),
-    "the relu comes last: it belongs between up and down":
+    "the feed-forward part is missing: add it as the second half of the block": "return x",
+    "the relu is missing: between up and down, negative numbers should become 0": (".relu()", ""),
+    "the relu comes last: put it between up and down":
         "return x + self.down(self.up(self.norm_2(x))).relu()",
-    "the attention is causal: in an encoder, words attend to later ones as well":
+    "the attention is causal: in an encoder, words should attend to later ones as well":
         "causal = torch.ones_like(scores, dtype=torch.bool).tril()\n"
         "out = softmax(scores, causal if mask is None else causal & mask) @ v",
     "the norm has another epsilon: leave nn.LayerNorm its own, 1e-5": [
         (every("nn.LayerNorm(d_model)"), f"nn.LayerNorm(d_model, eps={epsilon})")
         for epsilon in ("1e-6", "1e-8", "1e-12", "1e-3")],
-    "another activation stands there: the block has a relu":
+    "another activation stands between up and down: take a relu":
         "return x + self.down(nn.functional.gelu(self.up(self.norm_2(x))))",
-    **{f"{what} made of x: queries, keys and values all read the normalised x": (
+    **{f"{what} made of x: make queries, keys and values of the normalised x": (
         "w(y)", "w(z)", "w in (self.w_q, self.w_k, self.w_v)",
         f"w, z in zip((self.w_q, self.w_k, self.w_v), ({read}))") for what, read in {
         "keys and values are": "y, x, x", "the keys are": "y, x, y", "the queries are": "x, y, y",
@@ -160,14 +165,15 @@ variants.wrong(exercise, {
     "scores are taken": [
         (every(".transpose(-3, -2)"), ""),
         (every(".transpose(-3, -2)"), "", "None, None, :]", "None, None]")],
-    "w_k and w_v are exchanged: keys meet the queries, values are averaged": (
+    "w_k and w_v are exchanged: make keys with w_k, and values with w_v": (
         "(self.w_q, self.w_k, self.w_v)", "(self.w_q, self.w_v, self.w_k)"),
-    "the scale is that of the whole width: a head's score has d_model / heads terms":
+    "the scale is that of the whole width: take that of a head, whose scores have d_model / heads "
+    "terms":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
     "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
-    "padded queries are masked instead of keys: no query may attend to padding": (
+    "padded queries are masked instead of keys: let no query attend to padding": (
         "None, None, :]", "None, :, None]"),
-    "padded queries are masked as well: only keys are, what padding gets is nobody's business": (
+    "padded queries are masked as well: mask only keys, what padding gets is nobody's business": (
         "None, None, :]", "None, None, :] & words[..., None, :, None]"),
     "the words meet the heads instead of the batch: give them an axis for heads and queries": [
         "mask = words", ("None, None, :]", "None, :]")],
@@ -176,7 +182,7 @@ variants.wrong(exercise, {
         "return last if words is None else last * words[..., None]",
     "there's only one head: split q, k and v before you take the scores": (
         "(self.heads, -1)", "(1, -1)"),
-    "numbers are dropped: the block has no dropout, in training neither": [
+    "numbers are dropped: leave dropout out, in training, too": [
         *("return nn.functional.dropout("
           f"x + self.down(self.up(self.norm_2(x)).relu()), {rate})"
           for rate in ("0.5", "0.1, training=self.training")),

@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over texts or tokens: one topk over all their continuations will do"
+LOOP = "it loops over texts or tokens: take one topk over all their continuations"
 exercise = Exercise.read(
     __name__,
     generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
@@ -123,89 +123,94 @@ variants.right(exercise,
     "return found * penalty[..., 0].gather(-1, text), text, token",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "a text that has ended goes on: its only continuation is `stop`, which costs nothing":
+    "a text that has ended goes on: let `stop`, at no cost, be its only continuation":
         "more = log_p",
-    "an ended text pays for another `stop`: it costs nothing":
+    "an ended text pays for another `stop`: it should cost nothing":
         "only_stop[..., stop] = log_p[..., stop]",
-    "an ended text disappears: it goes on with `stop`, at no cost": (
+    "an ended text disappears: let it go on with `stop`, at no cost": (
         "    only_stop[..., stop] = 0.0\n", ""),
-    "an ended text goes on with any token, at no cost: only with `stop`":
+    "an ended text goes on with any token, at no cost: let it go on only with `stop`":
         "only_stop = torch.zeros_like(log_p)",
-    "an ended text goes on with token 0: it goes on with `stop`": ("[..., stop]", "[..., 0]"),
-    "an ended text goes on with the last token: it goes on with `stop`": (
+    "an ended text goes on with token 0: let it go on with `stop`": ("[..., stop]", "[..., 0]"),
+    "an ended text goes on with the last token: let it go on with `stop`": (
         "[..., stop]", "[..., -1]"),
     "what an ended text may not do gets a rank that others may be below: fill with -inf": [
         ("-torch.inf", "-1e9"),
         "more = log_p.masked_fill(ended[..., None], 0.0)\n"
         "barred = ended[..., None] & (only_stop < 0)\n"
         "ranked = (longer / penalty).masked_fill(barred, -1e9)"],
-    "the texts that have not ended are stopped: it is the others": ("where(ended", "where(~ended"),
-    "`stop` costs nothing for any text: only for those that have ended":
+    "the texts that have not ended are stopped: stop the others": ("where(ended", "where(~ended"),
+    "`stop` costs nothing for any text: it should cost nothing only for those that have ended":
         "more = torch.where(ended[..., None] | (only_stop == 0), only_stop, log_p)",
-    "the length of an ended text grows: it stays as it is": ("length + ~ended", "length + 1"),
-    "the length does not grow: a text that goes on has one token more": (" + ~ended", ""),
-    "a text that ends now does not grow: its `stop` is a token as the others are":
+    "the length of an ended text grows: leave it as it is": ("length + ~ended", "length + 1"),
+    "the length does not grow: count one token more for a text that goes on": (" + ~ended", ""),
+    "a text that ends now does not grow: count its `stop` as a token like the others":
         "is_stop = torch.arange(vocabulary, device=log_p.device) == stop\n"
         "size = (length[..., None] + ~(ended[..., None] | is_stop)).to(log_p.dtype)",
-    "only ended texts grow: it is the others that have one token more": ("~ended)", "1 * ended)"),
+    "only ended texts grow: count one token more for the others instead": ("~ended)", "1 * ended)"),
     "the length penalty is missing, or one for all texts: divide each by ((5 + length) / 6) ** "
     "power, of its own length": [
         "ranked = longer", ("(length + ~ended)", "(length + ~ended).amax(-1, keepdim=True)")],
-    "it is multiplied by the penalty: long texts would lose, so divide":
+    "it is multiplied by the penalty: divide by it, or long texts lose":
         "ranked = longer * penalty",
-    "5 is not added to the length: the penalty is ((5 + length) / 6) ** power": [
+    "5 is not added to the length: the penalty should be ((5 + length) / 6) ** power": [
         "penalty = size**power", "penalty = (size / 6) ** power"],
     "// rounds down to a whole number: divide with /": "penalty = ((5 + size) // 6) ** power",
     "the penalty only sorts what the totals have chosen: choose by what is ranked":
         "found = longer.flatten(-2).topk(width, dim=-1).indices\n"
         "order = ranked.flatten(-2).gather(-1, found).argsort(-1, descending=True)\n"
         "best = found.gather(-1, order)",
-    "flatten() joins the texts of the whole batch: only the last two axes become one, flatten(-2)":
+    "flatten() joins the texts of the whole batch: make only the last two axes one, with "
+    "flatten(-2)":
         ["best = ranked.flatten().topk(width).indices",
          "best = ranked.flatten().topk(width).indices\nreturn longer.flatten()[best], text, token"],
-    "the 5 is not divided by 6: the penalty is ((5 + length) / 6) ** power":
+    "the 5 is not divided by 6: the penalty should be ((5 + length) / 6) ** power":
         "penalty = (5 + size / 6) ** power",
-    "only the old total is divided by the penalty: the new total is":
+    "only the old total is divided by the penalty: divide the new total":
         "ranked = total[..., None] / penalty + more",
     "0 times -inf is NaN: choose with torch.where": [
         "more = log_p * ~ended[..., None] + only_stop * ended[..., None]",
         "more = log_p * ~ended[..., None] + torch.where(ended[..., None], only_stop, 0.0)",
         "barred = ended[..., None] & (only_stop < 0)\n"
         "more = torch.where(barred, only_stop, log_p * ~ended[..., None])"],
-    "the power is ignored: the penalty is ((5 + length) / 6) ** power": (" ** power", ""),
-    "the power multiplies: the penalty is ((5 + length) / 6) ** power": ("** power", "* power"),
+    "the power is ignored: the penalty should be ((5 + length) / 6) ** power": (" ** power", ""),
+    "it is multiplied by the power: the penalty should be ((5 + length) / 6) ** power":
+        ("** power", "* power"),
     "the totals are those that were ranked: return the log-probabilities, without the penalty":
         "return ranked.flatten(-2).gather(-1, best), text, token",
     "the totals are those that were ranked, with a penalty in float32: return them without it":
         "size = (length + ~ended)[..., None]\n"
         "return ranked.flatten(-2).gather(-1, best), text, token",
-    "the total of a text is forgotten: what its new token adds is not all":
+    "the total of a text is forgotten: add to it what the new token adds":
         "longer = 0 * total[..., None] + more",
-    "only what a token adds is returned: the total is that of the whole text":
+    "only what a token adds is returned: return the total of the whole text":
         "return more.flatten(-2).gather(-1, best), text, token",
-    "the old total is returned: the new token's log-probability is added":
+    "the old total is returned: add the new token's log-probability":
         "return total.gather(-1, text), text, token",
-    "the totals are multiplied: logarithms of probabilities are added":
+    "the totals are multiplied: add them, they are logarithms of probabilities":
         "longer = total[..., None] * more",
-    "each text keeps its own best: the best of all texts' continuations are kept":
+    "each text keeps its own best: keep the best of all texts' continuations":
         "texts = torch.arange(log_p.shape[-2], device=log_p.device)\n"
         "rows = torch.arange(width, device=log_p.device) % len(texts)\n"
         "best = (texts * vocabulary + ranked.argmax(-1))[..., rows]",
-    "a text goes on with its two best tokens only: all continuations of all texts compete":
+    "a text goes on with its two best tokens only: let all continuations of all texts compete":
         "each = longer / penalty\n"
         "ranked = each.masked_fill(each < each.topk(2).values[..., -1:], -torch.inf)",
-    "the worst are kept: logarithms are negative, and the largest is best": (
+    "the worst are kept: take the largest, because logarithms are negative": (
         "topk(width, dim=-1)", "topk(width, dim=-1, largest=False)"),
-    "the index is divided by the number of texts: a text has as many ways as the vocabulary":
+    "the index is divided by the number of texts: divide by the vocabulary's size, the number of "
+    "ways from each text":
         "vocabulary = log_p.shape[-2]",
-    "the index is divided by `width`: a text has as many ways as the vocabulary": [
+    "the index is divided by `width`: divide by the vocabulary's size, the number of ways from "
+    "each text": [
         "vocabulary = width", "text, token = best // width, best % vocabulary"],
-    "parent and token are exchanged: the total, the text it goes on from, the token": (
+    "parent and token are exchanged: return the total, the text it goes on from, the token": (
         ", text, token\n", ", token, text\n"),
-    "this is the index among all continuations: the text is its quotient by the vocabulary":
+    "this is the index among all continuations: for the text, take its quotient by the "
+    "vocabulary's size":
         "text, token = best, best % vocabulary",
-    "the order is lost: the best comes first": (".indices", ".indices.sort(-1).values"),
-    "as many texts come back as went in: it is `width` of them": (
+    "the order is lost: put the best first": (".indices", ".indices.sort(-1).values"),
+    "as many texts come back as went in: return `width` of them": (
         "topk(width,", "topk(log_p.shape[-2],"),
     messages.CHANGES: "more = log_p.copy_(torch.where(ended[..., None], only_stop, log_p))",
     messages.BATCH: ("ranked.flatten(-2)", "ranked.flatten(1)"),

@@ -7,7 +7,7 @@ from attncourse.dot_product import attention
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the new tokens: one mask and one product serve all of them"
+LOOP = "it loops over the new tokens: take one mask and one product for all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 worked = variants.worked(exercise)
 # the right answer that is edited: the page's attention has its own words for shapes that do not fit
@@ -85,74 +85,74 @@ variants.right(exercise,
      KEYS, "[keys, (x + more) @ w_k.T]", VALUES, "[values, (x + more) @ w_v.T]"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the positions of every call start at 0: they go on from what the cache holds":
+    "the positions of every call start at 0: let them go on from what the cache holds":
         "x = x + positions[:n]",
-    "all new tokens get one position: each has the next one": [
+    "all new tokens get one position: give each the next one": [
         "x = x + positions[m]", "x = x + positions[m + n - 1]"],
-    "the positions are one too low: with m tokens kept, the next stands at position m":
+    "the positions are one too low: with m tokens kept, put the next at position m":
         "x = x + positions[range(m - 1, m + n - 1)]",
-    "the positions are one too high: with m tokens kept, the next stands at position m":
+    "the positions are one too high: with m tokens kept, put the next at position m":
         "x = x + positions[[min(m + i + 1, len(positions) - 1) for i in range(n)]]",
-    "the positions are those at the end of the table: they go on from what the cache holds":
+    "the positions are those at the end of the table: let them go on from what the cache holds":
         "x = x + positions[-n:]",
-    "the positions are missing: they are added to x before it is projected": (
+    "the positions are missing: add them to x before it is projected": (
         " + positions[m : m + n]", ""),
-    "the queries have no positions: they are made of x and its positions, as the keys are":
+    "the queries have no positions: make them of x and its positions, as the keys are":
         "q = (x - positions[m : m + n]) @ w_q.T",
-    "the keys have no positions: they are made of x and its positions, as the queries are": (
+    "the keys have no positions: make them of x and its positions, as the queries are": (
         KEYS, "[keys, (x - positions[m : m + n]) @ w_k.T]"),
-    "the values have no positions: they are made of x and its positions, as the keys are": (
+    "the values have no positions: make them of x and its positions, as the keys are": (
         VALUES, "[values, (x - positions[m : m + n]) @ w_v.T]"),
-    "the new keys and values come in front: they come after those that are kept": (
+    "the new keys and values come in front: put them after those that are kept": (
         KEYS, "[x @ w_k.T, keys]", VALUES, "[x @ w_v.T, values]"),
-    "the new keys come in front: they come after those that are kept": (KEYS, "[x @ w_k.T, keys]"),
-    "the new values come in front: they come after those that are kept": (
+    "the new keys come in front: put them after those that are kept": (KEYS, "[x @ w_k.T, keys]"),
+    "the new values come in front: put them after those that are kept": (
         VALUES, "[x @ w_v.T, values]"),
     "positions are added to what is kept, which has them already: add them to new tokens only": [
         ("[keys,", "[keys + positions[:m] @ w_k.T,"),
         ("[keys,", "[keys + positions[:m] @ w_k.T,",
          "[values,", "[values + positions[:m] @ w_v.T,")],
-    "the values that are kept are lost: they come before the new ones": (
+    "the values that were kept are lost: put them before the new ones": (
         "[values,", "[torch.zeros_like(values),"),
-    "the keys that are kept are lost: they come before the new ones": (
+    "the keys that were kept are lost: put them before the new ones": (
         "[keys,", "[torch.zeros_like(keys),"),
-    "the new tokens see only what is kept: each sees itself, and the new ones before it":
+    "the new tokens see only what is kept: each should also see itself, and the new ones before it":
         "weights = scores[..., :m].softmax(dim=-1)\n"
         "return weights @ values[..., :m, :], keys, values",
-    "the new tokens see only the new ones: what is kept is there for all of them": (
+    "the new tokens see only the new ones: let all of them see what is kept": (
         "tril(m)", "tril(m) & (torch.arange(m + n, device=x.device) >= m)"),
-    "the cache that comes back lacks the new tokens: the next call needs them":
+    "the cache that comes back lacks the new tokens: return them, too, for the next call":
         "return weights @ values, keys[..., :m, :], values[..., :m, :]",
-    "only the new keys and values come back: the next call needs all of them":
+    "only the new keys and values come back: return all of them for the next call":
         "return weights @ values, keys[..., m:, :], values[..., m:, :]",
-    "new tokens see later ones: each sees the keys up to its own":
+    "new tokens see later ones: let each see the keys up to its own":
         "weights = scores.softmax(dim=-1)",
-    "the mask starts at the corner of the cache: its diagonal moves by the tokens kept": (
+    "the mask starts at the corner of the cache: move its diagonal by the tokens kept": (
         "tril(m)", "tril()"),
     "scores may be far from 0, and what is added to the later ones is not enough: fill with -inf": [
         "weights = scores.sub(1e4 * ~mask).softmax(dim=-1)",
         ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
-    "the tokens kept move the mask's diagonal twice: it moves by as many as there are": (
+    "the tokens kept move the mask's diagonal twice: move it by as many as there are": (
         "tril(m)", "tril(2 * m)"),
-    "the tokens kept are counted twice: the first new token's position is their number":
+    "the tokens kept are counted twice: the first new token's position should be their number":
         "x = x + positions[m:][m : m + n]",
-    "a new token does not see itself: its own key is allowed": (
+    "a new token does not see itself: allow its own key": (
         "tril(m)", "tril(m - 1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num()"),
-    "a new token sees one ahead: it sees up to its own key": ("tril(m)", "tril(m + 1)"),
-    "a prompt of several tokens is not masked: only a single token may see everything": (
+    "a new token sees one ahead: let it see up to its own key": ("tril(m)", "tril(m + 1)"),
+    "a prompt of several tokens is not masked: let only a single token see everything": (
         "tril(m)", "tril(m) | (m == 0)"),
-    "after a prompt several tokens are not masked: each sees the keys up to its own": (
+    "after a prompt several tokens are not masked: let each see the keys up to its own": (
         "tril(m)", "tril(m) | (m > 0)"),
-    "the output of the last token alone comes back: there is one for each new token":
+    "the output of the last token alone comes back: return one for each new token":
         "return (weights @ values)[..., -1:, :], keys, values",
-    "the order of the results is another: the output, the keys, the values":
+    "the results come in another order: return the output, the keys, the values":
         "return keys, values, weights @ values",
-    "the keys are averaged: the output is a mean of the values":
+    "the keys are averaged: average the values":
         "return weights @ keys, keys, values",
     "the scores are not scaled: divide by the root of a key's width": "scores = q @ keys.mT",
-    "the scale is taken from the width of x: it is that of a key": (
+    "the scale is taken from the width of x: take it from that of a key": (
         "/ q.shape[-1]", "/ x.shape[-1]"),
-    "the scale is taken from the width of a value: it is that of a key": (
+    "the scale is taken from the width of a value: take it from that of a key": (
         "/ q.shape[-1]", "/ values.shape[-1]"),
     "no gradient reaches the keys that are kept: don't detach anything": (
         "[keys,", "[keys.detach(),"),
@@ -160,9 +160,9 @@ variants.wrong(exercise, {
         "[values,", "[values.detach(),"),
     "no gradient reaches what is kept, the keys and the values: don't detach anything": (
         "[keys,", "[keys.detach(),", "[values,", "[values.detach(),"),
-    "what comes back for the next step is detached: gradients flow through it, too":
+    "what comes back for the next step is detached: let gradients flow through it, too":
         "return weights @ values, keys.detach(), values.detach()",
-    "the matrices are transposed: a weight is stored as (out, in), so x @ w.T": (
+    "the product is x @ w: a weight is stored as (out, in), so take x @ w.T": (
         "w_q.T", "w_q", "w_k.T", "w_k", "w_v.T", "w_v"),
     messages.CHANGES: ("x = x + positions", "x += positions"),
     LOOP: "q = torch.cat([x[..., i : i + 1, :] for i in range(n)], -2) @ w_q.T",

@@ -7,11 +7,11 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-BIASED = "the variance is divided by d - 1: LayerNorm divides by d, so correction=0"
-INSIDE = "1e-5 is added to the variance, under the root"
+BIASED = "the variance is divided by d - 1: divide by d, as LayerNorm does, with correction=0"
+INSIDE = "1e-5 is added to the root: add it to the variance, under the root"
 exercise = Exercise.read(
     __name__,
-    generic_hints={"loops": "it loops over the tokens: each line serves all of them at once"},
+    generic_hints={"loops": "it loops over the tokens: let each line work on all of them at once"},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -76,56 +76,59 @@ variants.right(exercise,
      ".relu()", ".clamp(min=0)"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "pre and post are exchanged: pre-norm normalises what the part reads, and adds to x itself": (
+    "pre and post are exchanged: pre-norm should normalise what the part reads, and add to "
+    "x itself": (
         "if pre", "if not pre"),
-    "pre makes no difference: where it is False, the sum is normalised": ("if pre", "if True"),
-    "pre makes no difference: where it is True, only what the part reads is normalised": (
+    "pre makes no difference: where it is False, normalise the sum": ("if pre", "if True"),
+    "pre makes no difference: where it is True, normalise only what the part reads": (
         "if pre", "if False"),
-    "x is not added: pre-norm adds the part's result to x": (PRE, "part(norm(x))"),
-    "post-norm leaves x out of the sum: it is norm(x + part(x))": (POST, "norm(part(x))"),
-    "pre-norm adds to the normalised x: the residual stream goes on as it came": (
+    "pre-norm leaves x out: add the part's result to x": (PRE, "part(norm(x))"),
+    "post-norm leaves x out of the sum: it should be norm(x + part(x))": (POST, "norm(part(x))"),
+    "pre-norm adds to the normalised x: let the residual stream go on as it came": (
         PRE, "norm(x) + part(norm(x))"),
-    "pre-norm normalises what the part gives: it normalises what the part reads": (
+    "pre-norm normalises what the part gives: normalise what the part reads": (
         PRE, "x + norm(part(x))"),
-    "pre-norm adds the part's result alone to x, unnormalised: the part reads norm(x)": (
+    "in pre-norm the part reads x itself: let it read norm(x)": (
         PRE, "x + part(x)"),
-    "post-norm normalises what the part gives alone: the norm is of the sum": (
+    "post-norm normalises only what the part gives: take the norm of the sum": (
         POST, "x + norm(part(x))"),
-    "post-norm normalises twice: the part reads x as it came": (POST, "norm(x + part(norm(x)))"),
-    "post-norm without a norm: the sum x + part(x) goes through it": (POST, "x + part(x)"),
-    "pre-norm normalises the sum as well: what goes on is x and the part's result": (
+    "post-norm normalises twice: let the part read x as it came": (POST, "norm(x + part(norm(x)))"),
+    "post-norm has no norm: put the sum x + part(x) through it": (POST, "x + part(x)"),
+    "pre-norm normalises the sum as well: leave the sum of x and the part's result as it is": (
         PRE, "norm(x + part(norm(x)))"),
-    "the norm runs over the tokens: each token has a mean and a variance of its own": (
+    "the norm runs over the tokens: give each token a mean and a variance of its own": (
         every("dim=-1"), "dim=-2"),
-    "the norm runs over all tokens at once: each has a mean and a variance of its own": [
+    "the norm runs over all tokens at once: give each a mean and a variance of its own": [
         (every("dim=-1"), "dim=(-2, -1)"), (every("dim=-1, keepdim=True"), "")],
     BIASED: (VARIANCE, "y.var(-1, keepdim=True)"),
-    "the mean is not taken away: LayerNorm does that first": ("rest = y -", "rest = y - 0 *"),
+    "the mean is not taken away: take it away first": ("rest = y -", "rest = y - 0 *"),
     "it divides by the variance: divide by its root": (".sqrt()", ""),
-    "1e-5 is missing: without it a token whose numbers are alike is divided by 0": (" + 1e-5", ""),
+    "1e-5 is missing: add it, or a token whose numbers are alike is divided by 0": (" + 1e-5", ""),
     INSIDE: (ROOT, "(variance.sqrt() + 1e-5)"),
     "the variance is divided by d - 1, and the epsilon is added to its root: divide by d, and add "
     "1e-5 under the root": [
         (VARIANCE, "y.var(-1, keepdim=True)", ROOT, f"(variance.sqrt() + {small})")
         for small in ("1e-6", "1e-5")],
-    "the 1e-5 has another size: it is 1e-5": [
+    "the epsilon has another size: it should be 1e-5": [
         ("1e-5", size) for size in ("1e-6", "1e-8", "1e-3")],
-    "scale is not used: the norm multiplies by it": (" * scale", ""),
-    "shift is not used: the norm adds it": (" + shift", ""),
-    "shift is added before scale multiplies: first scale, then shift": (
+    "scale is not used: the norm should multiply by it": (" * scale", ""),
+    "shift is not used: the norm should add it": (" + shift", ""),
+    "shift is added before scale multiplies: multiply by scale first, then add shift": (
         f"rest / {ROOT} * scale + shift", f"(rest / {ROOT} + shift) * scale"),
-    "scale multiplies as 1 + scale: here it is the whole factor": ("* scale", "* (1 + scale)"),
-    "the relu is missing: between the two matrices, negative numbers become 0": (".relu()", ""),
-    "the relu comes last: it belongs between the two matrices": (
+    "scale multiplies as 1 + scale: it should be the whole factor": ("* scale", "* (1 + scale)"),
+    "the relu is missing: between the two matrices, negative numbers should become 0":
+        (".relu()", ""),
+    "the relu comes last: put it between the two matrices": (
         PART, "(y @ w_up.T @ w_down.T).relu()"),
-    "another activation stands there: the part has a relu": (
+    "another activation stands between the two matrices: take a relu": (
         "(y @ w_up.T).relu()", "torch.nn.functional.gelu(y @ w_up.T)"),
     "no gradient reaches the norm's mean: don't detach anything": ("y - y.m", "y - y.detach().m"),
     "no gradient reaches the norm's mean and variance: don't detach anything": (
         "y - y.m", "y - y.detach().m", "(variance +", "(variance.detach() +"),
-    "the variance is detached: gradients flow through it, too": (
+    "the variance is detached: let gradients flow through it, too": (
         "(variance +", "(variance.detach() +"),
-    "a weight is stored as (out, in), so x @ w.T": [("w_up.T", "w_up"), ("w_down.T", "w_down")],
+    "a matrix is not transposed: a weight is stored as (out, in), so take x @ w.T":
+        [("w_up.T", "w_up"), ("w_down.T", "w_down")],
     messages.BATCH: (
         PART, 'torch.einsum("bnf,df->bnd", torch.einsum("bnd,fd->bnf", y, w_up).relu(), '
                         "w_down)"),

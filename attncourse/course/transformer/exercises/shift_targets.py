@@ -77,62 +77,64 @@ variants.right(exercise,
     "length = (tokens != pad).long().cumsum(-1)[..., -1:]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the end stands behind the padding: it comes right after the last word":
+    "the end stands behind the padding: put it right after the last word":
         "ended = torch.cat([tokens, torch.full_like(edge, end)], dim=-1)\n"
         "padding = (position >= length) & (position < len(position) - 1)\n"
         "labels = ended.masked_fill(padding, -100)",
-    "there is no end among the labels, so the model would never learn to stop: it comes right "
-    "after the last word, and is not ignored": [
+    "there is no end among the labels, so the model would never learn to stop: put it right after "
+    "the last word, and don't ignore it": [
         "labels = longer.masked_fill(position >= length, -100)",
         "labels = longer.masked_fill(longer == pad, -100)"],
-    "the padding is not ignored: after the end, labels are -100": [
+    "the padding is not ignored: after the end, labels should be -100": [
         "labels = ended", ("-100", "pad")],
-    "padded places have the end as well: it comes once, and after it labels are -100": (
+    "padded places have the end as well: put it there once, and -100 after it": (
         "-100", "end"),
     "where `pad` is the same number as `end`, the end is ignored, too: go by positions": [
         "labels = ended.masked_fill(ended == pad, -100)",
         "labels = torch.where(ended != pad, ended, -100)"],
-    "the end takes the place of the last word: it comes after it": [
+    "the end takes the place of the last word: put it after that": [
         ("== length", "== length - 1"), ("== length", "== length - 1", "> length", ">= length")],
-    "the end comes one place too late: right after the last word": ("== length", "== length + 1"),
-    "the labels are the inputs, so each token is asked for what it has just read: they are one "
+    "the end comes one place too late: put it right after the last word":
+        ("== length", "== length + 1"),
+    "the labels are the inputs, so each token is asked for what it has just read: move them one "
     "place further": "labels = inputs.masked_fill(position > length, -100)",
-    "the start is missing: the first word is predicted from `start` alone":
+    "the start is missing: put it in front, as the first word is predicted from `start` alone":
         "inputs = torch.cat([tokens, torch.full_like(edge, pad)], dim=-1)",
-    "the start stands among the labels, too: nothing has to predict it":
+    "the start stands among the labels, too: leave it out, as nothing has to predict it":
         "longer = inputs\n"
         "ended = longer.masked_fill(position == length + 1, end)\n"
         "labels = ended.masked_fill(position > length + 1, -100)",
-    "the last column of the inputs is missing: both results have n + 1 tokens":
+    "the last column of the inputs is missing: give both results n + 1 tokens":
         "return inputs[..., :-1], labels",
-    "the first label is missing: the start has to predict the first word":
+    "the first column of both is missing: keep it, as the start has to predict the first word":
         "return inputs[..., 1:], labels[..., 1:]",
-    "inputs have -100 for padding, which no embedding has: they keep `pad`":
+    "inputs have -100 for padding, which no embedding has: keep `pad` there":
         "return inputs.masked_fill(position > length, -100), labels",
-    "inputs have the end, too: nothing is predicted from it": [
+    "inputs have the end, too: leave it out, as nothing is predicted from it": [
         "return inputs.masked_fill(position == length + 1, end), labels",
         "return torch.cat([inputs[..., :1], labels[..., :-1]], dim=-1), labels"],
-    "the order of the results is another: first the inputs, then the labels":
+    "the results come in another order: return first the inputs, then the labels":
         "return labels, inputs",
-    "what is ignored is 0: cross_entropy ignores -100": ("-100", "0"),
-    "what is ignored is -1: cross_entropy ignores -100": ("-100", "-1"),
-    "the padding is taken to be 0: its number is `pad`": ("tokens != pad", "tokens != 0"),
-    "words are taken to be numbers above `end`: all but `pad` is a word": (
+    "what is to be ignored is 0: make it -100, which cross_entropy ignores": ("-100", "0"),
+    "what is to be ignored is -1: make it -100, which cross_entropy ignores": ("-100", "-1"),
+    "the padding is taken to be 0: compare with `pad`": ("tokens != pad", "tokens != 0"),
+    "words are taken to be numbers above `end`: take all but `pad` for words": (
         "tokens != pad", "tokens > end"),
-    "one length serves the whole batch: each text has its own":
+    "one length is used for the whole batch: give each text its own":
         "length = (tokens != pad).sum(dim=-1).max()",
-    "start and end are exchanged: texts begin with `start`, and `end` follows the last word": (
+    "start and end are exchanged: begin texts with `start`, and let `end` follow the last word": (
         "edge, start", "edge, end", "length, end", "length, start"),
     "the results are int64, whatever the tokens are: keep their dtype":
         "return inputs.long(), labels.long()",
-    "both results lack their last column: they have one token more than `tokens`":
+    "both results lack their last column: they should have one token more than `tokens`":
         "return inputs[..., :-1], labels[..., :-1]",
-    "an empty text has no end: its first label is the end":
+    "an empty text gets no end: its first label should be the end":
         "ended = longer.masked_fill((position == length) & (length > 0), end)\n"
         "labels = ended.masked_fill((position > length) | (length == 0), -100)",
     "without padding, argmax gives 0: count the words":
         "length = (tokens == pad).long().argmax(dim=-1, keepdim=True)",
-    "where `pad` is the same number as `start`, the start counts as padding: count among `tokens`":
+    "where `pad` is the same number as `start`, the start is counted as padding: count among "
+    "`tokens`":
         "length = (inputs != pad).sum(dim=-1, keepdim=True) - 1",
     "the labels are int64, whatever the tokens are: keep their dtype":
         "return inputs, labels.long()",

@@ -89,7 +89,7 @@ variants.wrong(exercise, {
         ("    g =", "    assert callable(step)\n    return\n    g ="), errors_caught(worked)],
     "no wrong number fails it: assert that the numbers agree": [
         ("assert torch.allclose", "torch.allclose"), (CLOSE, "pass")],
-    "what it expects comes from step itself, called without a cache: work it out without it": (
+    "what it expects comes from step itself, called without a cache: work it out without step": (
         WANT, "step(*(x.clone() for x in (q, k, v)))[0]",
         "want[..., a:b, :].shape and out.dtype == dtype", "piece[2].shape",
         CLOSE, "close(out, want[..., a:b, :])"),
@@ -98,7 +98,8 @@ variants.wrong(exercise, {
         "b < n or torch.allclose(out[..., -1, :], want[..., -1, :],"),
     "only the prompt is compared: a mistake of the cache shows after it": (
         "assert torch.allclose", "assert a > 0 or torch.allclose"),
-    "no prompt of several tokens is compared, where a mask is needed from the beginning": [
+    "no prompt of several tokens is compared: compare one, where a mask is needed from the "
+    "beginning": [
         ("assert torch.allclose", "assert a == 0 or torch.allclose"),
         recut([0, 1, 2, 5, 9, 12], [0, 1, 2, 5, 11, 12])],
     "it compares means only: right numbers in the wrong places pass": (
@@ -113,7 +114,8 @@ variants.wrong(exercise, {
         [0, 4, 5, 6, 7, 8, 9, 10, 11, 12], [*range(13)]),
     "no single token comes after the prompt: a model writes one at a time": recut(
         [0, 4, 6, 9, 12], [0, 2, 5, 8, 10, 12]),
-    "there are two calls at most: a cache that was handed on once may be lost the next time": recut(
+    "there are two calls at most: make more, as a cache handed on once may be lost the "
+    "next time": recut(
         [0, 11, 12], [0, 1, 12]),
     "the text is short: what lies 8 tokens back could be forgotten. Try a dozen": (
         "n = 12", "n = 6", "q[..., 6,", "q[..., 3,", *recut([0, 2, 3, 4, 6], [0, 1, 2, 4, 5, 6])),
@@ -132,7 +134,8 @@ variants.wrong(exercise, {
     "all scores are small: try some of a thousand, where exp overflows": (LARGE, ""),
     "all values are ones: whatever the weights, the mean is the same. Draw them": (
         "v = torch.randn(*batch, n, d_v, generator=g,", "v = torch.ones(*batch, n, d_v,"),
-    "an earlier cache is never used again: a call may spoil the one that it was given": [
+    "an earlier cache is never used again: use one, as a call may spoil the one that it "
+    "was given": [
         ALONE, (f"{OTHER}{CALL}", CALL)],
     "no other text goes on from an earlier cache, after which this one goes on: caches may share "
     "what they are made of": [
@@ -147,10 +150,11 @@ variants.wrong(exercise, {
         ("(2, 3), ", "(2, 2), ", "rtol=1e-3, atol=1e-3", f"atol={atol}",
          LARGE, "        q, k, v = inputs(*batch, n=n, dtype=dtype, sizes=(d_k, d_v))\n")
         for atol in (1.0, 0.5, 0.1)],
-    "it asks that the cache be a pair of tensors: what a step keeps is its own affair": (
+    "it asks that the cache be a pair of tensors: leave that open, what a step keeps is its own "
+    "affair": (
         "cache = after", "cache = after\n"
         "            assert cache[0].shape[-2] >= 1 and cache[1].shape[-2] >= 1"),
-    "it refuses the right ones, too: a token sees those up to itself, and sums taken "
-    "piece by piece are rounded in another way": [
+    "it refuses the right ones, too: let a token see those up to itself, and allow for the "
+    "rounding of sums taken piece by piece": [
         (WANT, "attention(q, k, v)"), (CLOSE, "assert out.equal(want[..., a:b, :])")],
 })  # fmt: skip

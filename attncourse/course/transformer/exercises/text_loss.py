@@ -6,7 +6,7 @@ from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over positions or texts: one shift serves all of them"
+LOOP = "it loops over positions or texts: shift all of them at once"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))
@@ -73,15 +73,16 @@ variants.right(exercise,
      *ZEROS, "[..., :-1, :]", "[..., 1:, :]"),
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the shift goes the wrong way: the row at i has read token i, and is asked for token i + 1": (
+    "the shift goes the wrong way: ask the row at i, which has read token i, for token i + 1": (
         "[..., :-1, :]", "[..., 1:, :]", "[..., 1:, None]", "[..., :-1, None]"),
-    "rows and tokens are shortened at the same end: each row is still asked for what it has read": [
+    "rows and tokens are shortened at the same end, so each row is still asked for what it has "
+    "read: it should be asked for what comes next": [
         "asked = tokens[..., :-1, None]", ("[..., :-1, :]", "[..., 1:, :]")],
     "the last row is asked for the first token: nothing comes after it, so leave it out":
         f"asked = tokens.roll(-1, -1)[..., None]\n{WHOLE}",
     "the last row is asked for the last token, which it has read: leave it out":
         f"asked = torch.cat([tokens[..., 1:], tokens[..., -1:]], -1)[..., None]\n{WHOLE}",
-    "the shift is too far: the row at i is asked for token i + 1": (
+    "the shift is too far: the row at i should be asked for token i + 1": (
         "[..., :-1, :]", "[..., : max(1, tokens.shape[-1] - 2), :]",
         "[..., 1:, None]", "[..., min(2, tokens.shape[-1] - 1) :, None]"),
     "the mask hides a token from itself, and x still has it: the labels are what has to move": [
@@ -89,40 +90,46 @@ variants.wrong(exercise, {
         ("[..., :-1, :]", "[..., 1:, :]", ".tril()", ".tril(-1)")],
     "the first row may attend to nothing: a row may read its own token. Look at what it is asked "
     "for": [(*UNSHIFTED, ".tril()", ".tril(-1)"), (".tril()", ".tril(-1)")],
-    "a row reads all tokens but its own: the mask was right, look at what a row is asked for": [
+    "a row now reads all tokens but its own: the mask was right, look at what a row is asked for": [
         (".tril()", NOT_ITS_OWN), (*UNSHIFTED, ".tril()", NOT_ITS_OWN)],
-    "labels and mask have both moved: a row may read its own token, only not the next": (
+    "labels and mask have both moved: put the mask back, a row may read its own token, only not "
+    "the next": (
         ".tril()", ".tril(-1)", *ZEROS),
-    "the mask now shows the token that is asked for: a row reads the tokens up to its own": (
+    "the mask now shows the token that is asked for: let a row read the tokens up to its own": (
         ".tril()", ".tril(1)"),
-    "there is no mask any more: each row reads the token that it is asked for": (
+    "there is no mask any more, so each row reads the token that it is asked for: put the "
+    "mask back": (
         ".masked_fill(~mask, -torch.inf)", ""),
-    "the mask is upside down: a row reads earlier tokens, not later ones": (".tril()", ".triu()"),
-    "x is no longer added: a row may read its own token, it is not asked for that": (
+    "the mask is upside down: let a row read earlier tokens, not later ones":
+        (".tril()", ".triu()"),
+    "x is no longer added: put it back, a row may read its own token, and is not asked for that": (
         "x = x + scores", "x = scores"),
-    "the inputs are shifted and the labels as well: two shifts leave a token between them": (
+    "the inputs are shifted and the labels as well, which leaves a token between them: shift only "
+    "the labels": (
         "table[tokens]", "table[tokens.roll(1, -1)]"),
-    "the sum is divided by n: n tokens have n - 1 that are asked for": (
+    "the sum is divided by n: divide it by n - 1, as so many of n tokens are asked for": (
         ".mean(dim=-1)", ".sum(dim=-1) / tokens.shape[-1]"),
     "the losses are summed up: take their mean, as the given code does": (
         ".mean(dim=-1)", ".sum(dim=-1)"),
-    "the mean runs over the whole batch: each text has its own": [
+    "the mean runs over the whole batch: give each text its own": [
         (".mean(dim=-1)", ".mean().expand(tokens.shape[:-1])"), (".mean(dim=-1)", ".mean()")],
-    "the losses of the tokens come back: a text has their mean": (".mean(dim=-1)", ""),
-    "only the last token is asked for: each but the first is": (
+    "the losses of the tokens come back: return their mean for each text": (".mean(dim=-1)", ""),
+    "only the last token is asked for: ask for each but the first": (
         "[..., 0].mean(dim=-1)", "[..., -1, 0]"),
-    "only the second token is asked for: each but the first is": (
+    "only the second token is asked for: ask for each but the first": (
         "[..., 0].mean(dim=-1)", "[..., 0, 0]"),
-    "the sign is wrong: a loss is minus the mean of the log-probabilities": ("-log_p", "log_p"),
-    "these are probabilities: the loss is made of their logarithms": ("log_softmax", "softmax"),
+    "the sign is wrong: a loss should be minus the mean of the log-probabilities":
+        ("-log_p", "log_p"),
+    "these are probabilities: make the loss of their logarithms": ("log_softmax", "softmax"),
     "the scores are no longer normalised: log_softmax was right, leave it": "log_p = x @ table.T",
-    "log_softmax runs over the positions: it runs over the vocabulary, as in the given code": (
+    "log_softmax runs over the positions: let it run over the vocabulary, as in the given code": (
         "log_softmax(dim=-1)", "log_softmax(dim=-2)"),
-    "the logarithm of a probability that is rounded to 0 is -inf: log_softmax was right":
+    "the logarithm of a probability that is rounded to 0 is -inf: log_softmax was right, "
+    "leave that":
         "log_p = (x @ table.T).softmax(dim=-1).log()",
-    "repeated tokens are left out: each token but the first is asked for": (
+    "repeated tokens are left out: ask for each token but the first": (
         ".mean(", ".where(tokens[..., 1:] != tokens[..., :-1], 0.0).mean("),
-    "token 0 is left out: there is no padding, and each token but the first is asked for": (
+    "token 0 is left out: there is no padding, so ask for each token but the first": (
         ".mean(dim=-1)", ".where(asked[..., 0] != 0, 0.0).sum(dim=-1) / "
         "(asked[..., 0] != 0).sum(dim=-1).clamp(min=1)"),
     "the scores are no longer scaled: divide by the root of a key's width": "scores = q @ k.mT",

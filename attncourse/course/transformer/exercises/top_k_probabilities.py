@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over rows or tokens: topk and masked_fill serve all of them at once"
+LOOP = "it loops over rows or tokens: let topk and masked_fill take all of them at once"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -85,24 +85,25 @@ variants.right(exercise,
     "return out / out.sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the k is ignored: only the k likeliest tokens stay": "kept = scores",
-    "the k least likely tokens stay: it is the largest scores that do": (
+    "the k is ignored: only the k likeliest tokens should stay": "kept = scores",
+    "the k least likely tokens stay: the largest scores should stay instead": (
         "(k, dim=-1)", "(k, dim=-1, largest=False)", "< least", "> least"),
-    "one token too many stays: the least score that stays is the k-th largest": [
+    "one token too many stays: the least score that stays should be the k-th largest": [
         ("(k,", "(min(k + 1, scores.shape[-1]),"), ("(k,", "(k + 1,"),
         f"least = {SORTED}[..., k, None]", f"least = {SORTED}[..., k : k + 1]"],
-    "the border is used the wrong way round: what is below the k-th largest score goes": [
+    "the border is used the wrong way round: what is below the k-th largest score should go": [
         ("< least", "> least"), ("< least", ">= least")],
-    "one token too few stays: the k-th largest score stays as well": [
+    "one token too few stays: the k-th largest score should stay as well": [
         ("< least", "<= least"), ("(k,", "(max(k - 1, 1),")],
-    "the largest score of a row is the border: it is the k-th largest": ("[..., -1:]", "[..., :1]"),
-    "of equal scores at the border some stay and some go: they stay together":
+    "the largest score of a row is the border: it should be the k-th largest":
+        ("[..., -1:]", "[..., :1]"),
+    "of equal scores at the border some stay and some go: they should stay together":
         "picked = torch.zeros_like(scores).scatter(-1, scores.topk(k, dim=-1).indices, 1.0)\n"
         "kept = scores.masked_fill(picked == 0, -torch.inf)",
-    "with k = 1, one token is certain here: if another has the same score, both stay": (
+    "with k = 1, one token is made certain: if another has the same score, both should stay": (
         "    least", "    if k == 1:\n        return torch.nn.functional.one_hot("
         "scores.argmax(-1), scores.shape[-1]).to(scores)\n    least"),
-    "scores a little below the k-th largest stay as well: only equal ones do": [
+    "scores a little below the k-th largest stay as well: only equal ones should": [
         ("< least", f"< least - {near}") for near in ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6")],
     "the tokens are chosen by their probabilities, which rounding makes equal: choose by scores": [
         f"{LIKELY}\nkept = scores.masked_fill(p < least, -torch.inf)",
@@ -112,11 +113,11 @@ variants.wrong(exercise, {
         "least = scores.sort(dim=-1).values[..., k - 1 : k]",
     "divided scores are compared with a border that is not divided: divide both or neither": (
         "scores < least", "scores / temperature < least"),
-    "the border is that of the first row: each row has its own": (
+    "the border is that of the first row: give each row its own": (
         "[..., -1:]", "[..., -1:].reshape(-1)[:1]"),
-    "the border is one for all rows: each row has its own": [
+    "the border is one for all rows: give each row its own": [
         ("[..., -1:]", "[..., -1:].amin()"), GLOBAL, f"{GLOBAL}\nreturn kept.softmax(dim=-1)"],
-    "equal scores count once for the border: the k-th largest is counted with them":
+    "equal scores count once for the border: count each of them up to the k-th largest":
         f"s = {SORTED}\n"
         "again = torch.cat([s[..., :1] > torch.inf, s[..., 1:] == s[..., :-1]], -1)\n"
         "least = s.masked_fill(again, -torch.inf).topk(k, dim=-1).values[..., -1:]",
@@ -128,27 +129,28 @@ variants.wrong(exercise, {
     "the probability of what goes is lost: share it out among those that stay":
         "kept = (scores / temperature).softmax(dim=-1)\n"
         "return kept.masked_fill(scores < least, 0.0)",
-    "the temperature is ignored: the scores are divided by it": "return kept.softmax(dim=-1)",
-    "the scores are multiplied by the temperature: a high one makes all tokens more alike": (
+    "the temperature is ignored: divide the scores by it": "return kept.softmax(dim=-1)",
+    "the scores are multiplied by the temperature: a high one should make all tokens more alike": (
         "/ temperature", "* temperature"),
-    "the temperature divides probabilities: it divides the scores, before the softmax":
+    "probabilities are divided by the temperature: divide the scores by it, before the softmax":
         "return kept.softmax(dim=-1) / temperature",
-    "the root of the temperature divides: divide by the temperature itself": (
+    "it is divided by the root of the temperature: divide by the temperature itself": (
         "/ temperature", "/ temperature**0.5"),
     "these are logarithms: take the softmax": (".softmax(", ".log_softmax("),
     "these are the scores: the softmax over the vocabulary is missing": "return kept / temperature",
     "exp of the scores is too large or too small: use softmax, which takes the largest away":
         "p = (kept / temperature).exp()\nreturn p / p.sum(-1, keepdim=True)",
-    "the softmax runs over the rows: it runs over the vocabulary": (
+    "the softmax runs over the rows: let it run over the vocabulary": (
         "softmax(dim=-1)", "softmax(dim=0)"),
-    "the border is sought along another axis: it is sought in the vocabulary, the last axis":
+    "the border is sought along another axis: look for it in the vocabulary, the last axis":
         "least = scores.topk(min(k, len(scores)), dim=0).values[-1:]",
-    "only the k probabilities come back: the others are there as zeros":
+    "only the k probabilities come back: return the others as zeros":
         "return (scores.topk(k, dim=-1).values / temperature).softmax(-1)",
-    "the probabilities come back in order of size: each belongs to its token":
+    "the probabilities come back in order of size: put each at its token's place":
         "return (kept / temperature).softmax(dim=-1).sort(-1, descending=True).values",
-    "this is the likeliest token, not what is drawn from": "return kept.argmax(-1)",
-    "the temperature has no default: it is 1": (" = 1.0", ""),
+    "this is the likeliest token: return the probabilities from which one is drawn":
+        "return kept.argmax(-1)",
+    "the temperature has no default: it should be 1": (" = 1.0", ""),
     "a small number is added to the temperature: divide by it as it is": (
         "/ temperature", "/ (temperature + 1e-6)"),
     LOOP: "rows = [row.sort().values[-k] for row in scores.reshape(-1, scores.shape[-1])]\n"

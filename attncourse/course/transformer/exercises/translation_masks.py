@@ -62,20 +62,24 @@ variants.right(exercise,
     "cross = source & torch.ones(n, 1, dtype=torch.bool, device=source.device)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the padding of the source is not hidden from the encoder":
+    "the padding of the source is not hidden from the encoder: hide it from every query":
         "encoder = (source | True).expand(*source_lengths.shape, m, m)",
     "the padding of the source is not hidden from the decoder: its cross-attention needs the "
     "source's mask": "cross = (source | True).expand(*source_lengths.shape, n, m)",
-    "the padding of the target is not hidden: a key passes where it is a word and no later":
+    "the padding of the target is not hidden: let a key pass only where it is a word and no later":
         "decoder = (j <= j[:, None]).expand(*target_lengths.shape, n, n)",
-    "the decoder sees later words: the mask of the target is causal":
+    "the decoder sees later words: make the mask of the target causal":
         "decoder = target.expand(*target_lengths.shape, n, n)",
-    "one test is enough for the decoder's mask: a key must pass both": ("target &", "target |"),
-    "the encoder is causal: only the decoder must not see what comes later":
+    "a key needs to pass only one of the two tests of the decoder's mask: it should have to pass "
+    "both":
+        ("target &", "target |"),
+    "the encoder is causal: let it see later words, which only the decoder must not":
         "encoder = source.expand(*source_lengths.shape, m, m).tril()",
-    "the cross-attention is causal: the whole source is there before the first target word":
+    "the cross-attention is causal: let it see the whole source, which is there before the first "
+    "target word":
         "cross = source.expand(*source_lengths.shape, n, m).tril()",
-    "the cross-attention hides by the target's lengths: its keys are the source's words":
+    "the cross-attention hides by the target's lengths: go by the source's, whose words are its "
+    "keys":
         "words = i < target_lengths[..., None, None]\n"
         "cross = words.expand(*source_lengths.shape, n, m)",
     "the rows of padded queries are emptied in the encoder: ask of the key alone":
@@ -84,45 +88,46 @@ variants.wrong(exercise, {
         "target &", "target & target.mT &"),
     "the rows of padded queries are emptied in the cross-attention: ask of the key alone":
         "cross = source & target.mT",
-    "the cross mask asks of the query: the key, a source token, must be a word":
+    "the cross mask asks whether the query is a word: ask it of the key, a source token":
         "cross = target.mT.expand(*source_lengths.shape, n, m)",
-    "rows and columns of the cross mask are exchanged: rows are the target's queries":
+    "rows and columns of the cross mask are exchanged: rows should be the target's queries":
         "cross = source.expand(*source_lengths.shape, n, m).mT",
-    "rows and columns of the decoder's mask are exchanged: a row is a query":
+    "rows and columns of the decoder's mask are exchanged: a row should be a query":
         "decoder = (target & (j <= j[:, None])).mT",
-    "a target word does not see itself: its own position is allowed too": ("j <= j", "j < j"),
-    "a target word sees one position ahead: it sees up to itself": ("j <= j", "j <= 1 + j"),
-    "the order is turned round: a target word sees earlier ones, not later ones": (
+    "a target word does not see itself: allow its own position, too": ("j <= j", "j < j"),
+    "a target word sees one position ahead: let it see up to itself": ("j <= j", "j <= 1 + j"),
+    "the order is turned round: let a target word see earlier ones, not later ones": (
         "j <= j", "j >= j"),
     "one key of source padding is let in: positions count from 0": ("< source", "<= source"),
     "one key of target padding is let in: positions count from 0": ("< target", "<= target"),
     "one key of padding is let in, of source and target: positions count from 0": (
         "< source", "<= source", "< target", "<= target"),
-    "a padded token of the target sees itself: padding is hidden from every query":
+    "a padded token of the target sees itself: hide padding from every query":
         "decoder = target & (j <= j[:, None]) | (j == j[:, None])",
     "the masks are upside down: True means may attend": "return ~encoder, ~decoder, ~cross",
-    "the padding masks are upside down: a key is a word where its position is below the length": (
+    "the padding masks are upside down: a key should count as a word where its position is below "
+    "the length": (
         "< source", ">= source", "< target", ">= target"),
-    "the lengths are exchanged: the source's keys go by the source's lengths":
+    "the lengths are exchanged: let the source's keys go by the source's lengths":
         "source = i < target_lengths[..., None, None]\n"
         "target = j < source_lengths[..., None, None]",
-    "the target's keys go by the source's lengths: each text has lengths of its own":
+    "the target's keys go by the source's lengths: let them go by the target's":
         "target = j < source_lengths[..., None, None]",
-    "one length serves the whole batch: every text has its own":
+    "one length is used for the whole batch: give every text its own":
         "source = i < source_lengths.max().expand(*source_lengths.shape, 1, 1)\n"
         "target = j < target_lengths.max().expand(*target_lengths.shape, 1, 1)",
-    "a text that is all padding keeps a key: its rows are all False": (
+    "a text that is all padding keeps a key: its rows should be all False": (
         "< source_lengths", "< source_lengths.clamp(min=1)",
         "< target_lengths", "< target_lengths.clamp(min=1)"),
-    "the cross-attention has the encoder's rows: it has one for each position of the target":
+    "the cross-attention has the encoder's rows: give it one for each position of the target":
         "cross = encoder",
-    "a mask lacks its rows: the shapes are (..., m, m), (..., n, n) and (..., n, m)": [
+    "a mask lacks its rows: the shapes should be (..., m, m), (..., n, n) and (..., n, m)": [
         "encoder = source", "cross = source", "return source, decoder, source"],
-    "there is an axis for the heads: the shapes are (..., m, m), (..., n, n) and (..., n, m)":
+    "there is an axis for the heads: the shapes should be (..., m, m), (..., n, n) and (..., n, m)":
         "return tuple(one.unsqueeze(-3) for one in (encoder, decoder, cross))",
-    "the order of the masks is another: encoder, decoder, cross-attention":
+    "the masks come in another order: return encoder, decoder, cross-attention":
         "return encoder, cross, decoder",
-    "the masks are not boolean: True = may attend, False = may not":
+    "the masks are not boolean: return True for may attend, False for may not":
         "return encoder.int(), decoder.int(), cross.int()",
     LOOP: "decoder = torch.stack([target[..., 0, :] & (j <= i) for i in range(n)], dim=-2)",
     messages.BATCH: [
