@@ -48,7 +48,7 @@ SECTION_BY_TERM = {
     # linked where it is compared
     "term-dot-product-score": "additive-scores-came-first",
     # emphasised where it is defined, which is not where its word comes first
-    "term-mask": "masks",
+    "term-mask": "a-mask-says-who-may-attend-to-whom",
 }
 # what is numbered on a page, and how the notebook writes it
 NUMBER_PATTERNS = {

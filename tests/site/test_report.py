@@ -13,7 +13,8 @@ from tools.urls import ERROR_FORM, repository_url, site_url
 
 CHAPTER, NAME = "chapters/dot_product.html", "Report an error"
 HOME = f"{site_url(repository_url())}/"
-SECTION, SECTION_BEFORE = "one-word-waits-for-another", "what-attention-costs"
+SECTION = "one-word-waits-for-another"
+SECTION_BEFORE = "attention-costs-four-times-as-much-at-twice-the-length"
 # a menu opens it in a new tab, from a mouse or from a keyboard; a screen reader has neither
 FOLLOW_BY_WAY = {
     "click": lambda link: link.click(),
