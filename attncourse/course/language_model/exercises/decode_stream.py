@@ -282,7 +282,7 @@ variants.wrong(exercise, {
         ("if need and not low <= byte <= high", "if False", "194 <= byte <= 244", "192 <= byte")],
     "the first byte alone decides how long it waits: look at the second, too, as not every one can "
     "follow after 224, 240 and 244": ("SECOND.get(byte, (128, 191))", "128, 191"),
-    "it waits after 192, 193 or 245 to 255, which begin no character: show U+FFFD for them "
-    "at once": [
+    "it waits after a byte such as 192 or 245, which begins no character: show U+FFFD at once for "
+    "192, 193 and 245 to 255": [
         ("194 <= byte <= 244", "192 <= byte <= 247"), ("194 <= byte <= 244", "192 <= byte")],
 }, of=by_counting)  # fmt: skip

@@ -128,7 +128,8 @@ variants.wrong(exercise, {
          f"range{COUNTED}", "(2**e for e in range(layers.bit_length()))")],
     "reads is squared in each turn: a turn adds one layer, so leave reads as it is": (
         UP, f"({UP}) | known\n        reads = (reads.float() @ reads.float()) > 0"),
-    "the diagonal is not 0: it should be, because before any layer each position has itself": [
+    "the diagonal is not 0 everywhere: it should be, because before any layer each position has "
+    "itself": [
         "lengths = torch.full_like(known.long(), -1)",
         ("lengths = known.long() - 1", "known, lengths = reads, 2 * reads.long() - 1",
          COUNTED, "(2, layers + 1)"),

@@ -124,7 +124,8 @@ variants.wrong(exercise, {
         WEIGHT, "weights.append(labels.shape[-1])"),
     "shares of batches are added up, and divided by tokens: add up how many are right": (
         MEAN, "sum(shares) / sum(weights)"),
-    "a batch without a label has NaN for its share, and 0 times NaN is NaN: divide by at least 1": (
+    "a batch without a label has NaN for its share, and 0 times NaN is NaN: let such a batch add "
+    "nothing": (
         SHARE, "right.double().mean().item()"),
     "the weights are not in the order of the shares: weight each batch by its own number "
     "of tokens": (

@@ -174,7 +174,7 @@ variants.wrong(exercise, {
         "barred = ended[..., None] & (only_stop < 0)\n"
         "more = torch.where(barred, only_stop, log_p * ~ended[..., None])"],
     "the power is ignored: the penalty should be ((5 + length) / 6) ** power": (" ** power", ""),
-    "it is multiplied by the power: the penalty should be ((5 + length) / 6) ** power":
+    "the power is a factor: the penalty should be ((5 + length) / 6) ** power":
         ("** power", "* power"),
     "the totals are those that were ranked: return the log-probabilities, without the penalty":
         "return ranked.flatten(-2).gather(-1, best), text, token",

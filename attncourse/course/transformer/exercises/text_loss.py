@@ -105,7 +105,7 @@ variants.wrong(exercise, {
     "x is no longer added: put it back, a row may read its own token, and is not asked for that": (
         "x = x + scores", "x = scores"),
     "the inputs are shifted and the labels as well, which leaves a token between them: shift only "
-    "the labels": (
+    "one of the two": (
         "table[tokens]", "table[tokens.roll(1, -1)]"),
     "the sum is divided by n: divide it by n - 1, as so many of n tokens are asked for": (
         ".mean(dim=-1)", ".sum(dim=-1) / tokens.shape[-1]"),
