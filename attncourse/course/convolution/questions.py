@@ -219,7 +219,7 @@ wrong_line_of_the_windows = Line(
         "it adds zeros to every vector":
             "`pad` counts axes from the last one, so a single pair of numbers makes every vector "
             "wider and adds no position.",
-        "the last two axes are exchanged":
+        "the last two axes are swapped":
             "`unfold` puts the places of a window last, behind the width of the vectors, so the "
             "two axes still have to change places.",
         "the windows lie before their position":

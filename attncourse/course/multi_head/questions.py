@@ -149,7 +149,7 @@ numbers_of_a_view = Maps(
             lambda n, head: read_by(attend_in_heads, n, head),
         "In this map, the heads take turns within each row. Which numbers stand next to each other "
         "in memory, and does `view` move any of them?":
-            lambda n, head: read_by(mutant(IN_HEADS, "a head takes every so many"), n, head),
+            lambda n, head: read_by(mutant(IN_HEADS, "a head takes numbers from all"), n, head),
         "This map marks what the other head gets. Heads are counted from 0.":
             lambda n, head: numbers_of_a_view.right(n, 1 - head),
     },
@@ -174,7 +174,7 @@ wrong_line_in_heads = Line(
         "the softmax runs over the heads":
             "The axes of the scores are (heads, n, m), so -3 is the heads. Each head needs "
             "weights that sum to 1 over the keys.",
-        "the mask's new axis is at the wrong place":
+        "the mask's new axis is in the wrong place":
             "A mask of shape (batch, n, m) would become (batch, n, 1, m). To fit (batch, heads, "
             "n, m), it needs the new axis in third place from the end.",
     },

@@ -72,12 +72,12 @@ rows_of_the_table = Row(
         "with a negative offset stand?":
             partial(rows_by, "the offset is taken the other way round"),
         "Those are the clipped offsets. Which offset does row 0 stand for, and so what is missing?":
-            partial(rows_by, "row 0 is offset -reach"),
+            partial(rows_by, "reach is not added"),
         "Not all of your rows exist. What happens to an offset that is too far to either side?":
             partial(rows_by, "row numbers leave the table"),
         "You counted first and clipped afterwards. The bounds hold for the offset itself, so clip "
         "it before you add anything.":
-            partial(rows_by, "the bounds -reach and reach are those of the offset"),
+            partial(rows_by, "it clips to -reach and reach"),
         "You counted the rows from 1. Which number does the first row have here?":
             lambda k, i, keys: rows_of_the_table.right(k, i, keys) + 1,
         "Those are the offsets as they are. To which of them does clipping do something, and "
@@ -448,7 +448,7 @@ wrong_line_of_the_values = Line(
         "it divides by sqrt(d)":
             "The scale is for scores, before the softmax. These are weights already, and their "
             "sum is multiplied by the table as it is.",
-        "reach is not the number of rows":
+        "the number of rows is taken for reach":
             "A table of three rows goes one place each way: `reach` is half its length, rounded "
             "down.",
     },

@@ -68,33 +68,33 @@ variants.right(
     "return (offset.abs() <= width // 2)[m - n :]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the window loses a key at each end: `at most` half the width away includes the last of them":
+    "the window loses a key at each end: one that is just half the width away should be in it":
         "return offset.abs() <= width // 2 - 1",
-    "the width is that of the whole window: half of it lies on each side of the query": [
+    "the window reaches too far: the width is for all of it, half on each side of the query": [
         "return offset.abs() <= width", "return offset.abs() < width",
         ("width // 2", "width", "> -width", ">= -width")],
     "a wide window shrinks: it may be wider than the sequence, so leave the width as it is":
         "return offset.abs() <= min(width, m) // 2",
     "the causal window holds one key too many: the query itself is one of the `width`": (
         "> -width", ">= -width"),
-    "the causal window leaves out the query's own position: it ends there, and includes it": (
+    "the causal window leaves out the query's own position: it should end there, and include it": (
         "<= 0", "< 0"),
     "the causal window is too short: half the width is for a symmetric one, on each of its sides": (
         "> -width", ">= -(width // 2)"),
     "the causal window looks ahead: earlier keys have a negative offset, key minus query":
         "if causal:\n    return (offset >= 0) & (offset < width)",
-    "the causal window never ends: keys that lie `width` or more back are out of it":
+    "the causal window never ends: keys that lie `width` or more back should be out of it":
         "if causal:\n    return offset <= 0",
     "nothing stops the causal window at the query: its later side needs a bound, too":
         "if causal:\n    return offset > -width",
-    "causal=True changes nothing: then no key after the query is allowed": "if causal: pass",
-    "it is always causal: by default the window reaches as far to the right as left":
+    "causal=True changes nothing: then no key after the query should be allowed": "if causal: pass",
+    "it is always causal: by default the window should reach as far to the right as left":
         "return (offset > -width) & (offset <= 0)",
-    "the cache is ignored: the n queries are the last of the m positions":
+    "the cache is ignored: the n queries should be the last of the m positions":
         "query = torch.arange(n, device=device)[:, None]",
-    "the queries come before the keys: after a cache of m - n keys, query i is at m - n + i":
+    "the queries come before the keys: after a cache of m - n keys, query i should be at m - n + i":
         "query = torch.arange(n - m, 2 * n - m, device=device)[:, None]",
-    "a position is rounded: beyond 2048, float16 does not hold every whole number. Keep integers":
+    "positions are rounded, as float16 does not hold all whole numbers beyond 2048: keep integers":
         "offset = torch.arange(m, device=device).half() - query",
     "the window comes in again at the other end: nothing lies beyond an end":
         "if causal:\n    return (offset + width - 1) % m < width\n"
@@ -102,7 +102,7 @@ variants.wrong(exercise, {
     "the mask is upside down: True means may attend":
         "if causal:\n    return (offset <= -width) | (offset > 0)\n"
         "return offset.abs() > width // 2",
-    "a mask is boolean: these are numbers":
+    "these are numbers: a mask should be boolean":
         "if causal:\n    return ((offset > -width) & (offset <= 0)).int()\n"
         "return (offset.abs() <= width // 2).int()",
     "the argument device is not used: make every new tensor there": (every(", device=device"), ""),

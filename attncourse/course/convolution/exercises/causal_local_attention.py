@@ -65,20 +65,22 @@ variants.right(
     "weights = parts / parts.sum(-1, keepdim=True)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "one place too many is masked: key 0 is a key, the ones before it are not": ("< 0", "<= 0"),
+    "one place too many is masked: mask the places before key 0, but not key 0 itself": (
+        "< 0", "<= 0"),
     "one place too few is masked: no place before key 0 may get weight": ("< 0", "< -1"),
     "the wrong end is masked: the zeros stand before the first position": (
         "key < 0", "key.flip(-1) < 0"),
-    "the mask is upside down: the places before key 0 are those that get no weight": (
+    "the mask is upside down: the places before key 0 should be those that get no weight": (
         "< 0, -torch.inf", ">= 0, -1e30"),
-    "the first outputs are scaled up, right for equal scores only: mask before the softmax":
+    "the first outputs are scaled up, which is right for equal scores only: mask before the "
+    "softmax":
         "weights = scores.softmax(dim=-1) * (width / (key >= 0).sum(-1, keepdim=True))",
-    "the scores are divided by sqrt(d_v): the scale is that of the keys, sqrt(d_k)": (
+    "the scores are divided by sqrt(d_v), of the values: divide by sqrt(d_k), of the keys": (
         "q.shape[-1]", "v.shape[-1]"),
     LATE:
         "parts = scores.softmax(dim=-1) * (key >= 0)\n"
         "weights = parts / parts.sum(-1, keepdim=True)",
-    "zeros do not make it padding: a key or value may be zero. Ask for its position": (
+    "zeros are taken for padding: a key or value may be zero itself, so ask for its position": (
         "key < 0", "scores == 0"),
     NAN: "weights = (scores + (key < 0).to(q.dtype) * -torch.inf).softmax(dim=-1)",
     FILL: [("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")],
@@ -89,13 +91,13 @@ variants.wrong(exercise, {
     "key 0 fills the empty places, and so weighs more than once: mask it there":
         "k, v = (torch.cat([x[..., :1, :]] * (width - 1) + [x], dim=-2) for x in (k, v))\n"
         "weights = scores.softmax(dim=-1)",
-    "the window is lost: it is causal attention to all that came before": (
+    "this is causal attention to all that came before: keep the window": (
         "    k, v", "    width = q.shape[-2]\n    k, v"),
-    "the window is symmetric now: a query may not see what comes after it": (
+    "the window is symmetric now: a query must not see what comes after it": (
         "width - 1, 0)", "width // 2, width - 1 - width // 2)",
         "1 - width, 1,", "-(width // 2), width - width // 2,",
         "key < 0", "(key < 0) | (key >= q.shape[-2])"),
-    "the first width - 1 positions are gone: they get the part of the window that exists": (
+    "the first width - 1 positions are gone: they should get the part of the window that exists": (
         "weights, values)", "weights, values)[..., width - 1 :, :]"),
     LOOP: ("key < 0", "torch.stack([row < 0 for row in key])"),
     messages.DEVICE: (every(", device=q.device"), ""),

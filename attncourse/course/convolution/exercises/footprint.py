@@ -64,14 +64,15 @@ variants.right(
     "return reaches.any(dim=-1).T",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "derivatives may cancel in a sum: ask whether any of a position's is not 0": [
+    "derivatives are added up, and may cancel: ask whether any of a position's is not 0": [
         "reaches = jacobian.sum(1) != 0\nreturn reaches.any(dim=-1)",
         "reaches = jacobian.sum(3) != 0\nreturn reaches.any(dim=1)",
         "return jacobian.sum((1, 3)) != 0",
         ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)",
          ".any(dim=3).any(dim=1)", ".any(dim=-1)")],
-    "here every derivative has to differ from 0: one of the d x d is enough": (every("any"), "all"),
-    "a negative derivative reaches the output as well: ask whether it is 0":
+    "here every derivative has to differ from 0: one of the d x d should be enough": (
+        every("any"), "all"),
+    "negative derivatives are left out: ask only whether each is 0":
         "reaches = jacobian > 0",
     "a derivative of 1e-30 goes unseen: look at each one, in float32 or float64, and without a "
     "threshold, a square, or a difference of outputs": [
@@ -80,9 +81,9 @@ variants.wrong(exercise, {
         f"x = point(n, d)\n{MOVES}\n"
         "jacobian = torch.stack([layer(x + one) - layer(x) for one in moves])\n"
         "return reaches.any(dim=-1).T"],
-    "each column is compared with the same column alone: any of the d x d derivatives counts":
+    "each column is compared with the same column alone: any of the d x d derivatives should count":
         "reaches = jacobian.diagonal(dim1=1, dim2=3) != 0\nreturn reaches.any(dim=-1)",
-    "row and column are exchanged: entry [i, j] is for output i and input j":
+    "row and column are exchanged: entry [i, j] should be for output i and input j":
         "return reaches.any(dim=3).any(dim=1).T",
     "positions and columns are mixed up: of (n, d, n, d), the second and last are columns":
         "return reaches.any(dim=2).any(dim=0)",
@@ -92,21 +93,22 @@ variants.wrong(exercise, {
         "x = torch.ones(n, d)",
     "the columns hold the same, so their difference has no slope: draw n * d numbers":
         "x = point(n, 1).repeat(1, d)",
-    "the point is always of the same width: it holds n vectors of d numbers": "x = point(n, 2)",
-    "only the first column of the outputs is looked at: any of them counts":
+    "the point is always of the same width: it should hold n vectors of d numbers":
+        "x = point(n, 2)",
+    "only the first column of the outputs is looked at: any of them should count":
         "reaches = jacobian[:, :1] != 0",
-    "only the first column of the inputs is looked at: any of them counts":
+    "only the first column of the inputs is looked at: any of them should count":
         "reaches = jacobian[..., :1] != 0",
     "all outputs are taken at once, so every row is the same: ask one output at a time": (
         "(layer, x)", "(lambda x: layer(x).square().sum(), x)",
         ".any(dim=3).any(dim=1)", ".any(dim=-1).expand(n, n)"),
     "the global random numbers change: draw from a generator of your own": "x = torch.randn(n, d)",
-    "these are magnitudes of derivatives: the result is True or False": [
+    "these are magnitudes of derivatives: return True or False": [
         "return jacobian.abs().sum((1, 3))",
         "x = point(n, d)\nreturn jacobian.abs().sum((1, 3))"],
 })  # fmt: skip
 variants.wrong(exercise, {
-    "gradients accumulate in x.grad: what one output leaves there, the next one finds": (
+    "gradients accumulate in x.grad, so an output finds what the last one left: start each anew": (
         "        x = point(n, d, seed=1).requires_grad_()\n", "",
         "    rows = []", "    rows, x = [], point(n, d).requires_grad_()"),
 }, of=output_by_output)  # fmt: skip

@@ -61,36 +61,38 @@ variants.right(exercise, "return torch.maximum(rows, columns) <= reach")
 variants.wrong(exercise, {
     "8 bits do not hold the numbers of the pixels: keep torch.arange's own dtype": [
         ("device=device)", f"device=device, dtype=torch.{kind})") for kind in ("uint8", "int8")],
-    "a band along the diagonal knows no rows: a pixel's place is a row and a column":
+    "this is a band along the diagonal, which knows no rows: go by a pixel's row and column":
         "return (pixel - pixel[:, None]).abs() <= reach",
     "the end of a row meets the beginning of the next: compare the columns, too":
         "near, offset = range(-reach, reach + 1), pixel - pixel[:, None]\n"
         "return torch.stack([offset == r * width + c for r in near for c in near]).any(0)",
-    "height and width are exchanged: a row holds `width` pixels, so divide by that":
+    "height and width are swapped: a row holds `width` pixels, so divide by that":
         "row, column = pixel // height, pixel % height",
     "the row or the column is found with the height: both need the width of a row": [
         "row, column = pixel // height, pixel % width",
         "row, column = pixel // width, pixel % height"],
-    "the row is a fraction: the pixels of a row share one whole number":
+    "the row is a fraction: the pixels of a row should share one whole number":
         "row, column = pixel / width, pixel % width",
     "only the columns are compared: the rows have to be near, too": "return columns <= reach",
     "a difference may be negative: bound its absolute value": (every(".abs()"), ""),
     "only the rows are compared: the columns have to be near, too": "return rows <= reach",
-    "near in rows or in columns is a cross: both have to be near": ("&", "|"),
+    "the pixels near in rows or in columns make a cross: both have to be near": ("&", "|"),
     "rows and columns are added, so the window is a diamond: compare each by itself":
         "return rows + columns <= reach",
-    "the distance is that of a circle: compare rows and columns each by itself": [
+    "the window is a circle: compare rows and columns each by itself": [
         f"return rows**2 + columns**2 <= {radius}**2" for radius in ("reach", "(reach + 0.5)")],
-    "pixels exactly `reach` away are left out: `at most` includes them": (every("<="), "<"),
-    "reach is not the width of the window: it goes that far to every side": (
+    "pixels exactly `reach` away are left out: they should be in the window, too": (
+        every("<="), "<"),
+    "reach is taken for the width of the window: it should go that far to every side": (
         every("<= reach"), "<= reach // 2"),
-    "opposite edges of the image are joined: nothing lies beyond an edge":
+    "opposite edges of the image are joined: nothing should lie beyond an edge":
         "rows_near = torch.minimum(rows, height - rows) <= reach\n"
         "columns_near = torch.minimum(columns, width - columns) <= reach\n"
         "return rows_near & columns_near",
-    "only what comes before is allowed: a window reaches to every side":
+    "only what comes before is allowed: a window should reach to every side":
         "return ((rows <= reach) & (columns <= reach)).tril()",
-    "a mask is boolean: these are numbers": "return ((rows <= reach) & (columns <= reach)).float()",
+    "these are numbers: a mask should be boolean":
+        "return ((rows <= reach) & (columns <= reach)).float()",
     "the argument device is not used: make every new tensor there": (", device=device", ""),
     LOOP: "return torch.stack([torch.maximum(*one) <= reach for one in zip(rows, columns)])",
 })  # fmt: skip

@@ -64,37 +64,38 @@ variants.right(exercise,
     of=by_windows,
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the kernel is flipped: tap t meets the position t - taps // 2 places further on": (
+    "the kernel is flipped: tap t should meet the position t - taps // 2 places further on": (
         "x, weight)", "x, weight.flip(-1))"),
-    "the two ends are joined: a head whose key lies beyond the end gives zeros":
+    "the two ends are joined: a head whose key lies beyond the end should give zeros":
         "heads = ((j - j[:, None] - tap[:, None, None]) % n == 0).to(x.dtype)",
-    "the vector at an end is repeated, as by a softmax: a head whose key lies beyond it gives "
-    "zeros": "heads = (j == (j[:, None] + tap[:, None, None]).clamp(0, n - 1)).to(x.dtype)",
+    "the vector at an end is repeated, as by a softmax: a head whose key lies beyond it should "
+    "give zeros": "heads = (j == (j[:, None] + tap[:, None, None]).clamp(0, n - 1)).to(x.dtype)",
     "a row that may attend nowhere has uniform weights now: it should give zeros": (
         "heads, x", "((heads - 1) * 1e9).softmax(-1), x"),
     "a row that may attend nowhere is NaN after a softmax: it should give zeros": (
         "heads, x", "heads.log().softmax(-1), x"),
-    "a softmax of small scores leaves weight on the other keys: a tap looks at one alone": (
+    "a softmax of small scores leaves weight on the other keys: a tap should look at one alone": (
         "heads, x", "(4 * heads).softmax(-1) * heads.any(-1, keepdim=True), x"),
-    "the middle is off by one: counted from 0, it is tap taps // 2": (
+    "the middle is off by one: counted from 0, it should be tap taps // 2": (
         "- taps // 2", "- (taps + 1) // 2"),
-    "the taps look back only: the middle one meets the query's own position": (
+    "the taps look back only: the middle one should meet the query's own position": (
         "- taps // 2", "- (taps - 1)"),
-    "the taps look ahead only: the middle one meets the query's own position": (" - taps // 2", ""),
-    "the heads are averaged: their outputs are added up": (
+    "the taps look ahead only: the middle one should meet the query's own position": (
+        " - taps // 2", ""),
+    "the heads are averaged: add up their outputs": (
         "return torch", "return 1 / taps * torch"),
-    "the sums at the ends are scaled up: a head beyond an end adds zeros, and nothing more": (
+    "the sums at the ends are scaled up: a head beyond an end should add zeros, and nothing more": (
         "return torch", "return (taps / heads.any(-1).sum(0))[:, None] * torch"),
-    "the outputs of the heads are side by side: they are added up": (
+    "the outputs of the heads are side by side: add them up": (
         "->...io", "->...ito", "x, weight)", "x, weight).flatten(-2)"),
-    "every tap uses the same matrix: each has its own": (
+    "every tap uses the same matrix: give each its own": (
         "x, weight)", "x, weight.mean(-1, keepdim=True).expand(weight.shape))"),
     "in and out are exchanged: weight is (c_out, c_in, taps)": [
         ("oct->", "cot->"),
         'values = torch.einsum("...jc,cot->...tjo", x, weight)\nreturn (heads @ values).sum(-3)',
         ("x, weight)",
          "x, weight.transpose(0, 1) if weight.shape[0] == weight.shape[1] else weight)")],
-    "reshape does not exchange axes: it deals the same numbers out anew. Permute": (
+    "reshape does not swap axes, but cuts up the same numbers in another way: permute": (
         "x, weight)", "x, weight.reshape(taps, *weight.shape[:2]).permute(1, 2, 0))"),
     "no gradient reaches the weight: don't detach anything": (
         "x, weight)", "x, weight.detach())"),
@@ -103,12 +104,12 @@ variants.wrong(exercise, {
     messages.DEVICE: "tap = torch.arange(taps) - taps // 2",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed": [
+    "the shapes do not fit: positions are rows, so put W_t behind them, transposed": [
         "return sum(found[..., t, :] @ weight[..., t] for t in range(taps))",
         "return sum(weight[..., t] @ found[..., t, :] for t in range(taps))"],
     "windows lie place by place, the weight channel by channel: transpose one, then flatten":
         "return found.flatten(-2) @ weight.flatten(1).mT",
-    "the positions near the ends are gone: a kernel that hangs over the end meets zeros":
+    "the positions near the ends are gone: a kernel that hangs over the end should meet zeros":
         "found = x.unfold(-2, taps, 1).mT",
     LOOP:
         'rows = [torch.einsum("...tc,oct->...o", one, weight) for one in found.unbind(-3)]\n'

@@ -70,12 +70,12 @@ variants.wrong(exercise, {
     "the scores are divided by d, not by its square root": ("d**0.5", "d"),
     "the scores are divided by sqrt(n): divide by sqrt(d), d being the width of a key": (
         "d**0.5", "n**0.5"),
-    "exp of a large score overflows: take the largest score of a row away first, or use softmax":
+    "exp of a large score overflows: subtract the largest score of a row first, or use softmax":
         "parts = scores.exp().masked_fill(outside, 0.0)\n"
         "return parts / parts.sum(-1, keepdim=True)",
     "keys of zeros beyond the ends get weight, since exp(0) = 1: mask their scores": (
         "-torch.inf", "0.0"),
-    "zeros do not put a key beyond an end: it may be zero itself. Ask for its position":
+    "zeros are taken for places beyond an end: a key may be zero itself, so ask for its position":
         "outside = scores == 0",
     "the places beyond one end still get weight: mask those below 0 and from n on":
         "outside = key < 0",
@@ -91,15 +91,16 @@ variants.wrong(exercise, {
         "return scores.softmax(dim=-1) * ~outside",
     LATE:
         "parts = scores.softmax(dim=-1) * ~outside\nreturn parts / parts.sum(-1, keepdim=True)",
-    "the two ends are joined: beyond an end there is no key":
+    "the two ends are joined: beyond an end there should be no key":
         'joined = torch.einsum("...id,...icd->...ic", q, k[..., key % n, :]) / d**0.5\n'
         "return joined.softmax(dim=-1)",
-    "the window lies before its query: half of it lies after": (
+    "the window lies before its query: half of it should lie after": (
         "side, side)", "width - 1, 0)", "-side, side + 1,", "1 - width, 1,"),
-    "the places are in reverse: the first is that of the earliest key": (
+    "the places are in reverse: the first should be that of the earliest key": (
         "softmax(dim=-1)", "softmax(dim=-1).flip(-1)"),
     "these are scores: the softmax over the window is missing": (".softmax(dim=-1)", ""),
-    "the softmax runs over the queries: the weights of each window sum to one": ("=-1", "=-2"),
+    "the softmax runs over the queries: the weights of each window should sum to one": (
+        "=-1", "=-2"),
     LOOP:
         "rows = [q[..., i, None, :] @ near[..., i, :, :] for i in range(n)]\n"
         "scores = torch.cat(rows, dim=-2) / d**0.5",

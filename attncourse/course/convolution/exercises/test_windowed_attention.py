@@ -68,8 +68,8 @@ variants.right(
 )  # fmt: skip
 ALL_CLOSE = "torch.allclose(got, want, rtol=1e-4, atol=1e-5)"
 NO_NUMBER = (
-    "no wrong number fails it: compare them all, and raise an AssertionError: what it returns or "
-    "prints is not looked at"
+    "no wrong number fails it: compare them all, and raise an AssertionError, because what it "
+    "returns or prints is not looked at"
 )
 
 
@@ -89,9 +89,10 @@ variants.wrong(exercise, {
         (CLOSE, f"{ALIKE}\n        if not {ALL_CLOSE}:\n            print(width, causal)"),
         (CLOSE, f"{ALIKE}\n        try:\n            close(got, want)\n"
          "        except AssertionError:\n            pass")],
-    "q and k hold the same numbers, so exchanging them goes unseen: draw each of its own": (
+    "q and k hold the same numbers, so swapping them goes unnoticed: draw each by itself": (
         DRAWN, "dtype=dtype)\n        k = q.clone()"),
-    "the length is that of the leading axes, too: a length read from another axis goes unseen": (
+    "the leading axes are as long as the sequence, so a length read from one goes unnoticed: vary "
+    "them": (
         trials("one._replace(batch=(7, 7)[: len(one.batch)])")),
     "it refuses a result that is not contiguous: how numbers lie in memory does not matter": (
         CLOSE, f"{CLOSE}\n        assert got.is_contiguous()"),
@@ -109,26 +110,27 @@ variants.wrong(exercise, {
     "every window has width 1, where a query has one key, itself: try wider ones": (
         trials("one._replace(width=1)")),
     # in short windows alone the ends are out of sight
-    "only a position in the middle is compared: the windows at the ends are cut off": (
+    "only a position in the middle is compared: compare the ends, too, where windows are cut off": (
         *trials("one._replace(width=min(one.width, 3))"),
         CLOSE, f"{ALIKE}\n        close(got[..., 3, :], want[..., 3, :])"),
     "no input has a batch: try leading axes, too": trials("one._replace(batch=())"),
     "no input has two leading axes: try a batch of heads, too": (
         trials("one._replace(batch=one.batch[:1])")),
-    "its tolerance is so wide that wrong numbers fit in: a thousandth is enough": (
+    "its tolerance is so wide that wrong numbers pass: a thousandth is enough": (
         CLOSE, f"{ALIKE}\n        assert torch.allclose(got, want, rtol=0.1, atol=0.1)"),
     "all scores are small: try some of a thousand, where exp overflows": (
         DRAWN, "dtype=dtype, large=1.0)"),
-    "it does not look whether the inputs are still the same after the call": (LAST, ""),
+    "it does not look at the inputs after the call: assert that they are still the same": (
+        LAST, ""),
     "its own window reaches the whole width to each side, so it refuses what is right": (
         FORMULA, "formula(*before, width if causal else 2 * width, causal)"),
     "it tries a symmetric window of even width, which has no middle, so right ones differ: only a "
     "causal width may be even": [
         EVEN, (*EVEN, "formula", 'RIGHT["a right windowed attention, by windows"]')],
-    "it asks for equal bits, or nearly: another order of the same sums is right, too. Allow for "
-    "rounding": ("formula", PLAIN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
+    "it asks for equal bits, or nearly, but another order of the same sums is right, too: allow "
+    "for rounding": ("formula", PLAIN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
     "it refuses nothing: call windowed_attention, assert what must hold, and catch none of the "
     "errors": ("= TRIALS", "= ()"),
-    "it refuses the right ones, too: is its tolerance too small, or what it expects "
-    "wrong? Run it on one you trust": (CLOSE, "assert got.shape == v.mT.shape"),
+    "it refuses the right ones, too: is its tolerance too small, or what it expects wrong? Run it "
+    "on one that you trust": (CLOSE, "assert got.shape == v.mT.shape"),
 })  # fmt: skip

@@ -71,26 +71,26 @@ variants.wrong(exercise, {
         "windows = x.unfold(-2, width, 1)",
     "it adds zeros to every vector: the zeros belong before the first and after the last": (
         "(0, 0, side, side)", "(side, side)"),
-    "the last two axes are exchanged: the places of a window come before its vectors' width":
+    "the last two axes are swapped: the places of a window should come before its vectors' width":
         "return windows",
-    "reshape does not exchange axes: it deals the same numbers out anew. Transpose":
+    "reshape does not swap axes, but cuts up the same numbers in another way: transpose":
         "return windows.reshape(*x.shape[:-1], width, x.shape[-1])",
-    "positions and places are exchanged: the result is (..., n, width, d)":
+    "positions and places are swapped: the result should be (..., n, width, d)":
         "return windows.mT.transpose(-2, -3)",
-    "the windows lie before their position: half of each lies after it": (
+    "the windows lie before their position: half of each should lie after it": (
         "side, side)", "width - 1, 0)"),
-    "the windows lie after their position: half of each lies before it": (
+    "the windows lie after their position: half of each should lie before it": (
         "side, side)", "0, width - 1)"),
-    "the places of each window are in reverse: the earliest position comes first":
+    "the places of each window are in reverse: the earliest position should come first":
         "return windows.mT.flip(-2)",
-    "the two ends are joined: beyond an end there are zeros, not the other end":
+    "the two ends are joined: beyond an end there should be zeros, not the other end":
         "return torch.stack([x.roll(side - c, -2) for c in range(width)], dim=-2)",
     LOOP:
         "each = range(x.shape[-2])\n"
         "return torch.stack([padded[..., i : i + width, :] for i in each], dim=-3)",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the vector at an end is repeated: beyond it there are zeros": "return found",
+    "the vector at an end is repeated: beyond it there should be zeros": "return found",
     "an index below 0 counts from the end: those places need zeros": (
         "key.clamp(0, n - 1)", "torch.where(key < n, key, 0) % n", "(key >= 0) & ", ""),
 }, of=by_index)  # fmt: skip

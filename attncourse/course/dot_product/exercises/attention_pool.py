@@ -84,7 +84,7 @@ NORMED = "weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-9)"
 variants.wrong(exercise, {
     "the scores are not scaled: divide by sqrt(d)": "scale = 1",
     "the scores are divided by d, not by its square root": "scale = query.shape[0]",
-    "the scale is taken from the length: it is that of the width, d": [
+    "the scale is taken from the length: take it from the width, d": [
         "scale = lengths.clamp(min=1)[:, None] ** 0.5", "scale = x.shape[1] ** 0.5"],
     "the scale is a fixed number: it should follow the width d": "scale = 64**0.5",
     "all words weigh the same: the query should decide how much each counts":
@@ -100,28 +100,28 @@ variants.wrong(exercise, {
     "the weights already sum to one: sum, do not average": [
         ("squeeze(1)", "squeeze(1) / x.shape[1]"),
         ("squeeze(1)", "squeeze(1) / lengths.clamp(min=1)[:, None]")],
-    "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, and "
-    "then without that axis again": "return weights @ x",
-    "an axis of size 1 goes missing: drop the axis you added by its place, not all": (
+    "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, then "
+    "drop that axis again": "return weights @ x",
+    "an axis of size 1 goes missing: drop only the axis you added, by its place": (
         "squeeze(1)", "squeeze()"),
     "the softmax runs over the batch: run it over the positions, so that the weights of each "
     "sequence sum to one": (
         "dim=-1", "dim=0"),
-    "the softmax overflows or divides 0 by 0: take the largest score away first":
+    "the softmax overflows or divides 0 by 0: subtract the largest score first":
         "parts = scores.exp() * words\n"
         "weights = (parts / parts.sum(-1, keepdim=True)).masked_fill(~words, 0.0)",
-    "the largest score of all is taken away, padding included: take away that of a sequence's "
-    "words": f"parts = (scores - scores.max()).exp() * words\n{NORMED}",
-    "the lengths are ignored: padding gets weight":
+    "the largest score of all is subtracted, padding included: subtract that of a sequence's words":
+        f"parts = (scores - scores.max()).exp() * words\n{NORMED}",
+    "the lengths are ignored, so padding gets weight: it should get none":
         "words = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)",
-    "the first padding counts as a word: positions start at 0, so the last is length - 1": [
+    "the first padding counts as a word: positions start at 0, so the last word is at length - 1": [
         ("< lengths", "<= lengths"), ("< lengths", "< (lengths + (lengths > 0))")],
-    "the last word is cut off: the words are the positions below the length": (
+    "the last word is cut off: every position below the length is a word": (
         "< lengths[:, None]", "< lengths[:, None] - 1"),
-    "the mask is upside down: the words count, the padding does not": ("< lengths", ">= lengths"),
+    "the mask is upside down: let the words count, not the padding": ("< lengths", ">= lengths"),
     "the words are looked for at the wrong end: padding comes after them": (
         "torch.arange", "(torch.arange", "lengths[:, None]", "lengths[:, None]).flip(-1)"),
-    "one length is used for all: every sequence has its own": ("lengths[:,", "lengths[:1,"),
+    "one length is used for all: use each sequence's own": ("lengths[:,", "lengths[:1,"),
     "padding with a score of 0 still gets weight, since exp(0) = 1: fill its scores with -inf": [
         f"weights = scores.masked_fill(~words, 0.0).softmax(dim=-1){EMPTY}",
         f"weights = (scores * words).softmax(dim=-1){EMPTY}",
@@ -134,11 +134,12 @@ variants.wrong(exercise, {
         ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
     "scores may be lower than the number you fill with: fill with -inf, and give zeros at length 0":
         "weights = scores.masked_fill(~words, -1e4).softmax(dim=-1)",
-    "large scores are cut off: take the largest of a sequence's words away instead":
+    "large scores are cut off: subtract the largest of a sequence's words instead":
         "scores = (x @ query).clamp(-1e6, 1e6) / scale",
-    "padding is taken out after the softmax, so the weights no longer sum to one":
+    "padding is taken out after the softmax, so the weights no longer sum to one: take it out "
+    "before":
         "weights = scores.softmax(dim=-1) * words",
-    "padding with a large score leaves nothing to the words: mask the scores before the softmax":
+    "padding with a large score leaves nothing for the words: mask the scores before the softmax":
         f"parts = scores.softmax(dim=-1) * words\n{NORMED}",
     "lengths needs a second axis to be compared with positions: lengths[:, None]": (
         "lengths[:, None]", "lengths"),
@@ -147,7 +148,7 @@ variants.wrong(exercise, {
         "weights = scores.masked_fill(~words, -1e30).softmax(dim=-1)",
     "a sequence of length 0 gets its first padding: it should get zeros": (
         "< lengths", "< lengths.clamp(min=1)"),
-    "one sequence of length 0 makes all of them zeros: it alone should be": (
+    "one sequence of length 0 turns all of them into zeros: only that one should be": (
         "squeeze(1)", "squeeze(1) * (lengths > 0).all()"),
     "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
     "x, and replace a masked score instead of adding -inf to it": [

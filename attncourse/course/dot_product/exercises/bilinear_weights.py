@@ -77,7 +77,7 @@ variants.wrong(exercise, {
             "k.shape[-1] ** 0.5", "q.shape[-1] ** 0.5", "k.shape[-1]",
             "(q.shape[-1] * k.shape[-1]) ** 0.5", "8",
             "(k.shape[-1] ** 0.5 if q.shape[-1] == k.shape[-1] else 1)")],
-    "w is left out: it stands between the query and the key": "scores = q @ k.mT",
+    "w is left out: put it between the query and the key": "scores = q @ k.mT",
     "w is the wrong way round: its rows belong to the query, its columns to the key": [
         "scores = q @ w.T @ k.mT",
         "scores = q @ (w.T if w.shape[0] == w.shape[1] else w) @ k.mT"],
@@ -95,7 +95,8 @@ variants.wrong(exercise, {
         "scores = q @ w @ k.permute(*reversed(range(k.dim())))",
     "this is a mean of the keys: return the weights themselves": (
         "dim=-1)\n", "dim=-1) @ k\n", "0.0)", "0.0) @ k"),
-    "a query is emptied because it attends nowhere in another sentence: treat each by itself":
+    "a query is emptied because it attends nowhere in another sentence: treat each sentence by "
+    "itself":
         "if mask is not None and mask.dim() > 2:\n    mask = mask & mask.any(-1, True).all(0)\n"
         "scores = q @ w @ k.mT",
     "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself":

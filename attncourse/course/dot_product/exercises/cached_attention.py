@@ -72,39 +72,39 @@ variants.right(exercise,
     "return parts / parts.sum(-1, keepdim=True) @ v",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "a query does not see itself: its own position is allowed too": (
+    "a query does not see itself: its own position should be allowed too": (
         "tril(m - n)", "tril(m - n - 1)"),
-    "a query sees one position ahead: it sees up to its own position": (
+    "a query sees one position ahead: it should see only up to its own position": (
         "tril(m - n)", "tril(m - n + 1)"),
     "the diagonal moves the wrong way: the new tokens come after the cache": [
         ("tril(m - n)", "tril(n - m)"),
         ("tril(m - n)", "tril(n - m)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num()")],
     "the diagonal does not follow the cache: how many positions come before the new tokens?": [
         ("tril(m - n)", f"tril({diagonal})") for diagonal in ("n", "n - 1", "n + 1", "m // 2")],
-    "the diagonal is right for the example only: it moves with the length of the cache": (
+    "the diagonal is right for the example only: it should move with the length of the cache": (
         "tril(m - n)", "tril(3)"),
-    "several new tokens get the mask of an empty cache: one diagonal serves any number of them": (
+    "several new tokens get the mask of an empty cache: one rule should serve any number of them": (
         "tril(m - n)", "tril(m - 1 if n == 1 else 0)"),
-    "n and m are counted from the front: count axes from the end, shape[-2]": [
+    "the axes of n and m are counted from the front: count them from the end, shape[-2]": [
         ("tril(m - n)", "tril(k.shape[1] - q.shape[1])"),
         ("tril(m - n)", "tril(k.shape[0] - q.shape[0])")],
-    "all new tokens see the same keys: each sees one more than the one before it": (
+    "all new tokens see the same keys: each should see one more than the one before it": (
         "tril(m - n)", "tril(m - n)[:1]"),
-    "mirrored, the mask shows the last keys instead of the first: leave it, and move its diagonal":
+    "the mirrored mask shows the last keys, not the first: don't mirror it, but move its diagonal":
         ("tril(m - n)", "tril().flip(-1)"),
-    "with a cache nothing is masked: of several new tokens the earlier ones see the later ones": [
+    "with a cache nothing is masked: of several new tokens, the earlier should not see the later": [
         ("tril(m - n)", "tril(m)"), ("tril(m - n)", "tril(0 if n == m else m)"),
         "return scores.softmax(dim=-1) @ v"],
-    "each query sees the new tokens only: the cache is allowed as well": (
+    "each query sees the new tokens only: the cache should be allowed as well": (
         "tril(m - n)", "tril(m - n) & (torch.arange(m, device=q.device) >= m - n)"),
-    "each query sees the cache only: the new tokens up to itself are allowed as well":
+    "each query sees the cache only: the new tokens up to itself should be allowed as well":
         "return scores[..., : m - n].softmax(dim=-1) @ v[..., : m - n, :]",
-    "the new tokens do not see each other: each sees the ones before it as well":
+    "the new tokens do not see each other: each should see the ones before it as well":
         "key = torch.arange(m, device=k.device)\n"
         "mask = (key < m - n) | (key == key[m - n :, None])",
-    "a query sees no more than n keys: the window may not move along with it": (
+    "a query sees no more than the last n keys: it should see all keys up to its own position": (
         "tril(m - n)", "tril(m - n).triu(m - 2 * n + 1)"),
-    "the order is turned round: a query sees earlier keys, not later ones": [
+    "the order is reversed: a query should see earlier keys, not later ones": [
         ("tril", "triu"), ("tril(m - n)", "triu()")],
     "the mask is upside down: True means may attend": [
         ("~mask", "mask"), "return (scores - 1e9 * mask).softmax(dim=-1) @ v"],
@@ -117,25 +117,25 @@ variants.wrong(exercise, {
     "the mask is cut from a table of a fixed size: make it for the n and m at hand":
         "table = torch.ones(2048, 2048, dtype=torch.bool, device=q.device).tril()\n"
         "mask = table[m - n : m, :m]",
-    "large scores are cut off: the softmax takes the largest of a row away by itself":
+    "large scores are cut off: leave them, since softmax subtracts the largest of a row by itself":
         "scores = (q @ k.mT).clamp(-1e6, 1e6) / q.shape[-1] ** 0.5",
-    "a hidden key with a large score leaves nothing to the others: mask the scores before the "
+    "a hidden key with a large score leaves nothing for the others: mask the scores before the "
     "softmax":
         "parts = scores.softmax(dim=-1) * mask\n"
         "return parts / parts.sum(-1, keepdim=True).clamp(min=1e-9) @ v",
-    "the largest score of all is taken away: take away the largest that a row may see":
+    "the largest score of all is subtracted: subtract the largest that a row may see":
         "parts = (scores - scores.max()).exp() * mask\n"
         "return parts / parts.sum(-1, keepdim=True) @ v",
     "the scores are no longer scaled: divide by sqrt(d_k), as the given code does":
         "scores = q @ k.mT",
     "the scores are divided by d_k, not by its square root": "scores = q @ k.mT / q.shape[-1]",
-    "the scale is taken from the values: it was right, leave it":
+    "the scale is now taken from the values: it was right, so leave it as it was":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
     "the softmax runs over the queries: each row, over the keys, must sum to one": (
         "dim=-1", "dim=-2"),
-    "the softmax overflows or divides 0 by 0: take the largest score of a row away first":
+    "the softmax overflows or divides 0 by 0: subtract the largest score of a row first":
         "parts = scores.exp() * mask\nreturn parts / parts.sum(-1, keepdim=True) @ v",
-    "only the last token's output comes back: there is one for each new token": (
+    "only the last token's output comes back: return one for each new token": (
         "dim=-1)", "dim=-1)[..., -1:, :]"),
     messages.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
     LOOP:

@@ -51,25 +51,28 @@ variants.right(exercise,
     "return (ended == 0).expand(-1, n, -1).tril()",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the padding is not masked: keys from the length on are no words":
+    "the padding is not masked: hide the keys from the length on, which are not words":
         "return not_later.expand(len(lengths), n, n)",
-    "the future is not masked: a query sees keys up to itself only":
+    "the future is not masked: a query should see only the keys up to itself":
         "return is_word.expand(-1, n, -1)",
-    "one test is enough for this mask: a key must pass both": "return not_later | is_word",
-    "the rows of padded queries are emptied: ask of the key, not of the query, if it is a word": [
+    "a key gets in with one of the two tests: it should have to pass both":
+        "return not_later | is_word",
+    "the rows of padded queries are emptied: ask whether the key is a word, not the query": [
         "is_word = j[:, None] < lengths[:, None, None]",
         "return not_later & is_word & is_word.mT"],
-    "the rows of padded queries are opened: the rule holds for them as it does for words":
+    "the rows of padded queries see everything: apply the rule to them as you do to words":
         "return not_later & is_word | ~is_word.mT",
-    "padding sees itself: such a key is no word, not even for its own query":
+    "padding sees itself: hide such a key from every query, even its own":
         "return not_later & is_word | (j == j[:, None])",
-    "a query does not see itself: its own position is allowed too": "not_later = j < j[:, None]",
-    "a query sees one position ahead: it sees up to itself": "not_later = j <= j[:, None] + 1",
-    "the order is turned round: a query sees earlier keys, not later ones":
+    "a query does not see itself: its own position should be allowed too":
+        "not_later = j < j[:, None]",
+    "a query sees one position ahead: it should see only up to itself":
+        "not_later = j <= j[:, None] + 1",
+    "the order is reversed: a query should see earlier keys, not later ones":
         "not_later = j >= j[:, None]",
-    "the causal test is upside down: a query sees earlier keys, not later ones":
+    "the causal test is upside down: a query should see earlier keys, not later ones":
         "not_later = j > j[:, None]",
-    "rows and columns are exchanged: a row is a query, and sees what is True in it":
+    "rows and columns are swapped: a row is a query, and should be True at the keys it may see":
         "return (not_later & is_word).mT",
     "one key of padding is let in: a length is a count, positions start at 0":
         "is_word = j <= lengths[:, None, None]",
@@ -80,17 +83,18 @@ variants.wrong(exercise, {
     "the words are looked for at the end: padding comes after them":
         "is_word = j >= n - lengths[:, None, None]",
     "the mask is upside down: True means may attend": "return ~(not_later & is_word)",
-    "the padding half is upside down: it lets the padding in and the words out":
+    "the padding half is upside down: let the words in, and keep the padding out":
         "is_word = j >= lengths[:, None, None]",
-    "a sentence of length 0 has no key at all: its rows are all False":
+    "a sentence of length 0 gets a key: its rows should be all False":
         "is_word = j < lengths.clamp(min=1)[:, None, None]",
-    "one length serves the whole batch: every sentence has its own": [
+    "one length serves the whole batch: use each sentence's own": [
         "is_word = j < lengths[:1].expand_as(lengths)[:, None, None]",
         "is_word = j < lengths.max().expand_as(lengths)[:, None, None]"],
     "the lengths meet the wrong axis: give them axes of their own for the queries and the keys": [
         "is_word = j < lengths", "is_word = j < lengths[:, None]"],
-    "this is the causal mask alone: every sentence has its own, (batch, n, n)": "return not_later",
-    "this says which tokens are words, (batch, n): each query has a row, (batch, n, n)":
+    "this is the causal mask alone: every sentence needs a mask of its own, (batch, n, n)":
+        "return not_later",
+    "this says which tokens are words, (batch, n): each query needs a row, (batch, n, n)":
         "return j < lengths[:, None]",
     "this is the padding mask alone, (batch, 1, n): join it with the causal one": "return is_word",
     "squeeze drops a batch of one: keep the three axes": [
@@ -99,11 +103,11 @@ variants.wrong(exercise, {
         "j = torch.arange(n, device=lengths.device).to(torch.int8)",
         "j = torch.arange(n, device=lengths.device).to(lengths.dtype)",
         "is_word = j.to(lengths.dtype) < lengths[:, None, None]"],
-    "the mask is as wide as the longest sentence: it is n wide":
+    "the mask is as wide as the longest sentence: make it n wide":
         "n = int(lengths.max())\nj = torch.arange(n, device=lengths.device)",
-    "there is an axis for the heads: the shape is (batch, n, n)":
+    "there is an axis for the heads: leave it out, the shape should be (batch, n, n)":
         "return (not_later & is_word)[:, None]",
-    "the batch is folded into one mask: each sentence has its own (n, n)":
+    "the batch is folded into one mask: give each sentence its own, (n, n)":
         "return (not_later & is_word).all(dim=0)",
     "the mask is not boolean: True = may attend, False = may not": [
         "return (not_later & is_word).float()", "return (not_later & is_word).long()"],

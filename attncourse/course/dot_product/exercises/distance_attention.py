@@ -82,7 +82,7 @@ variants.right(exercise, "squares = k.square().sum(-1)[..., None, :]", of=expand
 variants.wrong(exercise, {
     "the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "+ 2 *"),
     "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
-    "the square of a key counts twice: half the squared distance has |k|^2 / 2": (
+    "the square of a key counts twice: in half the squared distance it should be |k|^2 / 2": (
         "k.square()", "2 * k.square()"),
     "the squared lengths are on each other's axes: a row needs that of its query":
         "squares = q.square().sum(-1)[..., None, :] + k.square().sum(-1)[..., :, None]",
@@ -105,7 +105,7 @@ variants.wrong(exercise, {
         "scores = -distances / 2 * q.shape[-1] ** 0.5",
     "the mean over the width divides by d_k again: take the sum": (".sum(", ".mean("),
     "the sign is wrong: near keys must weigh more than far ones": "scores = distances / scale",
-    "the distance is not squared": [
+    "the distance is not squared: the score needs its square": [
         "distances = torch.cdist(q, k)", "distances = difference.square().sum(dim=-1).sqrt()"],
     "the root has no gradient where a query equals a key: the score is the square, so don't take "
     "a root": "distances = difference.square().sum(dim=-1).sqrt() ** 2",
@@ -114,9 +114,9 @@ variants.wrong(exercise, {
         "distances = difference.sum(dim=-1).square()",
     "the sum runs over the keys: it should run over the width, the last axis":
         "distances = difference.square().sum(dim=-2)",
-    "these are dot products: the score is minus the squared distance":
+    "these are dot products: the score should be minus the squared distance":
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
-    "the roles are mixed up: queries meet keys, and the mean is of the values": ("@ v", "@ k"),
+    "the mean is of the keys: take that of the values": ("@ v", "@ k"),
     "the queries are compared with themselves: compare them with the keys":
         "difference = q[..., :, None, :] - q[..., None, :, :]",
     "queries and keys are swapped: rows are queries, columns are keys":

@@ -69,23 +69,24 @@ variants.right(exercise,
     "count = torch.distributions.Categorical(probs=some).entropy().exp()",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the entropy: its exponential is the number of keys": "count = entropy",
+    "this is the entropy: take its exponential to get the number of keys": "count = entropy",
     "the minus sign is missing: entropy is minus the sum of w log w":
         "entropy = (weights * logs).sum(dim=-1)",
     "two bases are mixed: exp belongs to the natural logarithm, not to log2": ("log()", "log2()"),
     "two bases are mixed: exp belongs to the natural logarithm, not to log10": ("log()", "log10()"),
     "two bases are mixed: 2 to the power of an entropy needs log2": "count = 2**entropy",
     # with a single key the share would be 0 / 0
-    "the entropy is divided by log m: that gives a share from 0 to 1, not a number of keys":
+    "the entropy is divided by log m, which gives a share from 0 to 1: leave it as it is":
         "most = torch.full_like(entropy, max(weights.shape[-1], 2))\n"
         "count = (entropy / most.log()).exp()",
-    "what is added to the weights counts: 0 log 0 is 0, and a row of zeros has no key": [
+    "what you add to the weights shows: 0 log 0 should be 0, and a row of zeros has no key": [
         f"entropy = torch.special.entr(weights + {some}).sum(dim=-1)\nreturn count"
         for some in ("1e-6", "1e-8", "1e-9")],
-    "the count is rounded to whole keys: one heavy and one light key count for less than two": [
+    "the count is rounded to whole keys: one heavy and one light key should count for less than "
+    "two": [
         "count = entropy.exp().round()", "count = entropy.exp().ceil()",
         "count = (entropy - 1e-9).exp().ceil()", "count = (entropy + 1e-9).exp().floor()"],
-    "this is 1 over the sum of squares: it counts keys as well, but not by entropy":
+    "this is 1 over the sum of squares, which counts keys, too: count them by the entropy":
         "count = 1 / weights.square().sum(-1)\nreturn count.where(weights.any(dim=-1), 0.0)",
     "this is 1 over the largest weight: every weight of the row should count":
         "count = 1 / weights.amax(-1)\nreturn count.where(weights.any(dim=-1), 0.0)",
@@ -96,21 +97,21 @@ variants.wrong(exercise, {
     "the exponential comes too early: add up -w log w first, then take exp":
         "count = (-weights * logs).exp().sum(dim=-1)",
     "w log w is averaged over the keys: add it up": (".sum(", ".mean("),
-    "the sum runs over the queries: a row holds the weights of one query over its keys": (
+    "the sum runs over the queries: it should run over the keys of each query": (
         every("dim=-1"), "dim=-2"),
-    "the rows are merged into one number: each query has a count of its own":
+    "the rows are merged into one number: give each query a count of its own":
         "return entropy.mean(-1).exp()",
     "the last axis is kept: return one number for each query":
         "return (count * weights.any(dim=-1))[..., None]",
     "you take a softmax again: these are weights already":
         "entropy = torch.special.entr(weights.softmax(-1)).sum(dim=-1)",
-    "a weight of 0 gives NaN: 0 log 0 counts as 0": [
+    "a weight of 0 gives NaN: 0 log 0 should count as 0": [
         "logs = weights.log()",
         "logs = weights.log()\nreturn count.where(weights.any(dim=-1), 0.0)"],
     "nan_to_num comes too late: 0 log 0 must count as 0 within the sum": [
         "logs = weights.log()\nreturn count.nan_to_num(0.0)",
         "logs = weights.log()\ncount = entropy.nan_to_num(0.0).exp()"],
-    "the logarithm has a floor, which small weights fall below: only a weight of 0 is left out": [
+    "the logarithm has a floor, which small weights fall below: leave out only a weight of 0": [
         f"logs = weights.clamp(min={floor}).log()" for floor in ("1e-3", "1e-4", "1e-6")],
     "log(w + epsilon) changes every weight: treat only the zeros": [
         f"logs = (weights + {epsilon}).log()"
@@ -119,10 +120,10 @@ variants.wrong(exercise, {
         "entropy = torch.special.entr(weights.clamp(min=1e-6)).sum(dim=-1)",
         "normed = weights / (weights.sum(-1, keepdim=True) + 1e-6)\n"
         "entropy = torch.special.entr(normed).sum(dim=-1)"],
-    "small weights are cut off: only a weight of exactly 0 is left out": [
+    "small weights are cut off: leave out only a weight of exactly 0": [
         f"entropy = torch.special.entr(weights.masked_fill(weights < {least}, 0.0)).sum(dim=-1)"
         for least in ("0.01", "1e-3", "1e-4")],
-    "one key also has entropy 0: ask whether the weights are zero": [
+    "a row with one key also has entropy 0: ask whether its weights are zero": [
         "return count * (entropy != 0)", "return count * (count > 1)"],
     "rounding keeps many rows from a sum of exactly 1: ask whether a row is all zeros": [
         "return count * (weights.sum(-1) == 1)", "return count * (weights.sum(-1) >= 1)"],

@@ -56,43 +56,44 @@ variants.right(exercise,
     of=open_columns,
 )  # fmt: skip
 
-TOO_LONG = "it goes wrong where the prefix reaches the end or beyond: then all is allowed"
+TOO_LONG = "it goes wrong where the prefix reaches the end or beyond: there all should be allowed"
 variants.wrong(exercise, {
-    "the prefix is forgotten: every query sees all of it, the first query too": "return not_later",
-    "beyond the prefix nothing is seen: a query sees the keys up to itself as well":
+    "the prefix is forgotten: every query should see all of it, even the first query":
+        "return not_later",
+    "beyond the prefix nothing is seen: a query should see the keys up to itself as well":
         "return in_prefix.expand(n, n)",
-    "both reasons are asked for: to be in the prefix, or not later, is enough":
+    "both reasons are required: to be in the prefix, or not later, should be enough":
         "return in_prefix & not_later",
     "keys with both reasons are lost: ^ asks for just one of the two, | for at least one":
         "return in_prefix ^ not_later",
-    "a query does not see itself: beyond the prefix, its own position is allowed too":
+    "a query does not see itself: beyond the prefix, its own position should be allowed too":
         "not_later = j < j[:, None]",
-    "a query sees one position ahead: beyond the prefix it sees up to itself":
+    "a query sees one position ahead: beyond the prefix it should see only up to itself":
         "not_later = j <= j[:, None] + 1",
-    "the order is turned round: a query sees earlier keys, not later ones":
+    "the order is reversed: a query should see earlier keys, not later ones":
         "not_later = j >= j[:, None]",
-    "rows and columns are exchanged: a row is a query, and sees what is True in it":
+    "rows and columns are swapped: a row is a query, and should be True at the keys it may see":
         "return (in_prefix | not_later).T",
-    "triu keeps the later keys: tril keeps those up to the query itself":
+    "the later keys are kept, as by triu: keep those up to the query itself, as tril does":
         "not_later = j > j[:, None]",
     "the prefix is one key too long: positions count from 0": "in_prefix = j <= prefix",
     "the prefix is one key too short: positions count from 0": "in_prefix = j < prefix - 1",
     "the first queries see everything: the prefix is about keys, which are the columns":
         "in_prefix = j[:, None] < prefix",
-    "the prefix is put on the rows: it is about keys, the columns, and later queries see it too":
+    "the prefix is on the rows: put it on the columns, the keys, where later queries see it, too":
         "return in_prefix[:, None] | (~in_prefix & not_later)",
-    "the prefix lies at the end: it is the first keys that all may see":
+    "the prefix lies at the end: it should be the first keys that all may see":
         "in_prefix = j >= n - prefix",
-    "every query sees as many keys ahead: the prefix stays where it is": [
+    "the prefix moves along with the query: it should stay where it is, at the first keys": [
         f"return j <= j[:, None] + {ahead}"
         for ahead in ("prefix", "prefix - 1", "max(prefix - 1, 0)")],
-    "later queries are cut off from the prefix: it stays visible to all of them":
+    "later queries are cut off from the prefix: it should stay visible to all of them":
         "return (in_prefix == in_prefix[:, None]) & (in_prefix | not_later)",
-    "the answer is lost: its queries see the prefix and the answer up to themselves":
+    "the answer is lost: its queries should see the prefix, and the answer up to themselves":
         "return in_prefix & in_prefix[:, None]",
-    "the answer sees all of itself: there a query sees the keys up to its own position":
+    "the answer sees all of itself: there a query should see the keys only up to its own position":
         "not_later = (j >= prefix) & (j[:, None] >= prefix)",
-    "question and answer are exchanged: the question is open, the answer in order":
+    "question and answer are swapped: open the question, and keep the answer in order":
         "in_prefix = j[:, None] >= prefix",
     "the mask is upside down: True means may attend": "return ~(in_prefix | not_later)",
     TOO_LONG: [
@@ -105,7 +106,7 @@ variants.wrong(exercise, {
         "rest = torch.ones(n, n - prefix, dtype=torch.bool, device=device).tril(-prefix)\n"
         "return torch.cat([first, rest], dim=1)",
         "in_prefix = (j < prefix) & (prefix < n)", "in_prefix = j < min(prefix, n - 1)"],
-    "a prefix of 0 is taken for none given: it leaves the causal mask":
+    "a prefix of 0 is taken for a missing one: it should leave the causal mask":
         "in_prefix = j < (prefix or n)",
     "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": [
         f"j = torch.arange(n, device=device).to(torch.{kind})" for kind in ("uint8", "int8")],
@@ -113,7 +114,7 @@ variants.wrong(exercise, {
         "return (in_prefix | not_later).float()", "return (in_prefix | not_later).long()"],
     "this is what is added to the scores: return the boolean mask, True = may attend":
         "return torch.where(in_prefix | not_later, 0.0, -torch.inf)",
-    "the mask has an axis too many: it is one (n, n) matrix for any batch":
+    "the mask has an axis too many: return one (n, n) matrix, which serves any batch":
         "return (in_prefix | not_later)[None]",
     "the argument device is not used: make every new tensor there": "j = torch.arange(n)",
     "the argument device is not used everywhere: make every new tensor there":

@@ -11,7 +11,7 @@ exercise = Exercise.read(
     __name__,
     generic_hints={
         "loops": LOOP,
-        "detached": "no gradient reaches the scores: only the number taken away may be detached",
+        "detached": "no gradient reaches the scores: detach at most the number that you subtract",
     },
 )
 exercise.valid(variants.worked(exercise))
@@ -94,34 +94,35 @@ variants.right(exercise,
     "return scores.softmax(-1) * scores.logsumexp(-1, keepdim=True).sigmoid()",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the plain softmax: the extra score adds exp(0) = 1 to the sum of each row":
+    "this is the plain softmax: the extra score should add exp(0) = 1 to the sum of each row":
         "return scores.softmax(dim=-1).nan_to_num(0.0)",
-    "this halves the plain softmax: the 1 joins the sum of exp(s), not of the weights":
+    "this halves the plain softmax: add the 1 to the sum of exp(s), not to that of the weights":
         "return scores.softmax(dim=-1).nan_to_num(0.0) / 2",
-    "there are as many extra scores as keys: one is added to each row":
+    "there are as many extra scores as keys: add just one to each row":
         "with_sink = torch.nn.functional.pad(scores, (0, scores.shape[-1]))\n"
         "return weights[..., : scores.shape[-1]]",
     "there is one weight too many: throw away that of the extra score": "return weights",
-    "the wrong weight is thrown away: it is that of the extra score that must go": [
+    "the wrong weight is thrown away: that of the extra score should go": [
         ("(0, 1)", "(1, 0)"), "return weights[..., 1:]"],
-    "the extra score is 1: a score of 0 adds exp(0) = 1 to the sum": ("(0, 1)", "(0, 1), value=1"),
-    "each score meets the extra one alone: the sum runs over all keys of the row":
+    "the extra score is 1: it should be 0, which adds exp(0) = 1 to the sum": (
+        "(0, 1)", "(0, 1), value=1"),
+    "each score meets the extra one alone: the sum should run over all keys of the row":
         "return scores.sigmoid()",
     "the scores are divided again: they come ready for the softmax":
         "weights = (with_sink / scores.shape[-1] ** 0.5).softmax(dim=-1)",
-    "the softmax runs over the queries: the sum of a row is over its keys":
+    "the softmax runs over the queries: in each row, sum over the keys":
         "with_sink = torch.nn.functional.pad(scores, (0, 0, 0, 1))\n"
         "weights = with_sink.softmax(dim=-2)\nreturn weights[..., :-1, :]",
-    "the softmax runs over the whole matrix: every row has a sum, and a sink, of its own":
+    "the softmax runs over the whole matrix: give every row a sum, and a sink, of its own":
         "with_sink = torch.nn.functional.pad(scores.flatten(-2), (0, 1))\n"
         "return weights[..., :-1].view(scores.shape)",
     "the mask is ignored": "if mask is not None: pass",
     "the mask is upside down: True means may attend": ("~mask", "mask"),
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
         "-torch.inf", "0.0"),
-    "such a number is not small enough to mask a score: fill with -inf": [
+    "the number you fill with is not low enough to mask a score: fill with -inf": [
         ("-torch.inf", "-10.0"), ("-torch.inf", "-20.0")],
-    "a row in which every key is masked gets weights: all of them are masked, so all get 0": (
+    "a row in which every key is masked gets weights: give all of its keys 0": (
         "~mask", "~mask & mask.any(-1, keepdim=True)"),
     "the mask comes after the softmax: masked keys must be left out of the sum too":
         "if mask is not None: pass\nkept = weights[..., :-1]\n"
@@ -138,7 +139,7 @@ variants.wrong(exercise, {
         "weights = torch.cat([scores, sink], dim=2).softmax(2)",
     "with a mask it needs a batch axis: any leading axes, or none, should work": (
         "        scores", "        batch, n, m = scores.shape\n        scores"),
-    "the mask is reshaped: leave its axes alone, then one of size 1 broadcasts": (
+    "the mask is reshaped: leave its axes alone, so that one of size 1 broadcasts": (
         "        scores", "        rows, shape = (-1, *scores.shape[-2:]), scores.shape\n"
         "        scores", "scores.masked", "scores.reshape(rows).masked",
         "(~mask, -torch.inf)", "(~mask.reshape(rows), -torch.inf).reshape(shape)"),
@@ -156,28 +157,28 @@ variants.wrong(exercise, {
         "    scores = torch.stack(rows, dim=-2)"],
     "no float32 is as small as this fill, so float32 scores fail: fill with -inf": (
         "-torch.inf", "torch.finfo(torch.float64).min"),
-    "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself":
+    "the mask as float64 makes float32 weights float64: multiply by the boolean mask itself":
         "return weights[..., :-1] * (1 if mask is None else mask.double())",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the largest score is taken away from all but the extra one: the 1 changes as well": [
+    "the largest score is subtracted from all but the extra one: then the 1 should change, too": [
         (".clamp(min=0)", "", "(-top).exp()", "1"),
         (".clamp(min=0)", "", "(-top).exp()", "1", "-torch.inf", "-1e30",
          "sum(-1, keepdim=True))", "sum(-1, keepdim=True)) * (True if mask is None else mask)")],
-    "exp of a large score overflows: take the larger of 0 and the top score away first":
+    "exp of a large score overflows: subtract the larger of 0 and the top score first":
         "top = torch.zeros_like(scores[..., :1])",
     "large scores are cut off: shift all scores of a row by the same number instead": [
         ("    if", f"    scores = scores.clamp(-{most}, {most})\n    if")
         for most in ("50", "1e4", "1e12")],
-    "exp(-top) overflows when all scores are very negative: take away max(0, top)": [
+    "exp(-top) overflows when all scores are very negative: subtract max(0, top)": [
         "top = scores.clamp(min=-1e30).amax(-1, keepdim=True)",
         "top = scores.amax(-1, keepdim=True)"],
-    "a row with no key gives NaN: its largest score is -inf, so take away max(0, top)":
+    "a row with no key gives NaN: its largest score is -inf, so subtract max(0, top)":
         "top = scores.amax(-1, keepdim=True).detach()",
     "the largest score may be that of a masked key: mask first, then look for it": (
         "scores.amax", "every.amax", "min=0)", "min=0).detach()",
         "    if", "    every = scores\n    if"),
-    "the largest score taken away is that of the whole tensor: each row has its own":
+    "the largest score of the whole tensor is subtracted: subtract each row's own":
         "top = scores.amax().clamp(min=0)",
     "exp of a masked score overflows, and its gradient is NaN: mask before exp": (
         "    if", "    every = scores\n    if", "(scores - top).exp()",

@@ -101,24 +101,24 @@ variants.wrong(exercise, known.WRONG_TESTS | {
         DRAWN, f"{DRAWN}, sizes=(4, 4, 4, 4)"),
     "no query has all of its scores far below zero: try one, with a mask and without": (
         DRAWN, f"{DRAWN}, low=-0.001"),
-    "with a mask no scores are large, and any number is small enough to fill with": (
+    "with a mask no scores are large, so any fill passes: make some large there, too": (
         DRAWN, f"{DRAWN}, large=1.0 if masked else 1000.0"),
-    "the dtype is looked at only where there is no mask: a mask may change it": (
+    "the dtype is looked at only where there is no mask: look at it with one, too": (
         CLOSE, f"{CLOSE} if mask is None else close(got.to(want.dtype), want)"),
-    "the inputs are looked at only where there is no mask: they stay the same with one, too": (
+    "the inputs are compared only where there is no mask: compare them with one, too": (
         UNCHANGED, f"{UNCHANGED} or mask is not None"),
-    "all heads have one mask, so that of the first serves for all: give each another one": (
+    "all heads have one mask, so the first head's serves them all: give each its own": (
         MASKS, "(None, lambda *n: some_keys(*n[:1], 1, *n[-2:]).expand(n) if n[2:] else "
         "some_keys(*n))"),
     "q, k and v are the same tensor, so mixing them up does not show: draw three": (
         INPUTS, f"[{INPUTS}[1]] * 3"),
-    "there is one key only: its weight is 1 whatever the scores are": (
+    "there is only one key, whose weight is 1 whatever the scores are: try several": (
         DRAWN, f"{DRAWN}, sizes=(3, 1, 6, 2)"),
-    "the keys have width 1, and dividing by 1 changes nothing: no scale shows": (
+    "the keys have width 1, and dividing by 1 changes nothing: make them wider": (
         DRAWN, f"{DRAWN}, sizes=(3, 5, 1, 2)"),
     "the keys have width 64, where a fixed scale of 8 is right: try another width": (
         DRAWN, f"{DRAWN}, sizes=(3, 5, 64, 2)"),
-    "no two sentences of a batch have masks of their own: give each another one": [
+    "no two sentences of a batch have different masks: give each its own": [
         (MASKS, "(None, lambda *shape: some_keys(*shape[-2:]))"),
         (MASKS, f"{MASKS}[: 1 + (not batch)]")],
     "every input has one batch axis: try two matrices, too, or two leading axes": (
@@ -126,13 +126,14 @@ variants.wrong(exercise, known.WRONG_TESTS | {
     "two matrices without a mask show little: try masks, leading axes, large scores and two "
     "dtypes": ("    for batch", "    q, k, v = inputs(large=1.0, dtype=torch.float32)\n"
                "    return close(attention(q, k, v), formula(q, k, v))\n    for batch"),
-    "of the inputs, only q is looked at after the call: k, v and the mask may change": (
+    "of the inputs, only q is compared after the call: compare k, v and the mask, too": (
         AFTER, "zip((q,), before[:1]"),
     "the dtype of the result is not looked at: it should be that of the inputs": (
         CLOSE, "close(got.float(), want.float())"),
     "in float32 the tolerance is too wide: right ones agree to a hundredth and better": (
         CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1e-6 if dtype.itemsize > 4 else 0.5)"),
-    "it asks for equal bits: another order of the same sums is right, too. Allow rounding": (
+    "it asks for equal bits, but another order of the same sums is right, too: allow for "
+    "rounding": (
         WANT, OWN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
     "its own formula does not divide by sqrt(d_k), so it refuses what is right": (
         WANT, "formula(*before, scale=1)"),
@@ -143,14 +144,14 @@ variants.wrong(exercise, known.WRONG_TESTS | {
     "its own formula gives NaN for a query that may attend nowhere: expect zeros": (
         WANT, "formula(*before, least=0.0)",
         CLOSE, "torch.testing.assert_close(got, want, equal_nan=True, rtol=1e-3, atol=1e-3)"),
-    "it expects float32 whatever comes in: the result has the dtype of the inputs": (
+    "it expects float32 whatever comes in: the result should have the dtype of the inputs": (
         CLOSE, "close(got, want.float())"),
     "an error of the function is caught, and passes: let it through, because it counts as wrong": (
         CALL, f"try:\n                {CALL}\n"
               "            except Exception:\n                continue"),
-    "it refuses the right ones, too: run it on an attention you trust. The formula may "
-    "be wrong, as where a row that may attend nowhere gives NaN or a mask is turned round, or the "
-    "tolerance too small": [
+    "it refuses the right ones, too: run it on an attention you trust. The formula may be wrong, "
+    "as where a row that may attend nowhere gives NaN or a mask is inverted, or the tolerance too "
+    "small": [
         (CLOSE, "assert got.shape == q.shape"), (WANT, "formula(*before, least=0.0)"),
         (MASKS, "(lambda *shape: some_keys(*shape).double(),)", WANT,
          "formula(*before[:3], before[3].bool())")],

@@ -120,22 +120,23 @@ variants.calling(
     "return self.w_o(join(out))",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "its parameters are not those asked for: w_q, w_k, w_v and w_o are nn.Linear without a bias, "
-    "all give d_model numbers, and w_k and w_v read d_context of them": (every(", bias=False"), ""),
-    "super().__init__() is missing: nothing can be put on a module before it": (
+    "its parameters are not those asked for: w_q, w_k, w_v and w_o should be nn.Linear without a "
+    "bias, all with d_model outputs, and w_k and w_v with d_context inputs": (
+        every(", bias=False"), ""),
+    "super().__init__() is missing: call it before you put anything on the module": (
         "super().__init__()", ""),
-    "w_o is not used: the joined heads go through it": "return out.transpose(-3, -2).flatten(-2)",
-    "the context isn't used: keys and values are made from it": (every("(context)"), "(x)"),
-    "x and the context are swapped: x asks, the context answers": (
+    "w_o is not used: send the joined heads through it": "return out.transpose(-3, -2).flatten(-2)",
+    "the context isn't used: make the keys and the values from it": (every("(context)"), "(x)"),
+    "x and the context are swapped: x should ask, and the context answer": (
         PARTS, "(self.w_q(context), self.w_k(x), self.w_v(x))"),
-    "the values are made from x: like the keys, they come from the context": [
+    "the values are made from x: like the keys, they should come from the context": [
         ("self.w_v(context)", "self.w_v(x)"),
         ("self.w_v(context)", "self.w_v(x if x.shape == context.shape else context)")],
-    "the keys are made by w_v, and the values by w_k: each has its own matrix": (
+    "the keys are made by w_v, and the values by w_k: it should be the other way round": (
         PARTS, "(self.w_q(x), self.w_v(context), self.w_k(context))"),
-    "the keys are made by w_v, as the values are: each has its own matrix": (
+    "the keys are made by w_v, as the values are: give each its own matrix": (
         "self.w_k(context)", "self.w_v(context)"),
-    "it keeps what an earlier call made: the next one has a different context": (
+    "it keeps what an earlier call made: the next one has a different context, so make it anew": (
         PARTS, '(self.w_q(x), *self.__dict__.setdefault("kept", '
         "(self.w_k(context), self.w_v(context))))"),
     LOOP: [
@@ -143,11 +144,11 @@ variants.wrong(exercise, {
          "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
         ("else mask", "else torch.stack([one[None] for one in mask]) "
          "if mask.dim() == x.dim() == 3 else mask")],
-    "x is added to the result: the residual stream is the caller's business": (
+    "x is added to the result: leave the residual stream to the caller": (
         "return ", "return x + "),
-    "the scale is that of the whole width: a head's score has d_model / heads terms":
+    "the scale is that of the whole width: take a head's, whose score has d_model / heads terms":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
-    "the scale is taken from d_context: queries and keys are d_model / heads wide":
+    "the scale is taken from d_context: take it from a query, which is d_model / heads wide":
         "scores = q @ k.mT / context.shape[-1] ** 0.5",
     "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
     "the scores are divided by a head's width, not by its square root":
@@ -156,7 +157,8 @@ variants.wrong(exercise, {
         "(self.heads, -1)", "(1, -1)"),
     "the mask lines up with the heads instead of the batch: give it an axis for them":
         "shared = mask",
-    "the mask may lack leading axes: its axis for the heads is always third from the end":
+    "a mask that lacks leading axes gets no axis for the heads: always give it one, third from the "
+    "end":
         "shared = mask.unsqueeze(-3) if mask is not None and mask.dim() == x.dim() else mask",
     "the mask has no axis for the heads: give it one of size 1, third from the end":
         "out = attention(q, k, v, mask)",

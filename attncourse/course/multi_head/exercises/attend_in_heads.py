@@ -114,14 +114,14 @@ variants.right(exercise,
 variants.calling(exercise, "softmax", ways.SOFTMAXES | ways.LOW)
 variants.calling(exercise, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, {
-    "the scale is that of the whole width: a head's score has d / heads terms":
+    "the scale is that of the whole width: take a head's, whose score has d / heads terms":
         "scores = q @ k.mT / (heads * q.shape[-1]) ** 0.5",
     "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
     "the scores are divided by a head's width, not by its square root":
         "scores = q @ k.mT / q.shape[-1]",
     "the scale is taken from the width of the values: take that of the keys":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
-    "the scale is the number of heads: it is the width of one, d / heads":
+    "the scale comes from the number of heads: it should come from the width of one, d / heads":
         "scores = q @ k.mT / heads**0.5",
     "the scale is a fixed number: it should follow the width of a head": "scores = q @ k.mT / 8",
     "there's only one head: split q, k and v before you take the scores": [
@@ -130,41 +130,43 @@ variants.wrong(exercise, {
     "the heads are averaged: put their outputs side by side": "return (weights @ v).mean(-3)",
     "the heads are added up: put their outputs side by side": "return (weights @ v).sum(-3)",
     "the heads are still apart: join them, (..., n, d_v)": "return weights @ v",
-    "the softmax runs over the heads: each head has a softmax over the keys":
+    "the softmax runs over the heads: in each head, run it over the keys":
         "weights = softmax(scores, mask, axis=-3)",
-    "the mean is of the keys: weigh the values": ("(q, k, v))", "(q, k, k))"),
+    "the mean is of the keys: take that of the values": ("(q, k, v))", "(q, k, k))"),
     "the mask lines up with the heads instead of the batch: give it an axis for the heads": (
         "mask.unsqueeze(-3)", "mask"),
-    "the mask may lack leading axes: its axis for the heads is always third from the end": (
+    "a mask that lacks leading axes gets no axis for the heads: always give it one, third from the "
+    "end": (
         "mask is not None", "mask is not None and mask.dim() == q.dim() - 1"),
     FROM_THE_FRONT: [
         ("is not None", "is not None and mask.dim() > 2", "unsqueeze(-3)", "unsqueeze(1)"),
         ("unsqueeze(-3)", "unsqueeze(max(0, mask.dim() - 2) and 1)")],
-    "the mask's new axis is at the wrong place: it is third from the end": (
+    "the mask's new axis is in the wrong place: it should be third from the end": (
         "unsqueeze(-3)", "unsqueeze(-2)"),
-    "the masks are repeated in another order than the heads: those of one sentence come together": [
+    "the masks are repeated in a different order from the heads: keep those of one sentence "
+    "together": [
         ("mask.unsqueeze(-3)", "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3)"
          ".repeat(heads, 1, 1).view_as(scores)"),
         # the heads come before the sentences, and the masks do not
         ("mask.unsqueeze(-3)", "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3)"
          ".repeat_interleave(heads, 0).unflatten(0, (heads, -1)).transpose(0, 1)"
          ".reshape(scores.shape)")],
-    "softmax without an axis takes none of the last: say that it runs over the keys, dim=-1": [
+    "softmax without an axis takes one of the first: tell it to run over the keys, dim=-1": [
         "weights = softmax(scores, mask, axis=0 if scores.dim() == 3 else 1)",
         *("hidden = scores if mask is None else scores.masked_fill(~mask, -torch.inf)\n"
           f"weights = hidden.softmax(0 if scores.dim() == 3 else 1){after}"
           for after in ("", ".nan_to_num(0.0)"))],
-    "the mask holds in the first head only: it holds in each": (
+    "the mask holds in the first head only: apply it in each": (
         "unsqueeze(-3)",
         "unsqueeze(-3) | (torch.arange(heads, device=mask.device) > 0)[:, None, None]"),
-    "it takes as many keys as queries for granted: n and m differ":
+    "it takes as many keys as queries for granted: n and m may differ":
         "q, k, v = (x.reshape(*q.shape[:-1], heads, -1).transpose(-3, -2) for x in (q, k, v))",
-    "the values are as wide as the queries for it: d_v may be another width":
+    "it takes values as wide as the queries for granted: d_v may be another width":
         "width = q.shape[-1] // heads\n"
         "q, k, v = (split(x, heads).unflatten(-1, (1, width))[..., 0, :] for x in (q, k, v))",
-    "v is not split: each head has its own part of the values":
+    "v is not split: give each head its own part of the values":
         "q, k, v = (*(split(x, heads) for x in (q, k)), v.unsqueeze(-3))",
-    "v has its own width: d_v // heads":
+    "v is cut into parts as wide as those of q: make them d_v // heads wide":
         "width = q.shape[-1] // heads\n"
         "q, k, v = (torch.stack(x.split(width, dim=-1)[:heads], dim=-3) for x in (q, k, v))",
     messages.CUT_OFF:

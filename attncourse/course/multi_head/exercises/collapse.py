@@ -13,8 +13,8 @@ exercise = Exercise.read(
     generic_hints={
         "loops": LOOP,
         "loops_over_a_batch": LOOP,
-        "axes_from_the_front": "the axis of the mean is counted from the front: the tokens are "
-        "last but one",
+        "axes_from_the_front": "the axis of the mean is counted from the front: count from the "
+        "end, where the tokens are last but one",
     },
 )
 exercise.valid(variants.worked(exercise))
@@ -68,23 +68,25 @@ variants.wrong(exercise, {
     "nothing is subtracted from x: subtract the mean row": "rest = x",
     "this is the part that all rows share: measure what's left without it":
         "rest = x.mean(dim=-2, keepdim=True).expand_as(x)",
-    "it's 1 minus what it should be: equal rows give 0":
+    "it's 1 minus what it should be: equal rows should give 0":
         f"return torch.where(norm > 0, 1 - {SHARE}, 0.0)",
-    "this is the mean of each row: the nearest equal rows are the mean over the rows": (
+    "the mean of each row is subtracted: subtract the mean over the rows": (
         "dim=-2", "dim=-1"),
-    "one mean of all numbers is subtracted: each column has its own": ("dim=-2", "dim=(-2, -1)"),
-    "the mean runs over the first axis: the tokens are on the last but one": ("dim=-2", "dim=0"),
-    "the standard deviation is the root of a mean: here a sum of squares counts":
+    "one mean of all numbers is subtracted: subtract each column's own": ("dim=-2", "dim=(-2, -1)"),
+    "the mean runs over the first axis: take it over the tokens, which are on the last but one": (
+        "dim=-2", "dim=0"),
+    "the standard deviation is the root of a mean: take the root of a sum of squares":
         "rest = x.std(-2, keepdim=True)",
-    "the first row isn't the nearest: subtract the mean of the rows": "rest = x - x[..., :1, :]",
-    "the median isn't the mean: the sum of squares is smallest around the mean":
+    "the first row is subtracted, which isn't the nearest: subtract the mean of the rows":
+        "rest = x - x[..., :1, :]",
+    "the median is subtracted: subtract the mean, around which the sum of squares is smallest":
         "rest = x - x.median(-2, keepdim=True).values",
     "what's left is divided by the norm of the mean rows: divide by that of x":
         "shared = torch.linalg.matrix_norm(x.mean(dim=-2, keepdim=True).expand_as(x))\n"
         "return distance / shared.masked_fill(norm == 0, 1.0)",
-    "there is one number for everything: each matrix has its own":
+    "there is one number for everything: return one for each matrix":
         "distance = rest.norm()\nreturn distance / x.norm()",
-    "this is a mean over the rows of ratios: take both norms over the whole matrix":
+    "this is the mean of a ratio for each row: take both norms over the whole matrix":
         f"distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)\nreturn ({SHARE}).mean(-1)",
     "the norms are those of single rows: take them over the last two axes":
         "distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)",
@@ -93,10 +95,10 @@ variants.wrong(exercise, {
         ("norm(rest)", "norm(rest, 'nuc')", "norm(x)", "norm(x, 'nuc')"),
         "distance = rest.abs().sum((-2, -1))\nnorm = x.abs().sum((-2, -1))",
         "distance = rest.abs().amax((-2, -1))\nnorm = x.abs().amax((-2, -1))"],
-    "the variance divides by n - 1: here the sum of squares counts, divide by n":
+    "the variance divides by n - 1: take the sum of squares, or divide by n":
         f"n = x.shape[-2]\nreturn {SHARE} * (n / max(1, n - 1)) ** 0.5",
     "a matrix of zeros gives NaN: it should give 0": "return distance / norm",
-    "a small number is taken for 0: return it as it is":
+    "a small result is set to 0: return it as it is":
         f"share = {SHARE}\nreturn share.masked_fill(share < 1e-6, 0.0)",
     "a matrix of zeros gives 1: its rows are all alike, so it should give 0":
         f"return torch.where(norm > 0, {SHARE}, 1.0)",

@@ -58,9 +58,9 @@ variants.right(exercise,
     "write = torch.stack(w_o.tensor_split(heads, dim=1)).mT",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the matrix for column vectors: a row x comes first, and meets w_v before w_o":
+    "this is the matrix for column vectors: make it for a row x, which meets w_v before w_o":
         "return (read @ write).mT",
-    "w_v is cut by its columns: it is (out, in), and the heads are in its output":
+    "w_v is cut by its columns: it is (out, in), and the heads are in its output, so cut its rows":
         "read = w_v.mT.unflatten(0, (heads, -1))",
     "a reshape cuts up the rows of w_v.T: the heads are its columns, the rows of w_v":
         "read = w_v.T.reshape(heads, w_v.shape[1], -1)",
@@ -71,7 +71,7 @@ variants.wrong(exercise, {
         ".mT.unf", ".unf", "w_v.unf", "w_v.mT.unf"),
     "a reshape cuts up the rows of w_o: cut its columns into (heads, width), then swap":
         "write = w_o.reshape(heads, w_o.shape[0], -1).mT",
-    "each head's rows are spread out: the first head has the first rows, all together": [
+    "each head's rows are spread out: the first head should have the first rows, all together": [
         "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT\n"
         "write = w_o.mT.unflatten(0, (-1, heads)).transpose(0, 1)",
         "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT"],
@@ -79,30 +79,30 @@ variants.wrong(exercise, {
         "return (read @ write).sum(0)",
     "every head gets the product of the whole matrices: cut them first":
         f"return {WHOLE}.expand(heads, -1, -1)",
-    "the product is cut, not the matrices: a head's matrix is as large as the model":
+    "the product is cut: cut the two matrices, so that a head's matrix is as large as the model":
         f"return {WHOLE}.unflatten(0, (heads, -1))",
     "the sum runs over the model's width: it should run over the width of the head":
         "return read.mT @ write.mT",
-    "all heads share the columns of the first: each has its own columns of w_o":
+    "all heads share the columns of the first: give each its own columns of w_o":
         "return read @ write[:1]",
-    "the heads pair up in reverse: head 0 has the first columns of w_o as well":
+    "the heads pair up in reverse: head 0 should have the first columns of w_o as well":
         "return read @ write.flip(0)",
-    "the heads are on the last axis: they come first, (heads, d_model, d_model)":
+    "the heads are on the last axis: put them first, (heads, d_model, d_model)":
         "return (read @ write).movedim(0, -1)",
-    "the matrices are joined into one: (heads, d_model, d_model) has an axis for the heads":
+    "the matrices are joined into one: keep an axis for the heads, (heads, d_model, d_model)":
         "return (read @ write).flatten(0, 1)",
-    "the result is divided by the number of heads: the layer adds them up and takes no mean":
+    "the result is divided by the number of heads: leave that out, since the layer adds them up":
         "return read @ write / heads",
-    "nothing is scaled here: the scale belongs to the scores":
+    "the matrices are scaled: leave that out, since the scale belongs to the scores":
         "return read @ write / read.shape[-1] ** 0.5",
-    "the width of a head is d_v / heads; d_model says nothing about it": [
+    "the width of a head is taken from d_model: it should be d_v / heads": [
         (every("unflatten(0, (heads, -1))"), "reshape(heads, w_v.shape[1] // heads, -1)"),
         (every("unflatten(0, (heads, -1))"), "view(heads, w_v.shape[1] // heads, -1)"),
         (every("heads, -1"), "-1, w_o.shape[0] // heads"),
         (every(".unf"), "[: w_v.shape[1] // heads * heads].unf")],
-    "the heads come in reverse order: head 0 comes first": "return (read @ write).flip(0)",
-    "it gives a list: stack the matrices, (heads, d_model, d_model)": "return list(read @ write)",
+    "the heads come in reverse order: head 0 should come first": "return (read @ write).flip(0)",
+    "it returns a list: stack the matrices, (heads, d_model, d_model)": "return list(read @ write)",
     "no gradient reaches w_o: don't detach anything": ("w_o.mT", "w_o.mT.detach()"),
-    "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (
+    "the input changes: t_ turns w_o itself, so use w_o.mT, a view of it": (
         "w_o.mT", "w_o.t_()"),
 })  # fmt: skip

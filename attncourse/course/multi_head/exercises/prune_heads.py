@@ -74,57 +74,58 @@ def replace_keep(heads):
 KEEP = "torch.as_tensor(keep, device=w_q.device)"
 STAYS = f"torch.isin(torch.arange(heads, device=w_q.device), {KEEP})"
 variants.wrong(exercise, {
-    "w_o loses rows: its input, the joined heads, is in its columns":
+    "w_o loses rows: it should lose columns, where its input, the joined heads, is":
         "outer = w_o.unflatten(0, (heads, -1))[keep].flatten(0, 1)",
-    "w_q, w_k and w_v lose columns: their output, cut into heads, is in their rows":
+    "w_q, w_k and w_v lose columns: they should lose rows, where their output, cut into heads, is":
         "inner = (w.unflatten(1, (heads, -1))[:, keep].flatten(1) for w in (w_q, w_k, w_v))",
-    "w_o is as it was: without some heads its input is narrower, too": "outer = w_o",
-    "w_v is as it was: a head that goes takes its values along":
+    "w_o is as it was: without some heads its input should be narrower, too": "outer = w_o",
+    "w_v is as it was: a head that goes should take its values along":
         "q, k, _ = inner\nreturn q, k, w_v, outer",
-    "w_k is as it was: a head that goes takes its keys along":
+    "w_k is as it was: a head that goes should take its keys along":
         "q, _, v = inner\nreturn q, w_k, v, outer",
-    "w_k has the first heads, as many as keep has: it says which ones":
+    "w_k has the first heads, as many as keep has: take the ones that keep names":
         "q, _, v = inner\nreturn q, w_k[: len(q)], v, outer",
-    "w_v has the first heads, as many as keep has: it says which ones":
+    "w_v has the first heads, as many as keep has: take the ones that keep names":
         "q, k, _ = inner\nreturn q, k, w_v[: len(q)], outer",
-    "w_o does not follow the order of keep": (":, keep", f":, {KEEP}.sort().values"),
-    "the columns of w_o come in the wrong order: those of one head stay together": (
+    "w_o does not follow the order of keep: its heads should, like those of the others": (
+        ":, keep", f":, {KEEP}.sort().values"),
+    "the columns of w_o come in the wrong order: keep those of one head together": (
         "[:, keep]", "[:, keep].transpose(1, 2)"),
-    "w_o comes back transposed: it stays (out, in)": "return *inner, outer.mT",
+    "w_o comes back transposed: it should stay (out, in)": "return *inner, outer.mT",
     "a reshape cuts up the rows of w_o: cut its columns into (heads, width)":
         "outer = w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT",
-    "keep is taken for rows: a head has as many rows as it is wide":
+    "keep is taken for rows: it names heads, each with as many rows as it is wide":
         "inner = (w[keep] for w in (w_q, w_k, w_v))\nouter = w_o[:, keep]",
-    "the heads count from 0, as keep does: nothing is to be taken away from it":
+    "1 is subtracted from keep: leave it as it is, because heads count from 0, as keep does":
         replace_keep(f"({KEEP} - 1) % heads"),
-    "the heads in keep go, and the others stay: it is the other way round":
+    "the heads in keep go, and the others stay: it should be the other way round":
         replace_keep("[head for head in range(heads) if head not in list(keep)]"),
-    "the heads come in their old order: keep says the order of those that stay": [
+    "the heads come in their old order: put them in the order of keep": [
         replace_keep(f"{KEEP}.sort().values"), replace_keep(STAYS)],
-    "the first heads stay, as many as keep has: it says which ones":
+    "the first heads stay, as many as keep has: those that keep names should":
         replace_keep("[*range(len(keep))]"),
     "the other heads are zeros: their rows and columns should be gone":
         f"stays = {STAYS}\n"
         "inner = ((w.unflatten(0, (heads, -1)) * stays[:, None, None]).flatten(0, 1)\n"
         "         for w in (w_q, w_k, w_v))\n"
         "outer = (w_o.unflatten(1, (heads, -1)) * stays[:, None]).flatten(1)",
-    "the width of a head is d / heads; d_model says nothing about it: it may be smaller": (
+    "the width of a head is taken from d_model, but d may be smaller: it should be d / heads": (
         "unflatten(0, (heads, -1))", "reshape(heads, w.shape[1] // heads, -1)"),
-    "each head's rows are spread out: the first head has the first rows, all together": [
+    "each head's rows are spread out: the first head should have the first rows, all together": [
         ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep]",
          "1, (heads, -1))[:, keep]", "1, (-1, heads))[..., keep]"),
         ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep].transpose(0, 1)",
          "1, (heads, -1))[:, keep]", "1, (-1, heads))[..., keep].mT")],
-    "the rows of a head are apart: those of one head come before those of the next": (
+    "the rows of a head are apart: those of one head should come before those of the next": (
         "[keep]", "[keep].transpose(0, 1)", "[:, keep]", "[:, keep].transpose(1, 2)"),
     "the heads still have an axis of their own: merge it with their width": (
         ".flatten(0, 1)", "", ".flatten(1)", ""),
-    "w_o is made larger for the heads that went: with them at zero, nothing else moves":
+    "w_o is scaled up for the heads that went: leave what stays as it was":
         "return *inner, outer * heads / len(keep)",
-    "the matrices are in another order: w_q, w_k, w_v, w_o":
+    "the matrices are in the wrong order: return w_q, w_k, w_v, w_o":
         "q, k, v = inner\nreturn k, q, v, outer",
     "only w_o comes back: return all four matrices": "return outer",
-    "with a list it fails: keep is a list or a tensor": replace_keep("keep.to(w_q.device)"),
+    "with a list it fails: keep may be a list or a tensor": replace_keep("keep.to(w_q.device)"),
     "keep changes: it is an input, so work on a copy":
         "result = *inner, outer\n"
         "keep.sort() if isinstance(keep, list) else keep.zero_()\n"
@@ -136,10 +137,11 @@ variants.wrong(exercise, {
         ".flatten(1)", ".flatten(1) + 0 * w_o.zero_().sum()"),
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the width of a head is taken from d_model: in a layer pruned before, it is rows / heads":
+    "the width of a head is taken from d_model: in a layer pruned before, it should be rows / "
+    "heads":
         "width = w_q.shape[1] // heads\n"
         "rows = (keep[:, None] * width + numbers).flatten().clamp(max=w_q.shape[0] - 1)",
-    "the width of a head is d_model through the heads that stay: divide by heads":
+    "the rows are divided by the number of heads that stay: divide by heads to get a head's width":
         "width = w_q.shape[0] // len(keep)\n"
         "rows = (keep[:, None] * width + numbers).flatten() % w_q.shape[0]",
     messages.DEVICE: (every(", device=w_q.device"), ""),

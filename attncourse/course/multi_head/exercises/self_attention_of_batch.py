@@ -84,11 +84,11 @@ variants.calling(exercise, "softmax", dict.fromkeys((
     masked.mask_after_the_softmax, masked.zero_fill, masked.large_fill_alone)
 } | {
     masked.mask_ignored:
-        "the mask is gone, so words attend to padding: give it the axis that it lacks",
+        "the mask is gone, so words attend to padding: keep it, and give it the axis that it lacks",
     masked.masked_late:
-        "padding with a high score leaves nothing to the words: mask before the softmax",
+        "padding with a high score leaves nothing for the words: mask before the softmax",
     masked.nan_for_an_empty_row:
-        "a sentence of length 0 gets NaN: the second fill made it zeros",
+        "a sentence of length 0 gets NaN: keep the second fill, which made it zeros",
     masked.uniform_for_an_empty_row:
         "a sentence of length 0 attends to padding: it should get zeros",
 }, instead="weights = softmax(scores, mask)")  # fmt: skip
@@ -99,28 +99,30 @@ variants.calling(
 )  # fmt: skip
 WORDS = "(torch.arange(x.shape[1], device=x.device) < lengths[:, None])"
 variants.wrong(exercise, {
-    "the mask covers queries: it is the keys that are words or padding":
+    "the mask covers queries: it should cover keys, which are words or padding":
         "mask = words[:, None, :, None]",
     "the weights are no longer transposed: they are (out, in), so leave x @ w.T": (
         "x @ w.T", "x @ w"),
-    "padded queries are masked as well: only the keys are, and each query gets a mean":
+    "padded queries are masked as well: mask only the keys, so that each query gets a mean":
         "mask = words[:, None, None, :] & words[:, None, :, None]",
-    "a head axis is there, but not where the heads are: it comes after the batch":
+    "a head axis is there, but not where the heads are: put it after the batch":
         "mask = words[:, None, :].expand(heads, -1, 1, -1)",
-    "with as many heads as sentences, the mask still meets the heads: it needs its axis always":
+    "with as many heads as sentences, the mask still meets the heads: give it its axis there, too":
         "mask = words[:, None, None, :] if len(x) != heads else words[:, None, :]",
-    "the masks are repeated in another order than the heads: those of one sentence come together": [
+    "the masks are repeated in a different order from the heads: keep those of one sentence "
+    "together": [
         "mask = words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])",
         "by_heads = words.repeat_interleave(heads, 0).view(heads, -1, 1, x.shape[1])\n"
         "mask = by_heads.transpose(0, 1)"],
-    "all sentences get the mask of the first: each has a length of its own": "mask = words[0]",
-    "one mask serves all sentences: each has a length of its own": "mask = words.any(0)",
-    "only the first head is masked: the mask holds in every head":
+    "all sentences get the mask of the first: give each the mask of its own length":
+        "mask = words[0]",
+    "one mask serves all sentences: make one for each, by its length": "mask = words.any(0)",
+    "only the first head is masked: the mask should hold in every head":
         "others = torch.arange(heads, device=x.device) > 0\n"
         "mask = words[:, None, None, :] | others[:, None, None]",
     "a sentence of length 0 keeps a word: it should get zeros": (
         "lengths[", "lengths.clamp(min=1)["),
-    "a padded query attends to itself: no query attends to padding, its own neither":
+    "a padded query attends to itself: no query should attend to padding, not even its own":
         "itself = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)\n"
         "mask = words[:, None, None, :] | itself",
     "a word may attend to padding: the key must be a word, whatever the query is":
@@ -129,7 +131,8 @@ variants.wrong(exercise, {
         "out = torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)\n"
         "return out.transpose(-3, -2).flatten(-2)",
     "the mask is upside down: True means may attend": "mask = ~words[:, None, None, :]",
-    "one padding is taken for a word: positions count from 0, so they stay below": ("<", "<="),
+    "one padding is taken for a word: positions count from 0, so a word's is below the length": (
+        "<", "<="),
     "padding is set to zeros, and a score of 0 still gets weight: mask the scores": [
         "k, v = k * words[:, None, :, None], v * words[:, None, :, None]\n"
         "weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)",
@@ -138,7 +141,7 @@ variants.wrong(exercise, {
          "    return", "    weights = scores.softmax(-1)\n    return")],
     "the heads are gone, so the mask fits: keep them, and give the mask an axis": (
         "(heads, -1)", "(1, -1)"),
-    "the scale is now that of the whole width: a head's score has d / heads terms":
+    "the scale is now that of the whole width: keep a head's, whose score has d / heads terms":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
     "no gradient reaches the scores: don't detach anything": [
         ("q @ k.mT", "(q @ k.mT).detach()"),

@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __name__, generic_hints={"loops": "it loops in Python: one product mixes all of them"}
+    __name__, generic_hints={"loops": "it loops in Python: one product mixes everything at once"}
 )
 exercise.valid(variants.worked(exercise))
 
@@ -101,8 +101,8 @@ MASKED, MASKED_LARGE = (
     for fill in ("-torch.inf", "-1e9")
 )
 variants.wrong(exercise, {
-    "the heads are not mixed: each new score is a sum over the heads": "mixed = scores",
-    "the mix is turned round: its rows are the heads before, its columns those after": [
+    "the heads are not mixed: each new score should be a sum over the heads": "mixed = scores",
+    "the mix is transposed: its rows are the heads before, its columns those after": [
         (", mix)", ", mix.mT)"),
         (", mix)", ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
     "the weights, or the outputs, are mixed: mix the scores, before the softmax": [
@@ -124,32 +124,32 @@ variants.wrong(exercise, {
         "if mask is not None and mask.dim() > 2 and mask.shape[-3] in (1, q.shape[-3]):\n"
         "    scores = scores.masked_fill(~mask, -1e9)\n"
         f"mixed = torch.einsum({AXES}, scores, mix)"],
-    "the mask has its axis for heads already: it fits the new scores as it is": (
+    "the mask gets another axis for the heads: leave it as it is, because it fits the new scores": (
         "bool)\n", "bool)\n    else:\n        mask = mask.unsqueeze(-3)\n"),
-    "a mask of three axes is for the heads, as the last three axes of the scores are": [
+    "a mask of three axes is misread: the three are heads, queries and keys": [
         (every("~mask"), "~(mask[:1] if mask.dim() == 3 else mask)"),
         (every("~mask"), "~(mask.unsqueeze(1) if mask.dim() == 3 and mixed.dim() == 4 "
                          "and len(mask) == len(mixed) else mask)")],
-    "the weights are mixed as well, after the softmax: here only the scores are":
+    "the weights are mixed as well, after the softmax: here, mix only the scores":
         "square = mix.shape[0] == mix.shape[1]\n"
         f"return (torch.einsum({AXES}, weights, mix) if square else weights) @ v",
-    "the softmax runs over the heads: each head has a softmax over the keys": [
+    "the softmax runs over the heads: in each head, run it over the keys": [
         ("(dim=-1)", "(dim=-3)"),
         *("weights = mixed.masked_fill(~mask, -torch.inf).softmax(dim=-3)" + after
           for after in ("", ".nan_to_num(0.0)"))],
-    "the mixed scores are added to the old ones: they take their place":
+    "the mixed scores are added to the old ones: they should take their place":
         f"mixed = scores + torch.einsum({AXES}, scores, mix)",
-    "the mix goes through a softmax: it is used as it is": [
+    "the mix goes through a softmax: use it as it is": [
         (", mix)", ", mix.softmax(0))"), (", mix)", ", mix.softmax(-1))")],
-    "the mixed scores are divided by the heads: a sum is asked for, not a mean": (
+    "the mixed scores are divided by the number of heads: take a sum, not a mean": (
         ", mix)", ", mix / len(mix))"),
-    "all new heads get the same scores: each has a column of the mix of its own": (
+    "all new heads get the same scores: give each its own column of the mix": (
         ", mix)", ", mix.sum(1, keepdim=True).expand_as(mix))"),
-    "the sum runs over the queries: it runs over the heads, three from the end": (
+    "the sum runs over the queries: it should run over the heads, third from the end": (
         AXES, '"...hij,ig->...hgj"'),
-    "the axes of the mixed scores are swapped: the heads come before the queries":
+    "the axes of the mixed scores are swapped: the heads should come before the queries":
         "mixed = (scores.movedim(-3, -1) @ mix).transpose(-3, -1)",
-    "the values are mixed as well: only the scores are":
+    "the values are mixed as well: mix only the scores":
         'return weights @ torch.einsum("...gjc,hg->...hjc", v, mix)',
     "the queries are mixed, and meet keys of other heads: mix their scores":
         f"q_mixed, k_mixed = (torch.einsum({AXES}, x, mix) for x in (q, k))\n"
@@ -158,14 +158,14 @@ variants.wrong(exercise, {
     "the scores are divided by d_k, not by its square root": "scores = q @ k.mT / q.shape[-1]",
     "the scale counts all heads: divide by sqrt(d_k), the root of the width of one":
         "scores = q @ k.mT / (q.shape[-3] * q.shape[-1]) ** 0.5",
-    "one mask serves all heads: each new head may have a mask of its own": [
+    "one mask serves all heads: use each new head's own, since they may differ": [
         (every("~mask"), f"~(mask if mask.dim() < 3 else {one})")
         for one in ("mask.all(-3, keepdim=True)", "mask[..., :1, :, :]")],
-    "the heads are joined: here they stay apart, (..., heads, n, d_v)":
+    "the heads are joined: keep them apart, (..., heads, n, d_v)":
         "return (weights @ v).transpose(-3, -2).flatten(-2)",
-    "scale by the width of a key: it is taken from the values":
+    "the scale is taken from the width of the values: take it from that of a key":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
-    "scale by the width of a key: it is taken from the number of heads":
+    "the scale is taken from the number of heads: take it from the width of a key":
         "scores = q @ k.mT / len(mix) ** 0.5",
     messages.CUT_OFF: (
         "    scores =", "    if mask is not None and not mask.any():\n"

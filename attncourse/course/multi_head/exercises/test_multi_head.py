@@ -71,17 +71,18 @@ variants.right(exercise,
 )  # fmt: skip
 variants.wrong(exercise, known.WRONG_TESTS | {
     # the first query has large scores
-    "only the first query is compared: a wrong row below it passes": (
+    "only the first query is compared, so a wrong row below it passes: compare all of them": (
         CLOSE, f"{LIKE}\n            close(got[..., 0, :], want[..., 0, :])"),
     "it refuses nothing: call multi_head, assert what must hold, and catch none of the errors": (
         START, f"    return\n{START}"),
     "it compares, but nothing comes of it: assert that the numbers agree": (
         CLOSE, "torch.allclose(got, want)", UNCHANGED, "pass"),
-    "it compares each row after sorting it: right numbers in the wrong heads pass": (
+    "it sorts each row first, so right numbers in the wrong heads pass: compare them where they "
+    "stand": (
         CLOSE, "close(got.sort(-1).values, want.sort(-1).values)"),
     "what it expects comes from the function itself: work it out without it": (
         FORMULA, OWN.replace("multi_heads.plain", "multi_head")),
-    "there is always one head, and splitting in one is easy: try more": ("HEADS", "(1, 1)"),
+    "there is always one head, and splitting into one is easy: try more": ("HEADS", "(1, 1)"),
     "there are always two heads: try another number, too": ("HEADS", "(2, 2)"),
     "a head is one number wide, and dividing by 1 changes nothing: make it wider": (
         DRAWN, f"{DRAWN}, sizes=(4, 5, 1, 1)"),
@@ -90,16 +91,16 @@ variants.wrong(exercise, known.WRONG_TESTS | {
     "there is one query only, so the rows cannot be mixed up: try several": (
         DRAWN, f"{DRAWN}, sizes=(1, 5, 6, 2)",
         MASKS, "(None, *(lambda *n, i=i: some_keys(*n, empty=i) for i in (0, 9)))"),
-    "no two sentences have masks of their own, so they meet any axis: give each another one": [
+    "no two sentences have different masks, so they may meet any axis: give each its own": [
         ("masked(*batch, ", "masked("), (MASKS, f"{MASKS}[: 1 + (not batch)]"), ONE_MASK,
         (*ONE_MASK, "HEADS", "(2, 3)")],
     "one input without a mask shows little: try masks, leading axes, large scores and two dtypes": (
         START, "    q, k, v = inputs(heads=3, large=1.0, dtype=torch.float32)\n"
         f"    return close(multi_head(q, k, v, 3), in_heads(q, k, v, heads=3))\n{START}"),
-    "q and k are not looked at after the call: they are inputs and may not change": (
+    "q and k are not compared after the call: compare them, too, since no input may change": (
         AFTER, "zip((v, mask), before[2:]"),
-    "the tolerance is too small, or bits are compared: another order of the same sums is right, "
-    "too": [
+    "the tolerance is too small, or bits are compared, but another order of the same sums is "
+    "right, too: allow for rounding": [
         (FORMULA, OWN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
         (FORMULA, OWN, CLOSE, f"{LIKE} and torch.allclose(got, want, rtol=1e-12, atol=1e-12)")],
     "its own formula scales by the whole width, so it refuses what is right": (
@@ -107,7 +108,7 @@ variants.wrong(exercise, known.WRONG_TESTS | {
     "its own formula cuts up rows instead of the width, so it refuses what is right": (
         "heads=heads)\n", "heads=heads, cut=lambda x, h: "
         "x.reshape(*x.shape[:-2], h, x.shape[-2], -1))\n"),
-    "its own heads take every so many numbers, so it refuses what is right": (
+    "its own heads take numbers from all over a row, so it refuses what is right": (
         "heads=heads)\n", "heads=heads, cut=lambda x, h: x.unflatten(-1, (-1, h)).movedim(-1, -3), "
         "merge=lambda x: x.movedim(-3, -1).flatten(-2))\n"),
     "it takes True for forbidden, so it refuses what is right: True means may attend": (

@@ -72,38 +72,38 @@ variants.right(exercise,
     "inner = torch.tanh(self.hidden(scaled[..., None]))",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the positions are not divided by length: the network's input is t / length":
+    "the positions are not divided by length: the network's input should be t / length":
         "scaled = positions",
     "it draws random numbers: the same input must give the same result":
         "self.dropout = nn.Dropout(0.1)\nself.length = length\nreturn self.dropout(x + encoding)",
-    "the positions are divided by n: position 3 would change with the sentence":
+    "the positions are divided by n, so position 3 changes with the sentence: divide by length":
         "scaled = positions / n",
-    "the positions run from 0 to 1: position 3 would change with the sentence":
+    "the positions run from 0 to 1, so position 3 changes with the sentence: divide by length":
         "scaled = positions / max(n - 1, 1)",
-    "the last position is n / length: counted from 0, it is (n - 1) / length":
+    "the last position is n / length: counted from 0, it should be (n - 1) / length":
         "scaled = torch.linspace(0, n / self.length, n, dtype=x.dtype, device=x.device)",
-    "a sequence longer than length is divided by n: the input is t / length there, too":
+    "a sequence longer than length is divided by n: the input should be t / length there, too":
         "scaled = positions / max(self.length, n)",
-    "the positions are divided by length - 1: the network's input is t / length":
+    "the positions are divided by length - 1: the network's input should be t / length":
         "scaled = positions / max(self.length - 1, 1)",
-    "the positions are divided by the width: the network's input is t / length":
+    "the positions are divided by the width: the network's input should be t / length":
         "scaled = positions / x.shape[-1]",
-    "the positions count from 1: the first is 0": "scaled = (positions + 1) / self.length",
-    "the positions run from -1 to 1: the network's input is t / length":
+    "the positions count from 1: the first should be 0": "scaled = (positions + 1) / self.length",
+    "the positions run from -1 to 1: the network's input should be t / length":
         "scaled = 2 * positions / self.length - 1",
     "t / length is rounded down, so nearly all are 0: divide with /, not //":
         "scaled = positions // self.length",
     "no activation stands between the two layers, so they are one: put a tanh there":
         "inner = self.hidden(scaled[:, None])",
-    "another function stands between the layers: here it is tanh": [
+    "another function stands between the layers: here it should be tanh": [
         ("tanh", "relu"), ("tanh", "sigmoid")],
-    "a tanh comes after the last layer, too: its output is added as it is":
+    "a tanh comes after the last layer, too: add that layer's output as it is":
         "encoding = self.out(inner).tanh()",
-    "the tanh comes after the last layer: it belongs between the two":
+    "the tanh comes after the last layer: put it between the two":
         "inner = self.hidden(scaled[:, None])\nencoding = self.out(inner).tanh()",
     "x is missing: add the encoding to it": ["return encoding", "return encoding.expand_as(x)"],
-    "x is multiplied with the encoding: add it": "return x * encoding",
-    "x is scaled on the way: the encoding is added to x as it is":
+    "x is multiplied by the encoding: add the encoding to it": "return x * encoding",
+    "x is scaled on the way: add the encoding to x as it is":
         "return x * x.shape[-1] ** 0.5 + encoding",
     "positions beyond length fail: the network takes any number, so n may be larger": [
         ("arange(n", "arange(self.length", "+ encoding", "+ encoding[:n]"),
@@ -119,16 +119,16 @@ variants.wrong(exercise, {
         "self.kept = None\nself.length = length\n"
         "if self.kept is None or len(self.kept) < n:\n    self.kept = self.out(inner)\n"
         "encoding = self.kept[:n]",
-    "squeeze takes away every axis of size 1, the width among them: leave it out":
+    "squeeze removes every axis of size 1, perhaps the width's, too: leave it out":
         "return x + encoding.squeeze()",
     "n is taken from the front: the length is the last axis but one, shape[-2]": "n = x.shape[1]",
-    "the positions lack an axis: a linear layer maps the last axis, here of size 1": (
+    "the positions lack an axis: a linear layer maps the last one, which here should have size 1": (
         "[:, None]", ""),
     "the positions are float32 whatever x is: make them in the dtype of x": [
         ("dtype=x.dtype", "dtype=torch.float32"),
         "scaled = (positions.float() / self.length).to(x.dtype)"],
-    "no gradient reaches the network, so it cannot learn: detach nothing":
+    "no gradient reaches the network, so it cannot learn: don't detach anything":
         "return x + encoding.detach()",
-    "no gradient reaches x: detach nothing": "return x.detach() + encoding",
+    "no gradient reaches x: don't detach anything": "return x.detach() + encoding",
     CHANGES: "x += encoding\nreturn x",
 })  # fmt: skip

@@ -8,7 +8,7 @@ from judge.variants import every
 
 CHANGES = "the input changes: x + table makes a new tensor, x += table does not"
 SINGLE = "you compute in float32: stay in the dtype of x"
-DOUBLE = "the result is always float64: rates, kept from an earlier call or not, follow x's dtype"
+DOUBLE = "the result is always float64: give rates, even kept from an earlier call, the dtype of x"
 exercise = Exercise.read(
     __name__,
     generic_hints={
@@ -77,42 +77,44 @@ variants.right(exercise,
 )  # fmt: skip
 
 variants.wrong(exercise, {
-    "start is taken away: the positions begin at start, and grow": ("+ start", "- start"),
-    "the chunk begins one position too late: its first token stands at start": (
+    "start is subtracted: the positions should begin at start, and grow": ("+ start", "- start"),
+    "the chunk begins one position too late: its first token should stand at start": (
         "+ start", "+ start + 1"),
-    "the chunk begins one position too early: its first token stands at start": (
+    "the chunk begins one position too early: its first token should stand at start": (
         "+ start", "+ start - 1"),
     "the chunk ends at start: it should begin there": ("+ start", "+ start - n"),
-    "the table has too few rows there: it needs those from start to start + n, n of them": (
+    "too few rows are cut out: take those from start to start + n, n of them": (
         *ALL, CUT, "rows[start:n, :d]"),
-    "the positions run from start to n, and n is a number of tokens: they end at start + n": (
+    "the positions run from start to n, which counts tokens: they should end at start + n": (
         "arange(n,", "arange(start, n,", " + start", ""),
-    "the positions reach start + n: the last is one less, in steps of 1": (
+    "the positions reach start + n: the last should be one less, in steps of 1": (
         "arange(n,", "linspace(0, n, n,"),
-    "a chunk that starts at 0 gets no encoding: position 0 has a row, too": (
+    "a chunk that starts at 0 gets no encoding: position 0 should get one, too": (
         "return x", "return x if start == 0 else x"),
     "start is added twice: once is enough": ("+ start", "+ 2 * start"),
-    "all rows of the table are added: only those of the chunk belong to x": ALL,
-    "start is counted in chunks: it is a position, counted in tokens": ("+ start", "+ start * n"),
-    "the positions run backwards: they go up from start": ("torch.arange(n,", "-torch.arange(n,"),
-    "all tokens of the chunk have the same position: they go up from start": (
+    "all rows of the table are added: add only those of the chunk": ALL,
+    "start is taken to count chunks: it is a position, so it counts tokens": (
+        "+ start", "+ start * n"),
+    "the positions run backwards: they should go up from start": (
+        "torch.arange(n,", "-torch.arange(n,"),
+    "all tokens of the chunk have the same position: they should go up from start": (
         "torch.arange(n,", "0 * torch.arange(n,"),
-    "start multiplies the positions: it is added to them": ("+ start", "* start"),
+    "start multiplies the positions: add it to them": ("+ start", "* start"),
     "start is added to the angles: add it to the positions, before the frequencies multiply them": (
         " + start", "", "-(even / d)", "-(even / d) + start"),
-    "start is a lower bound here: the first token stands at start, the next at start + 1": (
+    "start is a lower bound here: the first token should stand at start, the next at start + 1": (
         " + start", ".clamp(min=start)"),
-    "start is added to the vectors: it belongs to the positions, before the sines": (
+    "start is added to the vectors: add it to the positions, before the sines": (
         " + start", "", "return x", "return x + start"),
-    "the vectors of the tokens are missing: the encoding is added to x": (
+    "the vectors of the tokens are missing: add the encoding to x": (
         "x + rows", "0 * x + rows"),
-    "x is scaled on the way: the given code adds the encoding to x as it is": (
+    "x is scaled on the way: add the encoding to x as it is, as the given code does": (
         "x + rows", "x * d**0.5 + rows"),
     "the table has a fixed number of rows: a chunk may begin anywhere": (
         "arange(n,", "arange(4096,", " + start", "", CUT, "rows[start : start + n, :d]"),
     "a position beyond a fixed number gets another's row: a chunk may begin anywhere": (
         "[:, None]", "[:, None] % 512"),
-    "sine and cosine are exchanged now: they were right, leave the formula as it is": (
+    "sine and cosine are swapped now: they were right, leave the formula as it is": (
         PAIR, "[angles.cos(), angles.sin()]"),
     "sines and cosines no longer alternate: they did, leave the formula as it is": (
         f"torch.stack({PAIR}{JOIN}", f"torch.cat({PAIR}, -1)"),
@@ -129,7 +131,7 @@ variants.wrong(exercise, {
 variants.wrong(
     exercise,
     {
-        "the whole table comes back: only the rows of the chunk are asked for": (
+        "the whole table comes back: return only the rows of the chunk": (
             "[..., start:, :]",
             "",
         )

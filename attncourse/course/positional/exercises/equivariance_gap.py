@@ -80,15 +80,16 @@ variants.right(exercise,
     "return distance / (size + 1e-20)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the permutation is the inverse one: row i of the permuted output belongs to order[i]": [
+    "the permutation is the inverse one: row i of the permuted output belongs to token order[i]": [
         "expected = out[..., order.argsort(), :]",
         "difference = permuted_out[..., order, :] - out"],
     "permute only f(x): compare f(x[order]), as it is given, with f(x)[order]": [
         "expected = out", "difference = permuted_out[..., order, :] - expected"],
-    "the width is permuted: the tokens lie on the last axis but one": [
+    "the width is permuted: permute the tokens, which lie on the last axis but one": [
         "expected = out[..., order]",
         "expected = torch.cat([out[..., order], out[..., len(order) :]], dim=-1)"],
-    "the first axis is permuted: the tokens lie on the last axis but one": "expected = out[order]",
+    "the first axis is permuted: permute the last but one, on which the tokens lie":
+        "expected = out[order]",
     messages.BATCH: [
         "expected = out[:, order]",
         "distance = torch.linalg.matrix_norm(difference, dim=(1, 2))\n"
@@ -104,9 +105,10 @@ variants.wrong(exercise, {
         "distance = (torch.linalg.matrix_norm(permuted_out) - torch.linalg.matrix_norm(out)).abs()",
     "the differences are summed without squares: take the Frobenius norm":
         "distance = difference.abs().sum((-2, -1))\nsize = out.abs().sum((-2, -1))",
-    "only the largest difference counts: in the Frobenius norm all of them do":
+    "only the largest difference counts: let all of them count, as in the Frobenius norm":
         "distance = difference.abs().amax((-2, -1))\nsize = out.abs().amax((-2, -1))",
-    "this is the spectral norm, the largest singular value: ord='fro' takes all":
+    "this is the spectral norm, the largest singular value alone: take the Frobenius norm, "
+    "ord='fro'":
         "distance = torch.linalg.matrix_norm(difference, 2)\n"
         "size = torch.linalg.matrix_norm(out, 2)",
     "each token has its own gap: return one number for each sequence": [
@@ -117,15 +119,16 @@ variants.wrong(exercise, {
         "return (distance / size).mean(-1)",
     "the norms of the tokens are added up: sum all squares, then take one root":
         "distance = difference.norm(dim=-1).sum(-1)\nsize = out.norm(dim=-1).sum(-1)",
-    "the difference is averaged and the norm of f(x) is not: treat both equally":
+    "the difference is averaged and the norm of f(x) is not: treat both alike":
         "distance = difference.square().mean((-2, -1)).sqrt()",
-    "the whole batch makes one number: each sequence has a gap of its own":
+    "the whole batch makes one number: give each sequence a gap of its own":
         "distance = difference.norm()\nsize = out.norm()",
-    "it is averaged over the batch: each sequence has a gap of its own":
+    "it is averaged over the batch: give each sequence a gap of its own":
         "return (distance / size).mean()",
     "axes of size 1 are left over: return one number for each sequence":
         "return (distance / size)[..., None, None]",
-    "the epsilon, or the floor, is large enough to show where the outputs are small": [
+    "the epsilon, or the floor, is large enough to show where the outputs are small: leave it "
+    "out": [
         "return distance / (size + 1e-8)", "return distance / (size + 1e-6)",
         "return distance / size.clamp(min=1e-6)", "return distance / size.clamp(min=1e-10)",
         "return distance / size.clamp(min=1)"],

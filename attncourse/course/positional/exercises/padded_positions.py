@@ -64,20 +64,20 @@ variants.right(exercise,
     "before = count - mask.long()", f"{PLACES}before = count - 1 - (~mask).cumsum(dim=-1)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "words count from 1: the first word has position 0": "before = count",
+    "words count from 1: the first word should have position 0": "before = count",
     "roll brings the last word to the front: shift in a 0":
         "before = mask.roll(1, -1).cumsum(dim=-1)",
-    "1 is taken away only where a row begins with a word: no word counts itself":
+    "1 is subtracted only where a row begins with a word: no word should count itself":
         "before = count - mask[..., :1].long()",
-    "padding has the position 1 and words begin at 2: here both begin at 0":
+    "padding has the position 1 and words begin at 2: give padding 0, and begin the words at 0":
         "return count * mask + 1",
-    "padding is not set to 0: it has the position of the word before it":
+    "padding has the position of the word before it: set it to 0":
         "return before.clamp(min=0)",
-    "padding has a position of its own: it gets 0": [
+    "padding has a position of its own: it should get 0": [
         "return before.masked_fill(~mask, -1)", "return before.masked_fill(~mask, 1)",
         "return before", "return count - mask.long()"],
     "places are counted, not words: padding before a word must not move it": PLACES,
-    "the mask is not used: only words count, and padding gets 0": f"{PLACES}return before",
+    "the mask is not used: count only words, and give padding 0": f"{PLACES}return before",
     "only padding on the left is left out: it may stand between words as well":
         f"{PLACES}before = count - 1 - mask.int().argmax(-1, keepdim=True)",
     "the amount of padding tells where words begin only if it is on the left: count words":
@@ -86,15 +86,15 @@ variants.wrong(exercise, {
     "the first places are numbered, whatever stands there: number the words":
         f"{PLACES}return before * (before < mask.sum(-1, keepdim=True))",
     "padding is counted: True means word": "mask = ~mask\ncount = mask.cumsum(dim=-1)",
-    "padding starts the count again: it goes on to the end of the row":
+    "padding starts the count again: it should go on to the end of the row":
         "before = count - 1 - count.masked_fill(mask, 0).cummax(-1).values",
-    "the count runs from the right: the first word has position 0":
+    "the count runs from the right: the first word should have position 0":
         "count = mask.flip(-1).cumsum(dim=-1).flip(-1)",
-    "the count runs along the batch: each row has a count of its own":
+    "the count runs along the batch: give each row a count of its own":
         "count = mask.cumsum(dim=0)",
-    "the count goes on from row to row: each row has a count of its own":
+    "the count goes on from row to row: begin again in each row":
         "count = mask.flatten().cumsum(dim=-1).reshape(mask.shape)",
-    "one row is used for all: each has padding of its own":
+    "one row is used for all: use each row's own padding":
         "mask = mask.reshape(-1, mask.shape[-1])[0].expand(mask.shape)\n"
         "count = mask.cumsum(dim=-1)",
     "the result is not int64: positions are whole numbers that index a table": [

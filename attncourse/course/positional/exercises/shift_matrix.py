@@ -77,7 +77,7 @@ variants.right(exercise,
     "return torch.linalg.matrix_exp(offset[..., None, None] * turn)",
 )  # fmt: skip
 
-SINGLE = "it works for a single offset only: offset may have any shape, and each gets a matrix"
+SINGLE = "it works for a single offset only: offset may have any shape, and each needs a matrix"
 variants.wrong(exercise, {
     "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs":
         "matrix[..., even, even + 1] = -sine\nmatrix[..., even + 1, even] = sine",
@@ -89,35 +89,35 @@ variants.wrong(exercise, {
         "matrix[..., even + 1, even + 1] = -cosine\nmatrix[..., even + 1, even] = sine",
     "sine and cosine are swapped: an offset of 0 must give the identity, with cos(0) = 1 on the "
     "diagonal": "cosine, sine = angles.sin(), angles.cos()",
-    "this matrix is for sines in the first half and cosines in the second: here they alternate":
+    "this matrix is for sines in the first half, cosines in the second: here they should alternate":
         "place = torch.arange(d).reshape(-1, 2).T.flatten()\n"
         "return matrix[..., place, :][..., place]",
     "the off-diagonal is missing: the cosine of the sum needs the other column, too":
         "matrix[..., even, even + 1] = 0\nmatrix[..., even + 1, even] = 0",
-    "every pair turns as fast as the first: each has a frequency of its own":
+    "every pair turns as fast as the first: give each a frequency of its own":
         "angles = offset[..., None] * rates[0].expand_as(rates)",
     "the exponent is doubled: arange(0, d, 2) already counts 2i": ("/ d)", "* 2 / d)"),
-    "the exponent is halved: for pair i it is 2i / d, not i / d": ("/ d)", "/ (2 * d))"),
-    "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000":
+    "the exponent is halved: for pair i it should be 2i / d, not i / d": ("/ d)", "/ (2 * d))"),
+    "the exponent has lost its minus: frequencies should fall from 1 to nearly 1/10000":
         "rates = 10000 ** (even.to(offset.dtype) / d)",
     "the base is 1000: it should be 10000": ("10000", "1000"),
-    "the frequencies run in the wrong order: the first pair turns fastest":
+    "the frequencies run in the wrong order: the first pair should turn fastest":
         "angles = offset[..., None] * rates.flip(0)",
-    "frequencies meet the wrong columns: both columns of a pair have the same one": (
+    "frequencies meet the wrong columns: both columns of a pair should have the same one": (
         "matrix[..., even, even] = matrix[..., even + 1, even + 1] = cosine",
         "matrix = torch.diag_embed(torch.cat([cosine, cosine], dim=-1))"),
-    "each column has a frequency of its own: both columns of a pair have the same one":
+    "each column has a frequency of its own: both columns of a pair should share one":
         "rates = 10000 ** (-torch.arange(d, dtype=offset.dtype, device=offset.device) / d)\n"
         "cosine, sine = angles[..., 0::2].cos(), angles[..., 0::2].sin()\n"
         "matrix[..., even + 1, even + 1] = angles[..., 1::2].cos()\n"
         "matrix[..., even + 1, even] = -angles[..., 1::2].sin()",
-    "sines run beside the whole diagonal: between one pair and the next there's a 0":
+    "sines run beside the whole diagonal: between one pair and the next there should be a 0":
         "matrix[..., even[:-1] + 1, even[1:]] = sine[..., :-1]\n"
         "matrix[..., even[1:], even[:-1] + 1] = -sine[..., :-1]\n"
         "return matrix",
-    "the first offset is used for all: each has a matrix of its own":
+    "the first offset is used for all: give each a matrix of its own":
         "angles = offset.flatten()[0].expand_as(offset)[..., None] * rates",
-    "this shifts by 1 whatever the offset is: the angle is offset times frequency":
+    "this shifts by 1 whatever the offset is: the angle should be offset times frequency":
         "angles = torch.ones_like(offset)[..., None] * rates",
     "a shift back goes forward: an offset has a sign, so don't take its absolute value":
         "angles = offset.abs()[..., None] * rates",
@@ -149,11 +149,11 @@ variants.wrong(exercise, {
 })  # fmt: skip
 # the axes of what comes back are those of the angles
 variants.wrong(exercise, {
-    "the axes of offset are merged: all of them stand before (d, d)": (
+    "the axes of offset are merged: keep all of them, before (d, d)": (
         "offset[..., None]", "offset.flatten()[..., None]"),
-    "every offset needs its own matrix: the angles have an axis more than the offsets": (
+    "each offset meets only one frequency: let it meet all of them, along one more axis": (
         "offset[..., None]", "offset"),
-    "it expects a row of offsets: one has no axis, and a tensor of them may have several": (
+    "it expects a row of offsets: a single one has no axis, and a tensor may have several": (
         "offset[..., None]", "offset[:, None]"),
     SINGLE: ("offset[..., None]", "offset.new_tensor([offset.item()])"),
 }, of=by_diagonals)  # fmt: skip

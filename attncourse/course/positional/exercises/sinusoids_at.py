@@ -9,7 +9,7 @@ from judge.exercise import Case, Exercise
 
 SINGLE = "you compute in float32: make the frequencies in the dtype of the positions"
 DOUBLE = (
-    "the result is always float64: rates, even kept from an earlier call, follow positions' dtype"
+    "the result is always float64: give rates, even kept from an earlier call, positions' dtype"
 )
 exercise = Exercise.read(
     __name__,
@@ -73,25 +73,25 @@ variants.right(exercise,
     "columns = torch.where(column % 2 == 0, angles.sin(), angles.cos())",
 )  # fmt: skip
 
-ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
+ODD = "an odd d goes wrong: there should be one cosine fewer than sines, and a sine at the end"
 variants.wrong(exercise, {
-    "sine and cosine are exchanged: even columns, the first one too, hold sines": (
+    "sine and cosine are swapped: even columns, the first one too, should hold sines": (
         "[angles.sin(), angles.cos()]", "[angles.cos(), angles.sin()]"),
     "all sines come first, then all cosines: they should alternate, column by column":
         "columns = torch.cat([angles.sin(), angles.cos()], dim=-1)",
-    "all cosines come first, then all sines: a sine begins, and they alternate":
+    "all cosines come first, then all sines: begin with a sine, and alternate":
         "columns = torch.cat([angles.cos(), angles.sin()], dim=-1)",
     "the exponent is doubled: arange(0, d, 2) already counts 2i":
         "rates = 10000 ** (-2 * even / d)",
-    "the exponent is halved: for pair i it is 2i / d, not i / d":
+    "the exponent is halved: for pair i it should be 2i / d, not i / d":
         "rates = 10000 ** (-even / 2 / d)",
-    "sine and cosine of a pair have different frequencies: columns 2i and 2i + 1 share one": (
+    "the two of a pair have different frequencies: columns 2i and 2i + 1 should share one": (
         "0, d, 2", "d + d % 2",
         "angles.sin(), angles.cos()", "angles[..., 0::2].sin(), angles[..., 1::2].cos()"),
     "the base is 1000: it should be 10000": "rates = 1000 ** (-even / d)",
-    "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000":
+    "the exponent has lost its minus: frequencies should fall from 1 to nearly 1/10000":
         "rates = 10000 ** (even / d)",
-    "the exponents run up to 1: they are 2i / d, so the last one is just below 1":
+    "the exponents run up to 1: they should be 2i / d, so that the last one is just below 1":
         "rates = 10000 ** (-even / max((d - 1) // 2 * 2, 1))",
     "for an odd d the exponent is divided by the wrong width: divide 2i by d itself": [
         "rates = 10000 ** (-even / (d + d % 2))", "rates = 10000 ** (-even / max(d // 2 * 2, 1))"],
@@ -104,7 +104,7 @@ variants.wrong(exercise, {
     ODD: [
         "return columns", "return columns[..., : d // 2 * 2]",
         "return columns[..., :d] * (torch.arange(d, device=columns.device) < d // 2 * 2)"],
-    "the positions are not used: they need not be 0, 1, 2, ...":
+    "the positions are not used: use them, since they need not be 0, 1, 2 and so on":
         "count = torch.ones_like(positions).cumsum(-1) - 1\n"
         "angles = (count + 0 * positions)[..., None] * rates",
     "the positions are rounded: a position may lie between two whole numbers": [
@@ -112,13 +112,13 @@ variants.wrong(exercise, {
         "angles = positions.long()[..., None] * rates"],
     "a negative position gets the row of the positive one: the sign counts, sin(-t) = -sin(t)":
         "angles = positions.abs()[..., None] * rates",
-    "the positions are taken modulo 2 pi: that is a turn of the first pair only, the others are "
-    "slower": "angles = (positions % (2 * math.pi))[..., None] * rates",
-    "the positions are divided by n: the formula takes them as they are":
+    "the positions are taken modulo 2 pi, a turn of the first pair only: take them as they are":
+        "angles = (positions % (2 * math.pi))[..., None] * rates",
+    "the positions are divided by n: take them as they are":
         "angles = positions[..., None] / positions.shape[-1] * rates",
-    "every position is one too large: position 0 has the angle 0 everywhere":
+    "every position is one too large: position 0 should have the angle 0 everywhere":
         "angles = (positions[..., None] + 1) * rates",
-    "the angles are multiplied by 2 pi: the formula takes them as they are":
+    "the angles are multiplied by 2 pi: take them as they are":
         "angles = 2 * math.pi * positions[..., None] * rates",
     "it expects a fixed number of axes: positions may have any leading axes, or none": [
         "angles = positions[:, :, None] * rates",

@@ -65,22 +65,22 @@ variants.right(exercise,
     "return table[:1] + above.clamp(0, 1) @ table.diff(dim=0)",
 )  # fmt: skip
 
-NEAREST = "rows are repeated: between two rows of the table, mix them"
+NEAREST = "rows are repeated: between two rows of the table, mix the two"
 variants.wrong(exercise, {
     "the last row is never reached: n rows have n - 1 steps between them":
         f"places = {COUNT} * last / n",
     "the last row comes too early: between max_n rows there are max_n - 1 steps":
         "places = torch.linspace(0, last + 1, n, dtype=table.dtype, device=table.device)"
         ".clamp(max=last)",
-    "the steps treat rows as having a width: there are max_n - 1 steps between max_n":
+    "the steps treat rows as having a width: between max_n rows there should be max_n - 1 steps":
         f"places = ({COUNT} * (last + 1) / n).clamp(max=last)",
     NEAREST: ["return table[low]", "return table[places.round().long()]"],
-    "the two rows have each other's share: the nearer a row, the more it counts": [
+    "the two rows have each other's share: the nearer a row, the more it should count": [
         "return torch.lerp(table[high], table[low], share)",
         "high = places.ceil().long()\nreturn torch.lerp(table[high], table[low], share)"],
-    "the place is mixed with the row below: the other row is the one above":
+    "each place mixes the row below with the one before that: take the row above instead":
         "high = (low - 1).clamp(min=0)",
-    "every place lies halfway between two rows: its share should say how near each is":
+    "you put every place halfway between two rows: its share should say how near each is":
         "high = places.ceil().long()\nreturn (table[low] + table[high]) / 2",
     "between two rows it follows a curve: the share should grow with the distance, in a straight "
     "line": [
@@ -92,7 +92,7 @@ variants.wrong(exercise, {
         "high = places.ceil().long()\nshare = (places - low)[:, None] / (high - low)[:, None]\n"
         "share[0], share[-1] = 0, float(n > 1)\n"
         "return torch.lerp(table[low], table[high], share)"],
-    "the first n rows are cut out: fewer rows still run from the first to the last": (
+    "the first n rows are cut out: fewer rows should still run from the first to the last": (
         "return ", "return table[:n] if n <= last else "),
     "the table is filled up with its last row: stretch all of it":
         "return table[torch.arange(n, device=table.device).clamp(max=last)]",
@@ -100,10 +100,10 @@ variants.wrong(exercise, {
         "return F.pad(table, (0, 0, 0, max(n - len(table), 0)))[:n]",
     "the table repeats after its end: stretch all of it":
         "return table[torch.arange(n, device=table.device) % len(table)]",
-    "the shares lack an axis: each belongs to a row, and serves all of its columns": [
+    "the shares lack an axis: each belongs to a row, and should serve all of its columns": [
         "share = places - low\nreturn (1 - share) * table[low] + share * table[high]",
         "share = places - low\nreturn table[low] + (table[high] - table[low]) * share"],
-    "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row": [
+    "n = 1 goes wrong, since there are 0 steps to divide by: it should give the first row": [
         f"places = {COUNT} * (last / (n - 1))",
         f"places = {COUNT} * last / (n - 1)",
         f"places = {COUNT} * last / (n - 1)\nlow = places.long().clamp(0, last)"],
@@ -126,12 +126,12 @@ variants.wrong(exercise, {
     NEAREST: ('mode="linear", align_corners=True', 'mode="nearest"'),
     "this is a smooth curve through more than two rows: use straight lines": (
         "[None], size=n", "[None, :, None], size=(1, n)", "linear", "bicubic", "[0]", "[0, :, 0]"),
-    "the width is stretched, not the length: interpolate works on the last axis": (
+    "the width is stretched, not the length: put the length last, where interpolate works": (
         every(".T"), ""),
-    "the result is (d, n): the length comes first": ("rows[0].T", "rows[0]"),
-    "an axis is left over: interpolate needs a batch, the result has none": (
+    "the result is (d, n): put the length first": ("rows[0].T", "rows[0]"),
+    "an axis is left over: interpolate needs a batch, but the result should have none": (
         "rows[0].T", "rows.mT"),
-    "squeeze takes away every axis of size 1, and n or d may be 1: name the axis": (
+    "squeeze removes every axis of size 1, and n or d may be 1: name the axis": (
         "rows[0]", "rows.squeeze()"),
     "n divided by max_n is rounded, and a row may be missing: give the size itself": (
         "size=n", "scale_factor=n / len(table)"),

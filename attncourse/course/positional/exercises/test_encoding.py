@@ -76,27 +76,29 @@ variants.wrong(exercise, {
         (START, f"    assert callable(encode)\n    return\n{START}"), errors_caught(worked)],
     "it runs encode, but asserts nothing: compare the numbers": (SHAPE, "", DTYPE, "", CLOSE, ""),
     "it looks at the shape only: compare the numbers, too": (DTYPE, "", CLOSE, ""),
-    "it looks at the numbers' range only: compare each with its own": (
+    "it looks at the numbers' range only: compare each with what it should be": (
         DTYPE, "", CLOSE, "assert got.abs().max() <= 1"),
-    "it compares means only: right numbers in the wrong places pass": compare_only(".mean()"),
-    "one number that is right is enough for it: ask for all of them, not for any": (
+    "it compares means only, so right numbers in the wrong places pass: compare each number":
+        compare_only(".mean()"),
+    "one right number is enough for it: ask for all of them, not for any": (
         CLOSE, "assert got.double().isclose(want, atol=1e-4).any()"),
     "what it expects comes from encode itself: work it out without it": (
         WANT, "encode(n, d).double()"),
     "it looks at row 0 only, where every angle is 0: look at all rows":
         compare_only("[..., :1, :]"),
-    "one position shows nothing: at position 0 every angle is 0. Ask for many rows": (
+    "it asks for one row only, that of position 0, where every angle is 0: ask for many rows": (
         SIZES, "((1, 6), (1, 7))"),
-    "it looks at the first two columns only: the other frequencies may be anything": compare_only(
+    "it looks at the first two columns only, so other frequencies may be anything: look at all of "
+    "them": compare_only(
         "[..., :2]"),
-    "it looks at the first two pairs only: the frequencies of others may be anything": (
+    "it sees two pairs at most, so the frequencies of others may be anything: try more columns": (
         SIZES, "((100, 4), (100, 3), (1, 3))"),
     "it looks at the last row only: look at all of them": compare_only("[-1]", DTYPE),
     "it looks at every tenth row only: look at all of them": [
         compare_only("[::10]", DTYPE),
         (*compare_only("[::10]", DTYPE), SIZES, "((100, 6), (100, 7), (1, 1))")],
     "it looks at one row only: look at all of them": compare_only("[-4:][:1]", DTYPE),
-    "a NaN passes: it is not larger than any bound. Ask for small differences of all": (
+    "a NaN passes, since it is not larger than any bound: assert that all differences are small": (
         CLOSE, "assert not ((got - want).abs() > 1e-3).any()"),
     "a width of 2 has one frequency, and it is 1: try more columns": (
         SIZES, "((100, 2), (100, 1), (1, 2))"),
@@ -105,18 +107,21 @@ variants.wrong(exercise, {
     "every width is even: try an odd one, too": (SIZES, "((100, 6), (5, 4), (1, 4))"),
     "the width is 8, where a fixed 8 is right: try another, and an odd one": (
         SIZES, "((100, 8), (5, 8), (1, 8))"),
-    "there are few rows: a table that ends or repeats goes unnoticed. Try 100": (
+    "there are few rows, so a table that ends or repeats goes unnoticed: try 100": (
         SIZES, "((10, 6), (5, 7), (1, 3))"),
-    "a table of 96 rows goes unseen: n may be 100": (SIZES, "((70, 6), (5, 7), (1, 3))"),
-    "a table of 64 rows shows at n = 65, one of 96 does not: n may be 100": (
+    "a table of 96 rows goes unnoticed: n may be 100, so try that": (
+        SIZES, "((70, 6), (5, 7), (1, 3))"),
+    "a table of 64 rows shows at n = 65, one of 96 does not: n may be 100, so try that": (
         SIZES, "((65, 6), (5, 7))"),
-    "n is always 100: an encoding may ignore it": (SIZES, "((100, 6), (100, 7), (100, 1))"),
-    "one row goes unseen: an encoding may lose its axis where n is 1": (
+    "n is always 100, so an encoding may ignore it: try other lengths, too": (
+        SIZES, "((100, 6), (100, 7), (100, 1))"),
+    "n is never 1, where an encoding may lose the axis of the rows: try that": (
         SIZES, "((100, 6), (5, 7), (4, 1))"),
-    "one column goes unseen: an encoding may lose its axis where d is 1": (
+    "d is never 1, where an encoding may lose the axis of the columns: try that": (
         SIZES, "((100, 6), (5, 7), (1, 3))"),
-    "n and d are never 1: an encoding may lose an axis of that size": (SIZES, "((100, 6), (5, 7))"),
-    "the dtype of the result is not checked: float32 or float64 is right": (DTYPE, ""),
+    "n and d are never 1, where an encoding may lose an axis: try both": (
+        SIZES, "((100, 6), (5, 7))"),
+    "the dtype of the result is not checked: assert that it is float32 or float64": (DTYPE, ""),
     "the shape is not checked, and a comparison broadcasts: assert the shape first": (
         SHAPE, "", CLOSE, "assert (got - want).abs().max() < 1e-3"),
     "it compares, but prints or returns the result: assert it": (every("assert "), ""),
@@ -124,26 +129,27 @@ variants.wrong(exercise, {
     "far beyond 1000, where a right float32 encoding may be off by more": [
         ("atol=1e-3", "atol=1e-4"), ("atol=1e-3", "atol=1e-9"),
         (SIZES, "((100, 6), (5, 7), (1, 1), (100_000, 10))")],
-    "it asks for no rows or no columns: sizes are at least 1": [
+    "it asks for no rows or no columns: sizes should be at least 1": [
         (SIZES, f"((100, 6), (5, 7), (1, 1), {more})")
         for more in ("(0, 4)", "(5, 0)", "(0, 4), (5, 0)")],
-    "the tolerance is too wide: wrong numbers pass, too": ("atol=1e-3", "atol=0.1"),
-    "it asks for equal bits: float32 rounds, and that is right, too. Allow rounding": (
+    "the tolerance is so wide that wrong numbers pass, too: make it smaller": (
+        "atol=1e-3", "atol=0.1"),
+    "it asks for equal bits, but float32 rounds, and that is right, too: allow for rounding": (
         CLOSE, "assert got.double().equal(want)"),
     "it expects float64, and float32 is right, too: convert, then compare": (
         DTYPE, "assert got.dtype == torch.float64"),
     "it expects float32, and float64 is right, too: convert, then compare": (
         DTYPE, "assert got.dtype == torch.float32"),
-    "its own formula exchanges sine and cosine, so it refuses what is right": ("== 0", "== 1"),
-    "its own formula has all sines first, so it refuses what is right: they alternate": (
+    "its own formula swaps sine and cosine, so it refuses what is right": ("== 0", "== 1"),
+    "its own formula has all sines first, so it refuses what is right: they should alternate": (
         "column - column % 2", "2 * (column % ((d + 1) // 2))",
         "column % 2 == 0", "column < (d + 1) // 2"),
-    "its own formula doubles the exponent, so it refuses what is right: it is 2i / d": (
+    "its own formula doubles the exponent, so it refuses what is right: it should be 2i / d": (
         "/ d)", "* 2 / d)"),
-    "its own formula halves the exponent, so it refuses what is right: it is 2i / d": (
+    "its own formula halves the exponent, so it refuses what is right: it should be 2i / d": (
         "/ d)", "/ (2 * d))"),
     "its own formula has the base 1000, so it refuses what is right": ("10000.0", "1000.0"),
-    "its own formula counts from 1, so it refuses what is right: position 0 is first": (
+    "its own formula counts from 1, so it refuses what is right: position 0 should come first": (
         "arange(n)", "arange(1, n + 1)"),
     "it refuses the right ones, too: run it on an encoding you trust": (
         START, f"    assert encode(4, 6).shape == (6, 4)\n    return\n{START}"),

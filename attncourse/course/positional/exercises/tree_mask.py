@@ -131,15 +131,17 @@ variants.right(exercise,
 
 WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
 variants.wrong(exercise, {
-    "a token does not see itself: it is allowed, too": "return mask & (place != place[:, None])",
-    "a token sees no more than its head: go on while any is below a root": (
+    "a token does not see itself: it should be allowed, too":
+        "return mask & (place != place[:, None])",
+    "a token sees no more than its head: go on while any token is below a root": (
         WHILE, "for _ in range(1):"),
-    "a token sees only itself: go on while any is below a root": (WHILE, "for _ in range(0):"),
-    "a token sees its head only: it sees itself, and what is above its head, too":
+    "a token sees only itself: go on while any token is below a root": (
+        WHILE, "for _ in range(0):"),
+    "a token sees its head only: it should see itself, and what is above its head, too":
         "return heads[..., None] == place",
     "a token sees its children: it should see its head, and what is above that": (
         WHILE, "for _ in range(1):", "return mask", "return mask.mT"),
-    "a root does not see itself: every token does": "return mask & (heads >= 0)[..., None]",
+    "a root does not see itself: every token should": "return mask & (heads >= 0)[..., None]",
     "token 0 is taken for the end of the path: only -1 is, so ask for >= 0": [
         "return mask & ((place == place[:, None]) | (place > 0))", ("node < 0", "node < 1")],
     "the path ends after a fixed number of steps: go on until all are at a "
@@ -148,20 +150,21 @@ variants.wrong(exercise, {
         (WHILE, "while (node.reshape(-1, len(place))[0] >= 0).any():"),
         (WHILE, "while (node.reshape(-1, len(place))[-1] >= 0).any():"),
         (WHILE, "while (node >= 0).any(-1).all():")],
-    "the root is left out: it is an ancestor of all the others in its tree":
+    "the root is left out: include it, an ancestor of all the others in its tree":
         "return mask & ((place == place[:, None]) | (heads >= 0)[..., None, :])",
-    "rows and columns are exchanged: a row is a token, and sees those above it": "return mask.mT",
-    "a token sees those below it as well: only those above it are asked for":
+    "rows and columns are swapped: a row is a token, and should be True at those above it":
+        "return mask.mT",
+    "a token sees those below it as well: it should see only those above it":
         "return mask | mask.mT",
-    "all of its tree is seen: only the tokens on the path up are allowed":
+    "a token sees all of its tree: it should see only the tokens on the path up":
         "root = (mask & (heads < 0)[..., None, :]).int().argmax(-1, keepdim=True)\n"
         "return root == root.mT",
-    "tokens with the same head are seen: only those above, and itself":
+    "tokens with the same head see each other: each should see only those above, and itself":
         "same = heads[..., None] == heads[..., None, :]\n"
         "return mask | (same & (heads >= 0)[..., None])",
-    "-1 is no index for gather: whoever has passed a root stays at -1": (
+    "-1 is no index for gather: a token that has passed a root should stay at -1": (
         "node.clamp(min=0)).masked_fill(node < 0, -1)", "node)"),
-    "clamp sends whoever has passed a root on from token 0: stay at -1": (
+    "clamp sends a token that has passed a root on from token 0: it should stay at -1": (
         ".masked_fill(node < 0, -1)", "", WHILE, TURNS),
     "an index of -1 is the last token, and nothing stands above a root: stop at -1": (
         WHILE, f"heads = heads.where(heads >= 0, len(place) - 1)\n    {TURNS}"),
@@ -179,7 +182,7 @@ variants.wrong(exercise, {
     "later tokens are hidden: in a tree, what is above may stand on either side":
         "return mask.tril()",
     "the mask is upside down: True means may attend": "return ~mask",
-    "the first sentence's tree is used for all: each has one of its own":
+    "the first sentence's tree is used for all: use each one's own":
         "heads = heads.reshape(-1, len(place))[0].expand_as(heads)\nnode = place.expand_as(heads)",
     NO_BATCH: "(n,) = heads.shape\nnode = place.expand_as(heads)",
     "the mask is not boolean: True = may attend, False = may not": [
@@ -197,6 +200,6 @@ variants.wrong(exercise, {
         "reach > 0", "torch.matrix_power((itself | parent).long(), heads.shape[-1]) > 0"),
     "numbers of paths become infinite, and infinity times 0 is NaN: after each product keep only "
     "whether there is one": (SQUARE, "reach @ reach"),
-    "the reach is doubled too seldom: the top of a long chain is not reached": [
+    "the reach is doubled too seldom to get to the top of a long chain: double it more often": [
         ("bit_length()", "bit_length() - 1"), ("bit_length()", "bit_length() - 2")],
 }, of=paths_doubled)  # fmt: skip

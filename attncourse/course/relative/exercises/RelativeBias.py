@@ -84,36 +84,37 @@ variants.calling(
 )  # fmt: skip
 CLIPPED = "(offset.clamp(-self.reach, self.reach) + self.reach)"
 variants.wrong(exercise, {
-    "the table has a row for each offset and a column for each head: (2 reach + 1, heads)": [
+    "the table has another shape: give it a row for each offset and a column for each head, (2 "
+    "reach + 1, heads)": [
         "self.table = nn.Parameter(torch.zeros(heads, 2 * reach + 1))\n"
         "bias = self.table[:, rows]",
         ("+ 1, heads", "+ 1, 1")],
-    "there are 2 reach + 1 offsets from -reach to reach, so as many rows": [
+    "the table has too few rows: from -reach to reach there are 2 reach + 1 offsets": [
         ("2 * reach + 1", "2 * reach"), ("2 * reach + 1", "reach + 1")],
-    "heads and reach are swapped in __init__: RelativeBias(heads, reach)": (
+    "heads and reach are swapped in __init__: it should be RelativeBias(heads, reach)": (
         "heads: int, reach: int", "reach: int, heads: int"),
     "the table must learn: make it an nn.Parameter called `table`": [
         "self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads), requires_grad=False)",
         "self.table = torch.zeros(2 * reach + 1, heads)"],
     "`table` must itself be an nn.Parameter, not a module that holds one":
         "self.table = nn.Embedding(2 * reach + 1, heads)",
-    "the table has a fixed size: its rows follow reach, its columns heads": (
+    "the table has a fixed size: its rows should follow reach, its columns heads": (
         "2 * reach + 1, heads", "33, 8"),
     "view cuts the numbers anew: move the axis of the heads to the front instead":
         "bias = self.table[rows].reshape(scores.shape[-3:])",
     "the heads stand last in what is looked up: move that axis in front of n and m":
         "bias = self.table[rows]",
-    "queries and keys change places: only the axis of the heads moves to the front":
+    "queries and keys are swapped: move only the axis of the heads to the front":
         "bias = self.table[rows].movedim(-1, 0).mT",
-    "all heads get the column of the first: each has its own":
+    "all heads get the column of the first: use each one's own":
         "bias = self.table[rows].movedim(-1, 0)[:1]",
-    "all heads get the same number: each has its own column": "bias = self.table[rows].mean(-1)",
+    "all heads get the same number: use each one's own column": "bias = self.table[rows].mean(-1)",
     "the bias alone comes back: add it to the scores": [
         "return bias.expand(scores.shape)", "return bias"],
     "the bias of an earlier call is kept: the table changes as it learns, so look it up anew":
         'kept = self.__dict__.setdefault("kept", {})\n'
         "bias = kept.setdefault((n, m), self.table[rows].movedim(-1, 0))",
-    "later keys are masked: no mask is asked for, so a query sees all keys":
+    "later keys are masked: no mask is asked for, so let a query see all keys":
         "return (scores + bias).masked_fill(offset > 0, -torch.inf)",
     "the scores come back as they were: add the bias": "return scores + 0 * bias",
     "the bias multiplies the scores: add it": "return scores * bias",

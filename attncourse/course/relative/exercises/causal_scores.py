@@ -83,48 +83,48 @@ variants.wrong(exercise, {
     "the diagonal alone is mended, and the rest is still one place off: pad on the other side": (
         "(1, 0)", "(0, 1)",
         "skewed.tril()", "skewed.tril(-1) + torch.diag_embed(products[..., -1])"),
-    "with the zeros on the left, the first n numbers are the ones to leave out": (
+    "the last n numbers are left out: with the zeros on the left, leave out the first n": (
         "n:]", ": n * n]"),
-    "n numbers are left out at the front, a whole row: here it is one too few": (
+    "one number too few is left out at the front: leave out n, a whole row": (
         "n:]", "n - 1 : n * n + n - 1]"),
-    "two columns of padding move each row by two places: one is enough": [
+    "two columns of padding move each row by two places: add only one": [
         ("(1, 0)", "(1, 1)", "n:]", "n : n + n * n]"),
         ("(1, 0)", "(2, 0)", "n:]", "n : n + n * n]")],
     "the padding is a row, so no row gets longer: it has to be a column": (
         "(1, 0)", "(0, 0, 0, 1)"),
-    "each row is moved one place more: the farthest offset is lost, and 0 stands in its place":
+    "each row is moved one place too far to the right, and begins with 0: move it one place less":
         "return torch.nn.functional.pad(skewed, (1, 0))[..., :-1].tril()",
-    "nothing is moved: without the skew, column t belongs to the offset t - (n - 1)":
+    "nothing is moved, so column t belongs to the offset t - (n - 1): skew the rows":
         "skewed = products",
-    "the columns are only turned round: every row must move by places of its own":
+    "the columns are only reversed: every row should move by a number of places of its own":
         "skewed = products.flip(-1)",
-    "all rows move by the same number of places: row i moves by n - 1 - i":
+    "all rows move by the same number of places: row i should move by n - 1 - i":
         "skewed = products.roll(1, -1)",
-    "r is turned round: its last row is for offset 0, its first for -(n-1)": [
+    "r is reversed: its last row is for offset 0, its first for -(n-1)": [
         "products = q @ r.flip(-2).mT", ("r.mT", "r.flip(-2).mT", "(1, 0)", "(0, 1)")],
-    "each score meets the row before its own: on the diagonal it is the last one":
+    "each score meets the row before its own: on the diagonal it should be the last one":
         "products = q @ r.roll(1, -2).mT",
     "the result is transposed: row i belongs to query i, column j to key j":
         "return skewed.mT.tril()",
-    "query and table are exchanged: row i of the products belongs to query i":
+    "query and table are swapped: row i of the products should belong to query i":
         "products = r @ q.mT",
-    "every row is made from the last query: row i holds the products of query i":
+    "every row is made from the last query: row i should hold the products of query i":
         "products = (q[..., -1:, :] @ r.mT).expand(*q.shape[:-1], n)",
-    "a row holds another query's products: row i belongs to query i": [
+    "a row holds another query's products: row i should hold those of query i": [
         "return skewed.roll(1, -2).tril()", "return skewed.roll(-1, -2).tril()",
         ("(1, 0)", "(0, 1)", "skewed.tril", "skewed.roll(-1, -2).tril")],
-    "later keys get -inf: here they get 0, what masks them comes afterwards":
+    "later keys get -inf: give them 0 here, since what masks them comes afterwards":
         f"return skewed.masked_fill({ABOVE}, -torch.inf)",
-    "later keys get a large negative number: here they get 0, a mask comes afterwards":
+    "later keys get a large negative number: give them 0 here, since a mask comes afterwards":
         f"return skewed.masked_fill({ABOVE}, -1e9)",
-    "before the skew, later keys do not lie above the diagonal: the tril comes last": [
+    "before the skew, later keys do not lie above the diagonal: put the tril last": [
         "products = (q @ r.mT).tril()\nreturn skewed", "products = (q @ r.mT).tril()",
         "products = (q @ r.mT).triu()\nreturn skewed"],
     "column 0 gets a number from the end of its row: pad on the left, and do not roll": (
         "(1, 0)", "(0, 1)", "skewed.tril", "skewed.roll(1, -1).tril"),
-    "it divides by sqrt(d): here the products are asked for as they are":
+    "it divides by sqrt(d): here, return the products as they are":
         "products = q @ r.mT / q.shape[-1] ** 0.5",
-    "a softmax is taken: the scores themselves are asked for": "return skewed.tril().softmax(-1)",
+    "a softmax is taken: return the scores themselves": "return skewed.tril().softmax(-1)",
     "numbers of the batch are mixed up: reshape the last two axes alone":
         "skewed = padded.reshape(n + 1, *q.shape[:-2], n)[1:].movedim(0, -2)",
     "it takes no leading axes: any, or none, should work": "n, _ = q.shape\nproducts = q @ r.mT",

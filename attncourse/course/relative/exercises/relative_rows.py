@@ -56,12 +56,12 @@ variants.right(exercise,
 variants.wrong(exercise, WRONG)
 variants.wrong(exercise, WRONG_WITH_A_CACHE)
 variants.wrong(exercise, {
-    "the reach is a fixed number: it is an argument": "return offset.clamp(-3, 3) + 3",
-    "rows and columns are exchanged: a row is a query, a column a key": f"return {ROWS}.mT",
-    "there is one row for each query and one column for each key: (n, m)": [
+    "the reach is a fixed number: use the argument": "return offset.clamp(-3, 3) + 3",
+    "rows and columns are swapped: a row is a query, a column a key": f"return {ROWS}.mT",
+    "the shape is wrong: there should be a row for each query and a column for each key, (n, m)": [
         "query = torch.arange(m, device=device)", ("    key =", "    m = n\n    key =")],
-    "these are floating numbers: a row number is an int64": f"return {ROWS}.float()",
-    "these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype":
+    "these are floating-point numbers: a row number should be an int64": f"return {ROWS}.float()",
+    "these are 32-bit integers: keep int64, torch.arange's own dtype, which some lookups ask for":
         f"return {ROWS}.int()",
     "8 or 16 bits do not hold the row numbers of a large table: keep int64 on the way, too": [
         *(f"return {ROWS}.to(torch.{small}).long()" for small in ("int8", "uint8", "int16")),
@@ -79,9 +79,9 @@ variants.wrong(exercise, {
     "the argument device is not used: make every new tensor there": (every("=device)"), "=None)"),
     "the argument device is not used everywhere: make every new tensor there":
         "query = torch.arange(m - n, m)",
-    "a reach of 0 is a reach, with one row for all pairs: `or` takes it for none":
+    "a reach of 0 is taken for none, as by `or`: it should give one row for all pairs":
         f"reach = reach or m\nreturn {ROWS}",
-    "axes of length 1 are dropped: the result is always (n, m)": f"return {ROWS}.squeeze()",
+    "axes of length 1 are dropped: the result should always be (n, m)": f"return {ROWS}.squeeze()",
     LOOP: [
         "offset = torch.stack([key - one for one in query])",
         "table = [[j - i for j in range(m)] for i in query.tolist()]\n"

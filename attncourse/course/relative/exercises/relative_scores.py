@@ -73,48 +73,50 @@ variants.calling(exercise, "row_numbers", WAYS, instead="rows = row_numbers(n, n
 variants.wrong(exercise, {
     "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
     "the scores are divided by d, not by its square root": ("d**0.5", "d"),
-    "the square root is rounded: divide by the number itself": ("d**0.5", "int(d**0.5)"),
-    "the scale comes from the length: it is the square root of the width": ("d**0.5", "n**0.5"),
+    "the square root is rounded: divide by it as it is": ("d**0.5", "int(d**0.5)"),
+    "the scale comes from the length: it should be the square root of the width": (
+        "d**0.5", "n**0.5"),
     "the width is counted from the front: any axes may lead, so d is the last one, shape[-1]": (
         "d**0.5", "q.shape[1] ** 0.5"),
-    "the scale comes from the table's length: it is the square root of the width": (
+    "the scale comes from the table's length: it should be the square root of the width": (
         "d**0.5", "len(a_k) ** 0.5"),
     "the scale is a fixed number: it should follow the width": ("d**0.5", "8"),
-    "the relative term is not scaled: the division is of the whole sum":
+    "the relative term is not scaled: divide the whole sum":
         "return content / d**0.5 + relative",
-    "only the relative term is scaled: the division is of the whole sum":
+    "only the relative term is scaled: divide the whole sum":
         "return content + relative / d**0.5",
     "the relative term is scaled twice: divide the sum, once": (
         "+ relative", "+ relative / d**0.5"),
-    "the relative term is missing: every key gets the row of its offset added": (
+    "the relative term is missing: add to every key the row of its offset": (
         "+ relative", "+ 0 * relative"),
-    "the content is missing: the query also meets the key itself": ("content +", "0 * content +"),
+    "the content is missing: the query should also meet the key itself": (
+        "content +", "0 * content +"),
     # (q + a) k: of a pair's key, the column of its query
-    "the relative term meets the keys: it is the query that meets the table": [
+    "the keys meet the table: it should be the query that meets it": [
         "relative = (k @ a_k.mT).gather(-1, rows.mT.expand(*q.shape[:-1], n)).mT",
         ("q @ a_k", "k @ a_k")],
-    "query and key are exchanged: row i is the query, column j the key": (
+    "query and key are swapped: row i is the query, column j the key": (
         "q @ k.mT", "k @ q.mT", "q @ a_k", "k @ a_k"),
     "the result is transposed: row i is the query, column j the key":
         "return ((content + relative) / d**0.5).mT",
     "a row's numbers are added up without the query: take the dot product of the two":
         "relative = a_k.sum(-1)[rows]",
-    "the relative term is subtracted: the row is added to the key": ("+ relative", "- relative"),
-    "the reach is a fixed number: a table of 2 reach + 1 rows tells it":
+    "the relative term is subtracted: add the row to the key": ("+ relative", "- relative"),
+    "the reach is a fixed number: take it from the table, which has 2 reach + 1 rows":
         "rows = ((j - j[:, None]).clamp(-1, 1) + 1).clamp(max=len(a_k) - 1)",
-    "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way":
+    "the number of rows is taken for reach: a table of 2 reach + 1 rows goes reach each way":
         "reach = len(a_k)",
     CLIP: "reach = len(a_k) // 2 + 1",
     "the reach is one too small: a table of 2 reach + 1 rows goes reach each way":
         "reach = len(a_k) // 2 - 1",
     "gather wants an index with as many axes: expand the (n, n) index to the leading axes of q": (
         "rows.expand(*q.shape[:-1], n)", "rows"),
-    "keys beyond the reach get no relative term: they share the first or last row": (
+    "keys beyond the reach get no relative term: they should share the first or last row": (
         "+ relative", "+ relative * ((j - j[:, None]).abs() <= reach)"),
-    "later keys are masked: no mask is asked for, so a query sees all keys":
+    "later keys are masked: no mask is asked for, so let a query see all keys":
         "later = j > j[:, None]\n"
         "return ((content + relative) / d**0.5).masked_fill(later, -torch.inf)",
-    "a softmax is taken: the scores themselves are asked for":
+    "a softmax is taken: return the scores themselves":
         "return ((content + relative) / d**0.5).softmax(-1)",
     "a_k[rows] holds n x n x d numbers: multiply by the table first, and look up afterwards": [
         "return (q[..., None, :] * (k[..., None, :, :] + a_k[rows])).sum(-1) / d**0.5",

@@ -79,17 +79,17 @@ variants.calling(
 )
 variants.wrong(exercise, {
     # of several writes to one place, the last counts: the first key from the right
-    "keys that share a row overwrite each other: their weights add up":
+    "keys that share a row overwrite each other: add their weights up":
         "sums = zeros.scatter(-1, index, weights)",
-    "keys that share a row are averaged: their weights add up": [
+    "keys that share a row are averaged: add their weights up": [
         "many = zeros.scatter_add(-1, index, torch.ones_like(weights)).clamp(min=1)\n"
         f"sums = {SUMS} / many",
         'sums = zeros.scatter_reduce(-1, index, weights, "mean")'],
-    "of the keys that share a row the largest weight is kept: their weights add up":
+    "of the keys that share a row the largest weight is kept: add their weights up":
         'sums = zeros.scatter_reduce(-1, index, weights, "amax")',
-    "scatter_add fills no axis of the index: expand it to the shape of the weights": [
+    "scatter_add adds no axis to the index: expand it to the shape of the weights": [
         "index = rows", "index = rows[(None,) * (weights.dim() - 2)]", "index = rows[None]"],
-    "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
+    "the number of rows is taken for reach: a table of 2 reach + 1 rows goes reach each way": (
         "len(a_v) // 2", "len(a_v)"),
     SHORT: ("len(a_v) // 2", "min(len(a_v) // 2, weights.shape[-1])"),
     "in a running sum a huge weight swallows those after it: add up each row of the table by "
@@ -98,12 +98,12 @@ variants.wrong(exercise, {
         f"sums = {SUMS}.flip(-1).cumsum(-1).diff(prepend=zeros[..., :1]).flip(-1)"],
     "there is a sum for each of the 2n - 1 offsets, but a table has 2 reach + 1 rows: clip first": (
         "len(a_v) // 2", "weights.shape[-1] - 1", "len(a_v))", "2 * n - 1)"),
-    "keys beyond the reach are left out: they share the first or the last row":
+    "keys beyond the reach are left out: they should share the first or the last row":
         "near = (j - j[:, None]).abs() <= reach\n"
         "sums = zeros.scatter_add(-1, index, weights * near)",
-    "the sum runs over the queries: row i of the weights holds what query i attends to":
+    "the sum runs over the queries: sum over the keys, since row i of the weights is query i's":
         "index = rows.mT.expand(weights.shape)\nsums = zeros.scatter_add(-1, index, weights.mT)",
-    "the weights are transposed: row i of them belongs to query i":
+    "the weights are transposed: leave them, because row i belongs to query i":
         "sums = zeros.scatter_add(-1, index, weights.mT)",
     "you take a softmax again: these are weights already":
         "sums = zeros.scatter_add(-1, index, weights.softmax(-1))",
@@ -114,18 +114,18 @@ variants.wrong(exercise, {
     "own, too": [
         f"left = (1 - sums.sum(-1, True)) * (j.new_tensor(range(len(a_v))) == {one})\n"
         "return (sums + left) @ a_v" for one in ("0", "reach", "2 * reach")],
-    "it divides by sqrt(d): that is for scores, values are not scaled":
+    "it divides by sqrt(d): that is for scores, so leave the values unscaled":
         "return sums @ a_v / a_v.shape[-1] ** 0.5",
-    "the mean is taken over the keys: the weights are the mean already, so add up":
+    "the sum is divided by n: leave it as it is, since the weights say how much each key counts":
         "return sums @ a_v / n",
     "these are the sums for each row of the table: multiply them by the table": "return sums",
-    "the reach is taken from the width of the table: it is (rows - 1) / 2": [
+    "the reach is taken from the width of the table: it should be (rows - 1) / 2": [
         ("len(a_v) // 2", "min(a_v.shape) // 2"), ("len(a_v) // 2", "a_v.shape[1] // 2")],
-    "the reach is a fixed number: a table of 2 reach + 1 rows tells it":
+    "the reach is a fixed number: take it from the table, which has 2 reach + 1 rows":
         "rows = ((j - j[:, None]).clamp(-1, 1) + 1).clamp(max=len(a_v) - 1)",
-    "later keys are left out: no mask is asked for, each weight counts":
+    "later keys are left out: no mask is asked for, so let each weight count":
         "sums = zeros.scatter_add(-1, index, weights.tril())",
-    "all queries are added up: there is a row of output for each query":
+    "all queries are added up: return a row for each query":
         "return (sums @ a_v).sum(-2)",
     "a_v[rows] holds n x n x d numbers: add up the weights of each row of the table first": [
         'return torch.einsum("...ij,ijd->...id", weights, a_v[rows])',
@@ -133,7 +133,7 @@ variants.wrong(exercise, {
         "return (weights[..., None, :] @ a_v[rows]).squeeze(-2)"],
     "it takes no leading axes: any, or none, should work": (
         "n, reach = weights.shape[-1]", "(n, _), reach = weights.shape"),
-    "torch.zeros gives float32: make them of the dtype of the weights":
+    "torch.zeros gives float32: give the zeros the dtype of the weights":
         "zeros = torch.zeros(*weights.shape[:-1], len(a_v), device=weights.device)",
     messages.FLOAT32_INSIDE:
         "sums = zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)",

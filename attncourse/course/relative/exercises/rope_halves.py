@@ -82,47 +82,49 @@ NEIGHBOURS = "a, b = x[..., 0::2], x[..., 1::2]"
 SIDE_BY_SIDE = "return torch.stack([left, right], -1).flatten(-2)"
 COUNT = "count = torch.arange(x.shape[-2], device=x.device)"
 variants.wrong(exercise, {
-    "these are pairs of neighbours: here column c goes with column c + d/2":
+    "these are pairs of neighbours: here column c should go with column c + d/2":
         f"{NEIGHBOURS}\n{SIDE_BY_SIDE}",
-    "neighbours go in and halves come out: a pair comes back where it was": NEIGHBOURS,
-    "halves go in and neighbours come out: a pair comes back where it was": SIDE_BY_SIDE,
+    "neighbours go in and halves come out: put each pair back where it was": NEIGHBOURS,
+    "halves go in and neighbours come out: put each pair back where it was": SIDE_BY_SIDE,
     "the two layouts are mixed: both columns of a pair need the same angle":
         "angles = (positions[..., None] * frequencies).repeat_interleave(2, dim=-1)\n"
         "left = x * cos\n"
         "right = torch.cat([-b, a], dim=-1) * sin\n"
         "return left + right",
-    "it turns the wrong way: the left half is a cos - b sin":
+    "it turns the wrong way: the left half should be a cos - b sin":
         "left = a * cos + b * sin\nright = b * cos - a * sin",
-    "cos and sin are swapped: at position 0 nothing turns": ("cos, sin =", "sin, cos ="),
-    "this is no rotation, which has one minus: a cos - b sin, and a sin + b cos": [
+    "cos and sin are swapped: at position 0 nothing should turn": ("cos, sin =", "sin, cos ="),
+    "this is no rotation: it should have one minus, a cos - b sin and a sin + b cos": [
         "left = a * cos + b * sin", "right = b * cos - a * sin"],
     "the new left half is used for the right one: work both out from x": ("left =", "left = a ="),
-    "every pair turns at the same speed: pair i has the frequency 10000^(-2i/d)":
+    "every pair turns at the same speed: pair i should have the frequency 10000^(-2i/d)":
         "frequencies = torch.ones(d // 2, dtype=x.dtype, device=x.device)",
-    "the exponent is wrong: pair i, from 0 to d/2 - 1, has the frequency 10000^(-2i/d)": [
+    "the exponent is wrong: pair i, from 0 to d/2 - 1, should have the frequency 10000^(-2i/d)": [
         ("-2 *", "-4 *"), ("-2 *", "-1 *"), ("-2 *", "-1 *", "/ d)", "/ max(d // 2 - 1, 1))")],
-    "the exponent has the wrong sign: frequencies fall from 1 towards 1/10000": ("-2 *", "2 *"),
-    "pairs count from 0: the first one turns by 1 a position": (
+    "the exponent has the wrong sign: frequencies should fall from 1 towards 1/10000": (
+        "-2 *", "2 *"),
+    "the pairs are counted from 1: the first should turn by 1 at each position": (
         "arange(d // 2,", "arange(1, d // 2 + 1,"),
-    "the base is 10000, not 100000": ("10000", "100000"),
-    "the frequencies are the wrong way round: the first pair turns fastest":
+    "the base is 100000: it should be 10000": ("10000", "100000"),
+    "the frequencies are the wrong way round: the first pair should turn fastest":
         "angles = (positions[..., None] * frequencies).flip(-1)",
-    "the positions are not looked at: a chunk may begin anywhere":
+    "the positions are not used: use them, since a chunk may begin anywhere":
         f"{COUNT}\nangles = count[:, None] * frequencies",
-    "only the first position is looked at: they may lie anywhere":
+    "only the first position is used: use each, since they may lie anywhere":
         f"{COUNT}\nangles = (positions[..., :1] + count)[..., None] * frequencies",
-    "positions may be negative: those turn the other way": [
+    "negative positions turn like positive ones, or not at all: they should turn the other way": [
         ("None]", "None].abs()"), ("None]", "None].clamp(min=0)")],
-    "the positions are sorted: they stay beside their rows": (
+    "the positions are sorted: they should stay beside their rows": (
         "positions[", "positions.sort(-1).values["),
-    "positions count from 1 here: at position 0 nothing turns": ("positions[", "(positions + 1)["),
+    "positions count from 1 here: at position 0 nothing should turn": (
+        "positions[", "(positions + 1)["),
     "16 bits hold no position beyond 32767: keep the integers you are given": (
         "positions[", "positions.short()["),
-    "positions may have leading axes: the new axis, for the pairs, is the last": (
+    "the new axis, for the pairs, is the second: positions may have leading axes, so put it last": (
         "[..., None]", "[:, None]"),
     "positions may have leading axes, and outer takes none: multiply by a new last axis":
         "angles = torch.outer(positions.to(x.dtype), frequencies)",
-    "all sentences get the positions of the first: each may have its own": (
+    "all sentences get the positions of the first: use each one's own": (
         "[..., None]", ".reshape(-1, positions.shape[-1])[0, :, None]"),
     **{hint: [
         f"table = torch.arange({size}, device=x.device)[:, None] * frequencies\n"

@@ -101,24 +101,24 @@ def count_if(rows, leave_out=False):
 
 OWN = "weights.diagonal(0, -2, -1) > 0"
 variants.wrong(exercise, {
-    "a row counts only where all its weights are above 0: one of them is enough":
+    "a row counts only where all its weights are above 0: one of them should be enough":
         count_if("weights.all(-1)"),
-    "the keys at distance reach are left out: they lie within it": ("<= reach", "< reach"),
-    "one key too many counts on either side: the distance is at most reach": (
+    "the keys at distance reach are left out: they should count, too": ("<= reach", "< reach"),
+    "one key too many counts on either side: the distance should be at most reach": (
         "<= reach", "<= reach + 1"),
-    "later keys are left out: reach goes to the left and to the right":
+    "later keys are left out: reach should go to the left and to the right":
         "near = ((j - j[:, None]).abs() <= reach) & (j <= j[:, None])",
-    "earlier keys are left out: reach goes to the left and to the right":
+    "earlier keys are left out: reach should go to the left and to the right":
         "near = ((j - j[:, None]).abs() <= reach) & (j >= j[:, None])",
     "one side is not bounded: take the absolute value of the offset": [
         "near = j - j[:, None] <= reach", "near = j[:, None] - j <= reach"],
-    "reach is taken for the whole width: it goes that far to each side":
+    "reach is taken for the whole width: it should go that far to each side":
         "near = 2 * (j - j[:, None]).abs() <= reach",
-    "the query itself is left out: it lies within any reach":
+    "the query itself is left out: it should count, since it lies within any reach":
         "near = ((j - j[:, None]).abs() <= reach) & (j != j[:, None])",
-    "this is the share outside the reach": ("<= reach", "> reach"),
+    "this is the share outside the reach: take that within it": ("<= reach", "> reach"),
     "only keys at exactly that distance count: take all up to it": ("<= reach", "== reach"),
-    "pairs are counted, whatever their weight: add up weights":
+    "pairs are counted, whatever their weight: add up their weights":
         "inside = (near * (weights > 0).to(weights.dtype)).sum((-2, -1))\n"
         f"return {SHARE} / weights.shape[-1]",
     "this is the sum over the queries: take the mean": "return inside",
@@ -131,7 +131,7 @@ variants.wrong(exercise, {
         "return inside / weights.shape[-1]",
     "keys that get weight are counted: count the queries, any over the last axis":
         count_if("weights.any(-2)"),
-    "a small weight counts, too: ask for > 0": [
+    "a row of small weights is taken for empty: a small weight counts, too, so ask for > 0": [
         count_if("(weights > 0.05).any(-1)"), count_if("(weights > 0.01).any(-1)", leave_out=True)],
     "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": [
         count_if("weights.sum(-1) == 1"), count_if("weights.sum(-1) == 1", leave_out=True)],
@@ -141,26 +141,27 @@ variants.wrong(exercise, {
         count_if("weights[..., 0] > 0"),
     "the share is divided by the number of keys within the reach: add the weights up, no more": (
         "weights * near", "weights * near / near.sum(-1, keepdim=True)"),
-    "a query that attends far away only has the share 0: it belongs to the mean":
+    "a query that attends only far away is left out of the mean: it should count, with a share of "
+    "0":
         count_if("(weights * near).any(-1)"),
     "where no query attends it gives NaN: there it should give 0": "return inside / attending",
     "where no query attends it gives 1: there it should give 0":
         f"return torch.where(attending > 0, {SHARE}, 1.0)",
-    "a reach of 0 is no special case: rows of zeros are left out of the mean there, too":
+    "a reach of 0 is made a special case: leave rows of zeros out of the mean there, too":
         f"return {SHARE} if reach else weights.diagonal(0, -2, -1).mean(-1)",
-    "a reach that takes in all keys does not make the share 1: a query may attend nowhere":
+    "a reach that takes in all keys always gives 1: where no query attends, it should give 0":
         "some = reach < weights.shape[-1] - 1\n"
         f"return {SHARE} if some else weights.new_ones(weights.shape[:-2])",
-    "one query alone need not attend to itself: the share is 0 where its row is all zeros":
+    "one query alone always gives 1: where its row is all zeros, it should give 0":
         f"return {SHARE} if len(j) > 1 else weights.new_ones(weights.shape[:-2])",
-    "all sentences and heads are merged: each has a share of its own": [
+    "all sentences and heads are merged: give each a share of its own": [
         "return inside.sum() / attending.sum().clamp(min=1)", f"return ({SHARE}).mean()"],
-    "the attending queries of the whole batch are counted: each matrix is divided by its own": [
+    "the attending queries of the whole batch are counted: divide each matrix by its own": [
         "attending = weights.any(dim=-1).sum()",
         "attending = weights.any(dim=-1).reshape(-1, weights.shape[-1]).any(0).sum()"],
     "you take a softmax again: these are weights already": (
         "weights * near", "weights.softmax(-1) * near"),
-    "the largest weight inside is taken: add them up":
+    "the largest weight inside is taken: add all of them up":
         "inside = (weights * near).amax(-1).sum(-1)",
     "the epsilon is large enough to show: make the divisor at least 1 instead": [
         f"return inside / (weights.sum((-2, -1)) + {epsilon})" for epsilon in ("1e-5", "1e-6")],

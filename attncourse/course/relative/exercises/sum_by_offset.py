@@ -60,14 +60,14 @@ variants.right(exercise,
 SUMS = "sums.index_add(-1, places.flatten(), x.flatten(-2))"
 FEWER = "sums = x.new_zeros(*x.shape[:-2], n)"
 variants.wrong(exercise, {
-    "the offset is taken the other way round: it is key minus query, column minus row": (
+    "the offset is taken the other way round: it should be key minus query, column minus row": (
         "j - j[:, None]", "j[:, None] - j"),
     "row plus column is the same along the wrong diagonals: take column minus row; when you recut, "
     "make rows one number longer, not shorter": "places = j + j[:, None]",
     "this is the mean of each diagonal: add up":
         "ones = torch.ones_like(x)\n"
         f"return {SUMS} / sums.index_add(-1, places.flatten(), ones.flatten(-2))",
-    "n = 1 gives 0: n - 2 numbers are padded there, and a negative padding cuts some off":
+    "n = 1 loses its number: a padding of n - 2 is negative there, and cuts some off":
         f"return {SUMS} * (n > 1)",
     "offset 0 is added twice: the main diagonal belongs to one half only": (
         "x.flatten(-2)", "(x + x * torch.eye(n).to(x)).flatten(-2)"),
@@ -75,30 +75,32 @@ variants.wrong(exercise, {
     "in a running sum a huge number swallows those after it: add up each offset by itself": [
         f"return {SUMS}.cumsum(-1).diff(prepend=sums[..., :1])",
         f"return {SUMS}.flip(-1).cumsum(-1).diff(prepend=sums[..., :1]).flip(-1)"],
-    "pairs of one offset overwrite each other: what goes to one place adds up": [
+    "pairs of one offset overwrite each other: add up what goes to one place": [
         ("index_add", "index_copy"), "sums[..., places] = x\nreturn sums"],
-    "the result begins with offset 0: it begins with -(n-1), and 0 is in the middle": [
+    "the result begins with offset 0: it should begin with -(n-1), with 0 in the middle": [
         f"return {SUMS}.roll(n, -1)", "places = (j - j[:, None]) % (2 * n - 1)"],
-    "each sum stands one place too far to the right: offset -(n-1) has place 0":
+    "each sum stands one place too far to the right: offset -(n-1) should have place 0":
         f"return {SUMS}.roll(1, -1)",
-    "each sum stands one place too far to the left: offset 0 has place n - 1":
+    "each sum stands one place too far to the left: offset 0 should have place n - 1":
         f"return {SUMS}.roll(-1, -1)",
-    "places run from 0 to 2n - 2: offset 0 has place n - 1, not n": "places = j - j[:, None] + n",
-    "left and right are added together: offsets have a sign, and 2n - 1 values": [
+    "places run from 1 to 2n - 1: offset 0 should have place n - 1, not n":
+        "places = j - j[:, None] + n",
+    "left and right are added together: keep the sign of an offset, which has 2n - 1 values": [
         "places = (j - j[:, None]).abs() + n - 1", f"places = (j - j[:, None]).abs()\n{FEWER}"],
-    "offsets n apart are added together: there are 2n - 1 sums, not n":
+    "offsets n apart are added together: there should be 2n - 1 sums, not n":
         f"places = (j - j[:, None]) % n\n{FEWER}",
-    "only offsets up to 0 are kept: later keys have sums, too": f"return {SUMS}[..., :n]",
-    "only offsets up to 0 are summed: later keys count, too": ("x.flatten", "x.tril().flatten"),
+    "only offsets up to 0 are kept: later keys should have sums, too": f"return {SUMS}[..., :n]",
+    "only offsets up to 0 are summed: later keys should count, too": (
+        "x.flatten", "x.tril().flatten"),
     "the columns are added up: an offset is a diagonal, not a column": "return x.sum(-2)",
     "it uses the size of the first axis: leading axes come before the two of length n": (
         "x.shape[-1]", "len(x)"),
-    "the leading axes are added up: each matrix has sums of its own": [
+    "the leading axes are added up: give each matrix sums of its own": [
         f"return {SUMS}.reshape(-1, 2 * n - 1).sum(0)",
         "places = (j - j[:, None] + n - 1).expand_as(x)\n"
         "return places.flatten().bincount(x.flatten(), 2 * n - 1).to(x.dtype)"],
     "it takes no leading axes: any, or none, should work": ("n = x.shape[-1]", "n, _ = x.shape"),
-    "torch.zeros gives float32: make them of the dtype of x":
+    "torch.zeros gives float32: give the zeros the dtype of x":
         "sums = torch.zeros(*x.shape[:-2], 2 * n - 1, device=x.device)",
     LOOP: [
         "diagonals = [x.diagonal(i, -2, -1).sum(-1) for i in range(1 - n, n)]\n"
@@ -108,6 +110,6 @@ variants.wrong(exercise, {
 variants.wrong(exercise, {
     "the zeros stand on the wrong side: pad n - 1 of them on the left of each row": (
         "(n - 1, 0)", "(0, n - 1)"),
-    "cut to the width they had, the rows do not move: the new rows are one longer":
+    "cut to the width they had, the rows do not move: make the new rows one longer":
         "flat = pad(x, (n - 1, 1)).flatten(-2)",
 }, of=cut_anew)  # fmt: skip

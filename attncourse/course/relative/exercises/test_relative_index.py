@@ -77,31 +77,32 @@ variants.wrong(exercise, {
     "it compares the shape only: compare the numbers, too": (
         KIND, "assert got.shape == want.shape", NUMBERS, "pass"),
     "it compares shape and dtype only: compare the numbers, too": (NUMBERS, "pass"),
-    "one number that is right is enough for it: ask for all of them, not for any": (
+    "one right number is enough for it: ask for all of them, not for any": (
         NUMBERS, "assert (got == want).any()"),
-    "only the first row is compared: it has no key to the left": (
+    "only the first row is compared, which has no key to the left: compare all of them": (
         NUMBERS, "assert got[0].equal(want[0])"),
-    "only the last row is compared: it has no key to the right": (
+    "only the last row is compared, which has no key to the right: compare all of them": (
         NUMBERS, "assert got[-1].equal(want[-1])"),
-    "only the first and the last row are compared: those between may be wrong": (
+    "only the first and the last row are compared: compare those between, too": (
         NUMBERS, "assert got[[0, -1]].equal(want[[0, -1]])"),
-    "only the row in the middle is compared: the others may be wrong": (
+    "only the row in the middle is compared: compare the others, too": (
         NUMBERS, "assert got[n // 2].equal(want[n // 2])"),
-    "only the first column is compared: it has no key to the right of its query": (
+    "only the first column is compared, which has no key to the right: compare all of them": (
         NUMBERS, "assert got[:, 0].equal(want[:, 0])"),
-    "only the first row and the first column are compared: the others may be wrong": [
+    "only the first row and the first column are compared: compare the others, too": [
         (NUMBERS, EDGES), (NUMBERS, EDGES, "SIZES", "((12, 140), *SIZES)")],
-    "only the diagonal is compared: it shows offset 0 alone": (
+    "only the diagonal is compared, which shows offset 0 alone: compare the rest, too": (
         NUMBERS, "assert got.diagonal().equal(want.diagonal())"),
     "it looks at which rows occur, not where: compare the numbers in their places": [
         (NUMBERS, "assert got.min() == want.min() and got.max() == want.max()"),
         (NUMBERS, "assert got.unique().equal(want.unique())")],
-    "it looks at sums only: wrong numbers may add up to the same": [
+    "it looks at sums only, and wrong numbers may add up to the same: compare each number": [
         (NUMBERS, "assert got.sum() == want.sum()"),
         (NUMBERS, "assert (got + got.T == 2 * reach).all()")],
-    "it asks only that the numbers depend on the offset alone: so do many wrong ones": (
+    "it asks only that the numbers depend on the offset alone, as many wrong ones do: compare "
+    "them": (
         NUMBERS, "assert got[1:, 1:].equal(got[:-1, :-1])"),
-    "it asks only that the rows lie in the table: which row it is matters, too": (
+    "it asks only that the rows lie in the table: ask which row it is, too": (
         NUMBERS, "assert (got >= 0).all() and (got <= 2 * reach).all()"),
     "== lets another dtype pass, and more axes: compare shape and dtype as well": (
         KIND, "pass", NUMBERS, "assert (got == want).all()"),
@@ -109,10 +110,10 @@ variants.wrong(exercise, {
         KIND, "assert got.dtype == want.dtype", NUMBERS, "assert (got == want).all()"),
     "an error of relative_index is caught: a right one raises none, so let it through": (
         GOT, f"try:\n            {GOT}\n        except Exception:\n            continue"),
-    "the shape is not looked at: an (n, n) corner of a larger table is not enough": (
+    "the shape is not looked at, so a larger table passes for its (n, n) corner: compare it, too": (
         KIND, "assert got.dtype == want.dtype",
         NUMBERS, "assert all(got[i, j] == want[i, j] for i in range(n) for j in range(n))"),
-    "it asks for the ends and the diagonal only: the numbers between them may be anything": (
+    "it asks for the ends and the diagonal only: ask for the numbers between them, too": (
         NUMBERS, "assert got[1:, 1:].equal(got[:-1, :-1])\n"
         "        assert got[[0, 0, -1], [0, -1, 0]].equal(want[[0, 0, -1], [0, -1, 0]])"),
     "it writes into the result, which may be an expanded one: work on a copy": (
@@ -120,16 +121,18 @@ variants.wrong(exercise, {
     "it refuses a table that is not contiguous: how numbers lie in memory does not matter": [
         (NUMBERS, "assert got.equal(want) and got.is_contiguous()"),
         (NUMBERS, "assert got.view(-1).equal(want.flatten())")],
-    "the dtype is not looked at: a row number is an int64": (GOT, f"{GOT}.long()"),
-    "any integers will do for it: a row number is an int64": (
+    "the dtype is not looked at: a row number should be an int64": (GOT, f"{GOT}.long()"),
+    "any integers will do for it: a row number should be an int64": (
         KIND, "assert not got.is_floating_point() and got.shape == want.shape",
         NUMBERS, "assert got.long().equal(want)"),
     "nothing is ever clipped: try an n that is larger than reach + 1": (
         "SIZES", "((1, 0), (1, 3), (4, 3), (4, 8))"),
-    "n is always 1: only offset 0 is seen": ("SIZES", "((1, 0), (1, 2), (1, 3), (1, 8))"),
-    "the reach is never 0: then the table has a single row": (
+    "n is always 1, so only offset 0 is seen: try longer sequences": (
+        "SIZES", "((1, 0), (1, 2), (1, 3), (1, 8))"),
+    "the reach is never 0, where the table has a single row: try that": (
         "SIZES", "((1, 3), (10, 1), (10, 2), (10, 3), (5, 8))"),
-    "the reach is always 0: then every pair has row 0": ("SIZES", "((1, 0), (5, 0), (10, 0))"),
+    "the reach is always 0, where every pair has row 0: try others": (
+        "SIZES", "((1, 0), (5, 0), (10, 0))"),
     "the reach is never larger than the length: try one that is": (
         "SIZES", "((1, 0), (10, 0), (10, 2), (10, 3), (10, 4))"),
     "the reach is always 2, so it might be a fixed number: try others": (
@@ -139,16 +142,17 @@ variants.wrong(exercise, {
         ("SIZES", f"((1, 0), (1, 3), ({n}, 0), ({n}, 2), ({n}, 3), (5, 8))") for n in (8, 9)],
     "your n and reach miss a case: try n=1, a reach of 0, and one beyond n": [
         ("SIZES", "((5, 2), (8, 3), (10, 4))"), ("SIZES", "((10, 3),)")],
-    "its own formula takes query minus key: it refuses what is right": (
+    "its own formula takes query minus key, so it refuses what is right": (
         "j - j[:, None]", "j[:, None] - j"),
-    "its own formula does not clip: it refuses what is right": (ROW, "offset + reach"),
-    "its own formula does not add reach: it refuses what is right": (ROW, ROW[:-8]),
-    "its own formula never gets to the last row, 2 reach: it refuses what is right": (
+    "its own formula does not clip, so it refuses what is right": (ROW, "offset + reach"),
+    "its own formula does not add reach, so it refuses what is right": (ROW, ROW[:-8]),
+    "its own formula never gets to the last row, 2 reach, so it refuses what is right": (
         ROW, "(offset + reach).clamp(0, max(2 * reach - 1, 0))"),
-    "its own formula clips once reach is added: it refuses what is right": (
+    "its own formula clips once reach is added, so it refuses what is right": (
         ROW, "(offset + reach).clamp(-reach, reach)"),
-    "it expects 32 bit integers: it refuses int64, which is right": (ROW, f"({ROW}).int()"),
-    "it expects floating numbers: it refuses int64, which is right": (ROW, f"({ROW}).float()"),
+    "it expects 32-bit integers, so it refuses int64, which is right": (ROW, f"({ROW}).int()"),
+    "it expects floating-point numbers, so it refuses int64, which is right": (
+        ROW, f"({ROW}).float()"),
     "it refuses the right ones, too: run it on an index you trust": (
         KIND, "assert got.shape == (n, n + 1)", NUMBERS, "pass"),
 })  # fmt: skip

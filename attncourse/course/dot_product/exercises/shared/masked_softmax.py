@@ -77,7 +77,7 @@ softmax_over_queries = way(
 softmax_over_everything = way(
     "the softmax runs over the whole matrix: each row must sum to one by itself",
     *ALWAYS, "softmax(axis)", "flatten(-2).softmax(-1).view(scores.shape)", ZEROS, "")  # fmt: skip
-UNSTABLE = "exp of the scores is too large or too small: take the largest score of a row away first"
+UNSTABLE = "exp of the scores is too large or too small: subtract the largest score of a row first"
 unstable = way(UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp() * mask{NORMED}")
 unstable_with_a_floor = way(
     UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp() * mask{NORMED}.clamp(min=1e-30)", ZEROS, ""
@@ -86,18 +86,18 @@ unstable_with_zeros = way(
     UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp(){ZEROS}", f"weights{ZEROS}",
     "weights / (total := weights.sum(-1, keepdim=True)).where(total != 0, 1.0)")  # fmt: skip
 one_top_for_all = way(
-    "the largest score taken away is that of the whole tensor: each row has its own",
+    "the largest score of the whole tensor is subtracted: subtract each row's own",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - scores.detach().max()).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
 top_not_below_zero = way(
-    "where all scores of a row are far below 0, each exp is 0: take their largest away, whatever "
+    "where all scores of a row are far below 0, each exp is 0: subtract their largest, whatever "
     "its sign is",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - {TOP}.clamp(min=0)).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
 cut_off = way(
     "large scores are cut off: shift all scores of a row by the same number instead",
     "    if", "    scores = scores.clamp(-1e6, 1e6)\n    if")  # fmt: skip
-LATE = "a masked key with a far larger score leaves nothing to the others: mask the scores first"
+LATE = "a masked key with a far larger score leaves nothing for the others: mask the scores first"
 masked_late = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}.clamp(min=1e-9)", ZEROS, "")
 masked_late_without_a_floor = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}", *EMPTY_ROWS)
 top_of_the_masked_too = way(
@@ -132,12 +132,12 @@ smallest_float64 = way(
     "no float32 is as small as this fill, so float32 scores fail: fill with -inf",
     *EMPTY_ROWS, FILL, "torch.finfo(torch.float64).min")  # fmt: skip
 mask_as_float64 = way(
-    "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself",
+    "the mask as float64 makes float32 weights float64: multiply by the boolean mask itself",
     ZEROS, f"{ZEROS} * mask.double()")  # fmt: skip
 TIMES = "0 times -inf is NaN: replace the masked scores, do not multiply the mask by -inf"
 times_minus_infinity = way(TIMES, MASKED, "(scores + ~mask * -torch.inf)")
 times_minus_infinity_by_rows = way(TIMES, *EMPTY_ROWS, MASKED, "(scores + ~mask * -torch.inf)")
-AS_INDEX = "a mask as an index does not broadcast, and fails: masked_fill does"
+AS_INDEX = "a mask as an index does not broadcast, and fails: use masked_fill, which does"
 mask_as_index = way(
     AS_INDEX, FIRST, f"    scores = scores.clone()\n    scores[~mask] = -torch.inf\n{FIRST}",
     MASKED, "scores")  # fmt: skip
@@ -158,7 +158,7 @@ mask_of_three_axes = way(
     "with a mask it needs a batch axis: any leading axes, or none, should work",
     FIRST, f"    b, n, m = scores.shape\n    mask = mask.expand(b, n, m)\n{FIRST}")  # fmt: skip
 mask_reshaped = way(
-    "the mask is reshaped: leave its axes alone, then one of size 1 broadcasts",
+    "the mask is reshaped: leave its axes alone, so that one of size 1 broadcasts",
     FIRST, f"    rows = -1, *scores.shape[-2:]\n    mask = mask.reshape(rows)\n{FIRST}",
     "= scores", "= scores.reshape(rows)", ZEROS, f"{ZEROS}.reshape(scores.shape)")  # fmt: skip
 loop_over_empty_rows = way(

@@ -35,7 +35,8 @@ VIEWED = (
     "swap two axes"
 )
 INTERLEAVED = (
-    "a head takes every so many numbers of a row: the first head has the first d / heads of them"
+    "a head takes numbers from all over a row: the first head should have the first d / heads of "
+    "them"
 )
 JOINED = (
     "the heads are joined without a swap: bring the heads next to the width, then merge the two"
@@ -47,8 +48,8 @@ CUTS = {
     (interleaved, join): INTERLEAVED,
     (interleaved, joined_interleaved): INTERLEAVED,
     (split, joined_by_reshape): JOINED,
-    (split, joined_interleaved): "the heads are joined number by number: all of the first head "
-    "comes before the second",
+    (split, joined_interleaved): "the heads are joined number by number: put all of the first head "
+    "before the second",
 }
 
 

@@ -13,40 +13,38 @@ def rows(n, m, reach, device=None):
     return offset.clamp(-reach, reach) + reach
 
 
-CLIP = (
-    "row numbers leave the table: offsets are clipped on both sides, to a reach of (rows - 1) / 2"
-)
-SHORT = "the reach shifts the rows however short the sequence is: do not cut it to the length"
+CLIP = "row numbers leave the table: clip the offsets on both sides, to a reach of (rows - 1) / 2"
+SHORT = "the reach is cut to the length: leave it, as it shifts the rows of short sequences, too"
 ROUNDED = (
     "half precision rounds whole numbers above 2048, bfloat16 above 256: keep int64 on the way, too"
 )
 # the hint for each wrong way to number the rows, and the steps that make it
 WRONG = {
-    "the offset is taken the other way round: it is key minus query":
+    "the offset is taken the other way round: it should be key minus query":
         "offset = query[:, None] - key",
     "left and right share a row: an offset has a sign, so take no absolute value":
         "return offset.abs().clamp(max=reach) + reach",
-    "the bounds -reach and reach are those of the offset: once reach is added, a row lies between "
-    "0 and 2 reach": "return (offset + reach).clamp(-reach, reach)",
+    "it clips to -reach and reach once reach is added: clip the offset to these, or the row to 0 "
+    "and 2 reach": "return (offset + reach).clamp(-reach, reach)",
     "the positions are clipped, not their difference: subtract first, then clip":
         "offset = key.clamp(max=reach) - query.clamp(max=reach)[:, None]\nreturn offset + reach",
     "all keys to the left get one row: clip the offset at -reach, not at 0": ("(-reach", "(0"),
     "all keys to the right get one row: clip the offset at reach, not at 0": (", reach)", ", 0)"),
-    "the table has 2 reach + 1 rows: far to the right it is the last one, row 2 reach": [
+    "keys far to the right miss the last row: give them row 2 reach, of 2 reach + 1 rows": [
         "return (offset + reach).clamp(0, max(2 * reach - 1, 0))",
         "left = offset.clamp(min=-reach) + reach\n"
         "return torch.where(offset > reach, max(reach - 1, 0), left)"],
-    "offset 0 is row reach, not row reach + 1: rows count from 0, or the queries stand one too "
+    "offset 0 gets row reach + 1, not row reach: rows count from 0, or the queries stand one too "
     "early": "offset = key - query[:, None] + 1",
-    "offset 0 is row reach, not row reach - 1: rows count from 0, or the queries stand one too "
+    "offset 0 gets row reach - 1, not row reach: rows count from 0, or the queries stand one too "
     "late": "offset = key - query[:, None] - 1",
-    "row 0 is offset -reach: add reach, or what lies to the left has a row below 0": [
+    "reach is not added: add it, so that offset -reach gets row 0": [
         (") + reach", ")"), (") + reach", ") % (2 * reach + 1)")],
-    "offsets beyond the reach wrap around: they share the first or the last row instead":
+    "offsets beyond the reach wrap around: they should share the first or the last row instead":
         "return (offset + reach) % (2 * reach + 1)",
-    "the first row is for all that is far, on either side: far right is the last row":
+    "the first row is for all that is far, on either side: far to the right, take the last row":
         "return torch.where(offset.abs() > reach, 0, offset + reach)",
-    "the middle row is for all that is far: beyond the reach it is the first or the last row":
+    "the middle row is for all that is far: beyond the reach, take the first or the last row":
         "return torch.where(offset.abs() > reach, 0, offset) + reach",
     CLIP: [
         "return offset + reach", "return offset.clamp(max=reach) + reach",
@@ -60,11 +58,11 @@ WRONG_WITH_A_CACHE = {
     SHORT: "reach = min(reach, m - 1)\nreturn offset.clamp(-reach, reach) + reach",
     "the cache is ignored: the queries are the last n of the m positions":
         "query = torch.arange(n, device=device)",
-    "the cache counts with the wrong sign: the first query stands at m - n":
+    "the cache counts with the wrong sign: the first query should stand at m - n":
         "query = torch.arange(n - m, n - m + n, device=device)",
-    "the queries stand one position too late: the first stands at m - n":
+    "the queries stand one position too late: the first should stand at m - n":
         "query = torch.arange(m - n + (m > n), m + (m > n), device=device)",
-    "every query stands at the end: the first stands at m - n, the last at m - 1":
+    "every query stands at the end: the first should stand at m - n, the last at m - 1":
         "offset = (key - m + 1).expand(n, m)",
     ROUNDED: [
         f"offset = (key.to(torch.{half}) - query.to(torch.{half})[:, None]).long()"
