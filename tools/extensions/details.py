@@ -29,8 +29,9 @@ def visit_hidden_code(translator, node):
         f'<span class="{state}">{translator.encode(node[prompt])}</span>'
         for state, prompt in (("collapsed", "prompt_show"), ("expanded", "prompt_hide"))
     )
-    start = translator.starttag(node, "details", "", CLASS="folded")
-    translator.body.append(f"{start}<summary>{''.join(prompts)}</summary>\n")
+    # without the node's own classes, for which the theme has other looks
+    summary = f"<summary>{''.join(prompts)}</summary>"
+    translator.body.append(f'<details class="folded">{summary}\n')
 
 
 def skip_wrapper(translator, node):
