@@ -424,7 +424,7 @@ where_a_copy_looks = Row(
         "You are one place too far to the right, perhaps because you counted the places from 1. "
         "Which token followed directly?":
             lambda text, tokens: keys_looked_at(
-                mutant(COPIES, "the key stands two places after"), tokens
+                mutant(COPIES, "this is the weight on the key two places after"), tokens
             ),
     },
 )  # fmt: skip

@@ -177,7 +177,7 @@ wrong_line_of_running_sums = Line(
         "the sum runs over a width":
             "The running sum goes along the features. It has to go along the tokens, which are "
             "the third axis from the end once each token has a matrix.",
-        "a query meets its own key before the sum":
+        "a query is multiplied by its own key before the sum":
             "Each query meets its own key alone, and these products are summed. A query has to "
             "meet the sum of all keys so far.",
     },

@@ -43,7 +43,7 @@ wrong_line_of_an_rnn = Line(
         "each state is noted before its step":
             "The states come back one place late: the first of them has read no token, and the "
             "last one is missing.",
-        "there is no tanh":
+        "the tanh is missing":
             "The tanh is missing, so the network is linear, and its state can grow without a "
             "bound.",
         "a matrix is not transposed":
@@ -469,9 +469,9 @@ two_steps_in_one = Row(
     mistakes={
         "Your `b` leaves what the first step adds as it is. Does the second step multiply it by "
         "something?":
-            lambda **args: compose(mutant(MERGED, "a changes nothing"), **args),
+            lambda **args: compose(mutant(MERGED, "a is not used"), **args),
         "In your `b`, the first step's number meets the first factor. Which factor comes after it?":
-            lambda **args: compose(mutant(MERGED, "the earlier b meets its own factor"), **args),
+            lambda **args: compose(mutant(MERGED, "the earlier b is multiplied by its own"), **args),
         "In your `b`, each step multiplies the number that it adds, too. It multiplies only the "
         "state before.":
             lambda **args: compose(mutant(MERGED, "a_t multiplies b_t, too"), **args),

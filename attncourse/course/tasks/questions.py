@@ -66,7 +66,7 @@ scores_of_a_text = Row(
         "You left the padding out of the sum, but not out of the number that you divided by.":
             lambda **rows: mistaken_mean("the mean divides by all n places", rows),
         "You added the words' rows up. What makes a mean of a sum?":
-            lambda **rows: mistaken_mean("this is a sum", rows),
+            lambda **rows: mistaken_mean("this is the sum", rows),
         "You averaged the numbers of each word. The mean is taken over the words: which numbers "
         "belong to the same component?":
             lambda first, second, pad: [sum(first) / 2, sum(second) / 2],

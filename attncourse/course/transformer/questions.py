@@ -107,9 +107,9 @@ out_of_pre_norm = Row(
         "You added to the normalised token. Which token travels on along the residual stream?":
             lambda x, a, normed: residual("pre-norm adds to the normalised x", x, a),
         "That's what the part gives. What does a residual do with it?":
-            lambda x, a, normed: residual("x is not added", x, a),
+            lambda x, a, normed: residual("pre-norm leaves x out", x, a),
         "Your part read the token as it came. What stands between the stream and the part?":
-            lambda x, a, normed: residual("pre-norm adds the part's result alone", x, a),
+            lambda x, a, normed: residual("in pre-norm the part reads x itself", x, a),
         "Your part let a negative number through. What does it make of one?":
             lambda x, a, normed: [t + a * y for t, y in zip(x, normed, strict=True)],
         "Your norm takes the mean away and stops there. What does it divide the rest by?":
