@@ -20,7 +20,7 @@ def attention_weights(
 ) -> Float[Tensor, "*batch n m"]:
     """How much each query attends to each key; every row sums to one.
 
-    Only a row that may attend nowhere does not: it is zeros.
+    The row of a query that may attend nowhere is zeros instead.
     Source: Vaswani et al. (2017), eq. 1.
     """
     scores = q @ k.mT / q.shape[-1] ** 0.5

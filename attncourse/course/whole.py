@@ -188,7 +188,7 @@ def parts_of(slug: str) -> tuple[list[str], dict[str, str]]:
     instead = {
         name: " or ".join(found)
         for name, part in PARTS.items()
-        if (found := addresses_of(part.instead, slug))
+        if name not in built and (found := addresses_of(part.instead, slug))
     }
     return built, instead
 

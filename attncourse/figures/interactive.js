@@ -10,7 +10,8 @@
   const most = (numbers, names) => {
     const top = formatNumber(Math.max(...numbers));
     const largest = names.filter((_, i) => formatNumber(numbers[i]) === top);
-    return [top, largest.length > 5 ? `${largest.length} of ${names.length}` : new Intl.ListFormat("en-GB").format(largest)];
+    if (largest.length <= 5) return [top, new Intl.ListFormat("en-GB").format(largest)];
+    return [top, largest.length < names.length ? `${largest.length} of ${names.length}` : `all ${names.length} alike`];
   };
 
   // the inverse of to_json in numbers.py: numbers of fewer bits are sent with fewer digits

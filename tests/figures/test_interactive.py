@@ -66,7 +66,7 @@ def test_equal_weights_are_said_together(tab):
         read_slots(figure_in(tab), query=i)["said"][0].split("largest weight, ")[1]
         for i in range(3)
     ]
-    assert sentences == ["0.50, to a and b.", "0.33, to a, b and c.", "0.17, to 6 of 6."]
+    assert sentences == ["0.50, to a and b.", "0.33, to a, b and c.", "0.17, to all 6 alike."]
 
 
 @pytest.mark.parametrize("n", [1, 50])

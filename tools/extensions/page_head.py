@@ -14,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 from attncourse.course.aims import AIMS
 from drawings import cards
 from tools.colab import last_run
+from tools.numbers import UNNUMBERED
 from tools.questions import curl_quotes
 from tools.urls import colab_url, kaggle_url, molab_url, repository_url
 
@@ -128,6 +129,7 @@ def deeper_facts(app, slug: str, page: str) -> dict:
         }
         for section in title.parent.children
         if isinstance(section, nodes.section)
+        and section.next_node(nodes.title).astext() not in UNNUMBERED
     ]
     return {
         "link": link,

@@ -130,8 +130,9 @@ def additive_holds_hidden_times_more(g):
 @claim(
     "For 256 queries on 256 keys, with $d_k$ = hidden = 64, dot-product weights make 3 numbers for "
     "each pair of a query and a key: the product, the score and the weight. Additive weights make "
-    "130.5, of which 64 are tanhs; even without the tanhs they make 22 times as many as dot "
-    "products.",
+    "64 sums, 64 tanhs, the score and the weight, and the projections, shared by all pairs, come "
+    "to half a number for each: 130.5 in all. Even without the tanhs, that is 22 times as many as "
+    "dot products make.",
     source=f"counted; the formulas: {VASWANI}, eq. 1, and {BAHDANAU}, appendix A.1.2",
 )
 def dot_product_makes_fewer_numbers(g):
@@ -260,9 +261,10 @@ def mean_jacobian_norm(g: torch.Generator, d: int, scaled: bool) -> float:
 
 
 @claim(
-    "Over 64 keys and without the division, the softmax's Jacobian has on average less than half "
-    "the Frobenius norm at $d_k = 1024$ that it has at $d_k = 4$; with it, the norm differs by "
-    "less than a fifth between any two of five widths from 4 to 1024.",
+    "Over 64 keys and without the division, the softmax's Jacobian is on average less than half as "
+    "large at $d_k = 1024$ as at $d_k = 4$, by its Frobenius norm, the root of the sum of its "
+    "squared entries; with the division, the norm differs by less than a fifth between any two of "
+    "five widths from 4 to 1024.",
     source=f"{VASWANI}, section 3.2.1 (there a suspicion)",
 )
 def jacobian_collapses_unscaled(g):

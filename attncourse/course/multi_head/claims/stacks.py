@@ -84,8 +84,9 @@ def unlike(stream: list[Tensor]) -> list[float]:
 @claim(
     "Without skips or masks, 4 attention layers with random weights of `nn.Linear`'s variance "
     "make 16 random tokens all alike, to 12 digits and more. With a random MLP after each, they do "
-    "so as well. With weights three times as large, what sets the tokens apart is over a fifth of "
-    "their norm after 4 layers, and nothing but rounding after 24.",
+    "so as well. With weights three times as large, what sets the tokens apart (their distance "
+    "from their mean, as a share of their norm) is over a fifth after 4 layers, and nothing but "
+    "rounding after 24.",
     source=f"our own measurement; for weights that are small enough: {DONG}, section 2; that other "
     "MLPs can slow it down: section 3",
 )
@@ -96,7 +97,7 @@ def attention_alone_collapses(g):
     large = unlike(stack(g, x, 24, "attention alone", gain=3))
     return Measured(
         {
-            "what sets them apart, as a share, after 4 layers": (alone, ROUNDING),
+            "distance from the mean / norm, after 4 layers": (alone, ROUNDING),
             "at first": (start, above(0.9)),
             "after 4 layers, each with an MLP": (mlps, ROUNDING),
             "weights three times as large, 4 layers": (large[4], above(0.2)),
