@@ -69,7 +69,7 @@ def shuffled() -> Drawing:
                 sheet.numbers("plain", left + 18, y - 13, [words[word]], 21)
                 if with_positions:
                     sheet.text(left + 66, y, "+")
-                    sheet.diamond(left + 84, y, 12, f"{t}")
+                    sheet.diamond(left + 84, y, 12, f"$p_{t}$")
                 sheet.arrow((left + (97 if with_positions else 64), y), (left + 112, y))
                 sheet.arrow((left + 128, y), (left + 142, y))
                 sheet.numbers("plain", left + 144, y - 13, [outputs[t].split()], 43)

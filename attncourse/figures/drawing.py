@@ -23,6 +23,8 @@ from attncourse.figures.numbers import format_number, require_finite
 
 # in inches: on a phone, letters in a plot of this width are as large as the caption's
 MAX_WIDTH = 4.6
+# rows of a heat map from which on its column names stand above it, too
+TALL = 12
 # placeholder colour, replaced by currentColor
 TEXT = "#010203"
 STYLE: dict = {
@@ -104,6 +106,9 @@ def heatmap(
         rotated = cell_width > 0.44 and label_width + cell_width * len(cols) > MAX_WIDTH
         cell_width = max(0.38, 0.44 if rotated else cell_width)
         label_height = 0.06 * max(map(len, cols)) if rotated else 0
+        # a reader of the first rows of a tall one may not see the names below the last
+        tall = len(rows) > TALL
+        label_height += tall * (label_height + 0.25)
         size = (label_width + cell_width * len(cols), 0.8 + 0.34 * len(rows) + label_height)
         figure = Figure(figsize=size, layout="tight")
         axes = figure.subplots()
@@ -123,10 +128,12 @@ def heatmap(
                     j + 0.5, i + 0.5, format_number(value), color=ink, ha="center", va="center"
                 )
         axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
+        axes.tick_params(axis="x", labeltop=tall)
         if rotated:
             axes.tick_params(axis="x", rotation=35)
-            for label in axes.get_xticklabels():
-                label.set(ha="right", rotation_mode="anchor")
+            for tick in axes.xaxis.get_major_ticks():
+                tick.label1.set(ha="right", rotation_mode="anchor")
+                tick.label2.set(ha="left", rotation_mode="anchor")
         axes.set_yticks(torch.arange(len(rows)) + 0.5, rows)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

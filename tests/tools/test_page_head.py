@@ -18,12 +18,12 @@ def test_a_time_is_said_to_five_minutes(minutes, words):
     assert duration(minutes) == words
 
 
-def test_reading_takes_time_for_the_prose_the_code_the_live_figures_and_the_questions_shown():
+def test_reading_takes_time_for_the_prose_code_equations_figures_and_questions_shown():
     def prose():
         return nodes.paragraph("", "word " * 190)
 
-    def code():
-        return nodes.literal_block("", "print(1)\n" * 30)
+    def code(lines=5):
+        return nodes.literal_block("", "print(1)\n" * lines)
 
     def cell(**attributes):
         source = nodes.container("", code(), classes=["cell_input"])
@@ -34,6 +34,9 @@ def test_reading_takes_time_for_the_prose_the_code_the_live_figures_and_the_ques
     for node in (
         prose(),
         code(),
+        code(lines=60),
+        nodes.math_block("", "x = 1"),
+        nodes.figure("", nodes.raw("", "<svg/>", format="html")),
         cell(),
         cell(hide_mode="input"),
         # of an output, no more than that it is a figure to try
@@ -44,4 +47,4 @@ def test_reading_takes_time_for_the_prose_the_code_the_live_figures_and_the_ques
         page += node
         minutes.append(reading_minutes(page))
     added = [after - before for before, after in pairwise(minutes)]
-    assert added == pytest.approx([1, 25 / 60, 25 / 60, 0, 2.5, 0, 3])
+    assert added == pytest.approx([1, 25 / 60, 2, 1 / 2, 1 / 2, 25 / 60, 0, 2.5, 0, 3])

@@ -1,7 +1,8 @@
 """An evening with the course: sections in the order to read them, named once, on the front page.
 
 The directive `{evening}` holds their labels, such as `chapters/dot_product#masks`, and lists them
-with their minutes. Each of these sections ends with a link to the next.
+with their minutes. Each of these sections ends with a link to the next, and the last with
+what the evening has taught.
 """
 
 from itertools import groupby, pairwise

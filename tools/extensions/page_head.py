@@ -23,7 +23,9 @@ from .editors import python_megabytes
 from .questions import page_of
 
 # of what a page shows before anything on it is opened; a question says its own minutes
-WORDS_A_MINUTE, SECONDS_A_CELL, MINUTES_A_FIGURE = 190, 25, 2.5
+WORDS_A_MINUTE, MINUTES_A_FIGURE = 190, 2.5
+# a still figure has a caption, and a live one may have, too
+SECONDS_A_CELL, SECONDS_A_LINE, SECONDS_AN_EQUATION, SECONDS_A_STILL_FIGURE = 25, 2, 30, 30
 LIVE_FIGURE = '<div class="attncourse-figure"'
 # the box of a claim or of a question
 BOX_ID = re.compile(r'<div class="(?:claim|question)" id="([^"]+)"')
@@ -51,20 +53,32 @@ def is_skipped(node: nodes.Node) -> bool:
     return isinstance(node, folded) or "cell_output" in classes or hidden
 
 
+def live_figures(part: nodes.Element) -> int:
+    """How many figures to move a part of a page has."""
+    return sum(LIVE_FIGURE in block.astext() for block in part.findall(nodes.raw))
+
+
 def reading_minutes(part: nodes.Element) -> float:
-    """Estimated minutes for a page or a section: its prose, code, live figures and questions."""
+    """Estimated minutes for a page or a section.
+
+    Counted are its prose, its code, which takes longer from some dozen lines on, its displayed
+    equations, its figures, of which live ones take longer, and its questions.
+    """
     skipped = {node for box in part.findall(is_skipped) for node in box.findall(nodes.Element)}
 
     def read(kind: type) -> list:
         return [node for node in part.findall(kind) if node not in skipped]
 
     words = sum(len(node.astext().split()) for node in read(nodes.paragraph))
-    cells = len(read(nodes.literal_block))
-    blocks = [*part.findall(nodes.raw)]
-    figures = sum(LIVE_FIGURE in block.astext() for block in blocks)
-    questions = sum(block.get("minutes", 0) for block in blocks)
-    prose_and_code = words / WORDS_A_MINUTE + cells * SECONDS_A_CELL / 60
-    return prose_and_code + figures * MINUTES_A_FIGURE + questions
+    lines = [len(node.astext().splitlines()) for node in read(nodes.literal_block)]
+    code = sum(max(SECONDS_A_CELL, SECONDS_A_LINE * count) for count in lines)
+    equations = SECONDS_AN_EQUATION * len(read(nodes.math_block))
+    still = SECONDS_A_STILL_FIGURE * sum(
+        not live_figures(box) for box in part.findall(nodes.figure)
+    )
+    questions = sum(block.get("minutes", 0) for block in part.findall(nodes.raw))
+    seconds = code + equations + still
+    return words / WORDS_A_MINUTE + seconds / 60 + live_figures(part) * MINUTES_A_FIGURE + questions
 
 
 def question_names(doctree: nodes.document) -> list[str]:

@@ -280,8 +280,11 @@ def heads_look_one_back_and_at_the_decade(g):
         scores = score(weights)
         with without(model, [divmod(int(scores.argmax()), scores.shape[1])]):
             costs = bits(model, excerpts(), windower(), g.device) - full_bits
-        rows[f"weight on {name}, at most"] = scores.max().item(), above(0.4)
-        rows[f"weight on {name}, untrained"] = score(untrained_weights).max().item(), below(0.2)
+        rows[f"largest weight on {name}"] = scores.max().item(), above(0.4)
+        rows[f"largest weight on {name}, untrained"] = (
+            score(untrained_weights).max().item(),
+            below(0.2),
+        )
         rows[f"bits a character that its loss costs ({name})"] = costs, above(0.02)
     return Measured(rows)
 

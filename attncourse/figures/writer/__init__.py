@@ -33,12 +33,14 @@ NOTE = (
     "times, prejudices included."
 )
 BARS_NOTE = (
-    "Each bar is the probability of the next token, a word or a part of one (bold); the grey "
-    "letters are the likeliest rest of the word."
+    "Each bar is the probability of the next token, a word or a part of one (bold). The grey "
+    "letters are the rest of its word: before the token, what the text already has; after it, the "
+    "likeliest end. <em>Draw one</em> and <em>write on</em> draw tokens at random with these "
+    "probabilities, so some of the words are made up."
 )
 BITS_NOTE = (
-    "The bar below a word shows how far the prediction shifts when you cover it. At 1 bit, what "
-    "the model expected becomes half as likely, on average, and the bar is full; at 2 bits, a "
+    "The bar below a word shows how far the prediction shifts when you cover it, and is full from "
+    "1 bit on. At 1 bit, what the model expected becomes half as likely, on average; at 2 bits, a "
     "quarter as likely, and so on."
 )
 SUGGESTIONS = ("My fellow", "We must", "Our enemies", "The railroads")
