@@ -47,4 +47,4 @@ def test_reading_takes_time_for_the_prose_code_equations_figures_and_questions_s
         page += node
         minutes.append(reading_minutes(page))
     added = [after - before for before, after in pairwise(minutes)]
-    assert added == pytest.approx([1, 25 / 60, 2, 1 / 2, 1 / 2, 25 / 60, 0, 2.5, 0, 3])
+    assert added == pytest.approx([1, 25 / 60, 3, 0.75, 0.75, 25 / 60, 0, 2.5, 0, 3])

@@ -25,7 +25,7 @@ from .questions import page_of
 # of what a page shows before anything on it is opened; a question says its own minutes
 WORDS_A_MINUTE, MINUTES_A_FIGURE = 190, 2.5
 # a still figure has a caption, and a live one may have, too
-SECONDS_A_CELL, SECONDS_A_LINE, SECONDS_AN_EQUATION, SECONDS_A_STILL_FIGURE = 25, 2, 30, 30
+SECONDS_A_CELL, SECONDS_A_LINE, SECONDS_AN_EQUATION, SECONDS_A_STILL_FIGURE = 25, 3, 45, 45
 LIVE_FIGURE = '<div class="attncourse-figure"'
 # the box of a claim or of a question
 BOX_ID = re.compile(r'<div class="(?:claim|question)" id="([^"]+)"')
@@ -61,7 +61,7 @@ def live_figures(part: nodes.Element) -> int:
 def reading_minutes(part: nodes.Element) -> float:
     """Estimated minutes for a page or a section.
 
-    Counted are its prose, its code, which takes longer from some dozen lines on, its displayed
+    Counted are its prose, its code, which takes longer from nine lines on, its displayed
     equations, its figures, of which live ones take longer, and its questions.
     """
     skipped = {node for box in part.findall(is_skipped) for node in box.findall(nodes.Element)}
