@@ -24,7 +24,7 @@ from .questions import page_of
 
 # of what a page shows before anything on it is opened; a question says its own minutes
 WORDS_A_MINUTE, MINUTES_A_FIGURE = 190, 2.5
-# a still figure has a caption, and a live one may have, too
+# a still figure counts where it has a caption
 SECONDS_A_CELL, SECONDS_A_LINE, SECONDS_AN_EQUATION, SECONDS_A_STILL_FIGURE = 25, 3, 45, 45
 LIVE_FIGURE = '<div class="attncourse-figure"'
 # the box of a claim or of a question
