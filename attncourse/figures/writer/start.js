@@ -4,7 +4,7 @@
   const { text, pointed, writing, whole, decade, beside, more } = form.elements;
   const [strip, fold] = [".strip", ".more"].map((name) => form.querySelector(name));
   let current = {};
-  let [finishing, measuring, playing, drawing, sending] = [];
+  let [finishing, measuring, playing, drawing, sending, awaited] = [];
   const game = guess.play(form, formatNumber, () => current);
 
   const update = () => {
@@ -151,7 +151,7 @@
     if (bare || (current.now?.() && current.found)) {
       current.passed?.(null);
       if (!(target.dataset.do === "write" && wrote === target.dataset.side)) act(target.dataset, target);
-    }
+    } else awaited = target;
     refresh();
     send();
   });
@@ -210,6 +210,9 @@
     update();
     restore();
     refresh();
+    // what was pressed before there was a prediction
+    awaited?.click();
+    awaited = undefined;
   };
   const touched = () => {
     for (const event of ["focusin", "pointerdown"]) form.removeEventListener(event, touched);
