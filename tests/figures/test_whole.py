@@ -213,12 +213,25 @@ def test_a_text_of_ones_own_runs_through_the_model(tab):
     field.fill("We must")
     expect(tab.locator("a.token.on")).to_have_text("must")
     assert tab.locator("[data-show=inside]:visible").count() == 4
-    field.fill(f"{FIRST} than")
-    sentence = tab.locator("p[data-show=said]")
-    expect(sentence).to_have_text("This text has 9 tokens, and the picture has room for 8.")
-    assert sentence.is_visible()
     field.fill("")
     expect(tab.locator("a.token.on")).to_have_text("1930s")
+
+
+def test_of_a_longer_text_the_first_tokens_are_shown_and_stay_live(tab):
+    open_figure(tab)
+    room = tab.locator("[data-show=room]")
+    expect(room).to_have_text("at most 8 tokens")
+    load_model(tab)
+    part_link(tab, "tokens").dispatch_event("click")
+    field = tab.get_by_label("your words")
+    field.fill(f"{FIRST} than there was")
+    expect(room).to_have_text("Your text has 11 tokens. The picture shows the first 8.")
+    assert "Your text is cut into 11 tokens" in said(tab)
+    assert tab.locator("[data-show=word]").all_text_contents()[2:] == FIRST.split()
+    part_link(tab, "logits").dispatch_event("click")
+    assert tab.locator(".entry.on").get_attribute("id") == "part-logits"
+    field.fill(FIRST)
+    expect(room).to_have_text("at most 8 tokens")
 
 
 def test_without_scripts_every_part_has_its_sentence_and_its_links(new_tab):

@@ -115,8 +115,8 @@ def a_seen_text_looks_easy(g):
 
 
 @claim(
-    "Of two models that only count single tokens, that of bytes has a perplexity less than a tenth "
-    "of that of our tokens, but it needs over 1.4 times as many bits for each character.",
+    "Of two models that only count single tokens, the one that counts bytes has less than a tenth of "
+    "the other's perplexity, but needs over 1.4 times as many bits for each character.",
     source="our own measurement",
 )
 def perplexity_needs_its_tokens(g):
@@ -180,10 +180,15 @@ def context_pays_less_and_less(g):
     ]
     return Measured(
         {
-            "each from 8 to 32, as a share of one from 2 to 8": (gains[1] / gains[0], below(0.2)),
-            "bits that a token costs after 2, 8, 32, 100": (mean, between(4, 7)),
-            "bits gained by each token from 2 to 8, to 32, to 100": (gains, above(0)),
-            "each from 32 to 100, as a share of one from 8 to 32": (gains[2] / gains[1], below(1)),
+            "what a token from 8 to 32 is worth, as a share of one from 2 to 8": (
+                gains[1] / gains[0],
+                below(0.2),
+            ),
+            "of one from 32 to 100, as a share of one from 8 to 32": (gains[2] / gains[1], below(1)),
+            "bits that a token costs after 2": (mean[0], between(4, 7)),
+            "after 8": (mean[1], below(mean[0])),
+            "after 32": (mean[2], below(mean[1])),
+            "after 100": (mean[3], below(mean[2])),
         }
     )
 
@@ -239,7 +244,7 @@ def bits_of_a_guess(texts: Tensor) -> float:
 
 
 @claim(
-    "Trained on random tokens that are said twice, a model of two blocks has learned to copy, by a "
+    "Trained on random tokens that are repeated, a model of two blocks has learned to copy, by a "
     "head that looks at what followed the first time. A model of one block has learned neither: it "
     "does about as well as a guess among the tokens of the first half.",
     source="Elhage et al. (2021); Olsson et al. (2022); our own measurement",

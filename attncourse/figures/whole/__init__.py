@@ -39,11 +39,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Field:
-    """A text field and a list of decades; the view receives both."""
+    """A text field, how much has room in the picture, and a list of decades."""
 
     words: str
     decade: int
     decades: Sequence[int]
+    room: str
 
     def html(self) -> str:
         """HTML of the field and the list."""
@@ -54,6 +55,7 @@ class Field:
         return (
             '<label class="typed">your words <input type="text" name="text" '
             f'value="{escape(self.words)}" spellcheck="false" autocapitalize="off"></label>'
+            f'<span class="room" data-show="room" role="status">{self.room}</span>'
             f'<label>decade <select name="decade">{options}</select></label>'
         )
 
@@ -77,6 +79,8 @@ def whole(
     focus = Focus(len(text.names) - 1, block, head)
     values = numbers(trace, text, vocabulary, focus)
     says = {name: entry.says.format(**values) for name, entry in entries.items()}
+    # the start and the decade have a column each
+    room = f"at most {places.COLUMNS - 2} tokens"
     picture = Picture(slots(trace, text, vocabulary, focus), [*entries], part, head)
     return Interactive(
         FOLDER / "view.js",
@@ -94,10 +98,11 @@ def whole(
             "titles": [entry.title() for entry in entries.values()],
             "says": [entry.says for entry in entries.values()],
             "heads": heads,
+            "room": room,
             "unsaid": (WRITER / "unsaid.txt").read_text("utf-8").split(),
         },
         [
-            Field(text.words, text.decade, decades),
+            Field(text.words, text.decade, decades, room),
             Choice("block", [*map(str, range(blocks))], block),
             Choice("head", [*map(str, range(heads))], head),
         ],

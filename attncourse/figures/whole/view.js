@@ -20,9 +20,9 @@
   }
 
   // as within a text, where a space stands before each word
-  const tokens = text.trim() ? now.tokensOf(` ${text.trim()}`) : [];
-  const most = COLUMNS - 2;
-  if (tokens.length > most) return waiting(`This text has ${tokens.length} tokens, and the picture has room for ${most}.`);
+  const typed = text.trim() ? now.tokensOf(` ${text.trim()}`) : [];
+  const tokens = typed.slice(0, COLUMNS - 2);
+  const room = typed.length > tokens.length ? `Your text has ${typed.length} tokens. The picture shows the first ${tokens.length}.` : held.room;
   const name = JSON.stringify([decade, tokens]);
   if (held.traced?.name !== name) held.traced = { name, ...now.traced({ decade, tokens }) };
   const { net, tokenizer } = now;
@@ -59,7 +59,7 @@
   const degrees = (angle) => formatNumber((angle * 180) / Math.PI);
   const whole = (x) => x.toLocaleString("en");
   const values = {
-    count: tokens.length,
+    count: typed.length,
     token: quoted(at),
     id: whole(ids[at]),
     vocabulary: whole(net.vocabulary),
@@ -107,6 +107,7 @@
   const short = (score) => score.toFixed(Math.abs(score) < 9.95 ? 1 : 0).replace("-0.0", "0.0").replace("-", "−");
   return {
     ...chosen,
+    room,
     sheet: { class: "sheet" },
     token: columns.map((i) => ({ class: `token ${i === at ? "on" : used(i)}`.trim() })),
     word: columns.map((i) => names[i] ?? ""),
