@@ -115,8 +115,8 @@ def a_seen_text_looks_easy(g):
 
 
 @claim(
-    "Of two models that only count single tokens, the one that counts bytes has less than a tenth of "
-    "the other's perplexity, but needs over 1.4 times as many bits for each character.",
+    "Of two models that only count single tokens, the one that counts bytes has less than a tenth "
+    "of the other's perplexity, but needs over 1.4 times as many bits for each character.",
     source="our own measurement",
 )
 def perplexity_needs_its_tokens(g):
@@ -184,7 +184,7 @@ def context_pays_less_and_less(g):
                 gains[1] / gains[0],
                 below(0.2),
             ),
-            "of one from 32 to 100, as a share of one from 8 to 32": (gains[2] / gains[1], below(1)),
+            "one from 32 to 100, as a share of one from 8 to 32": (gains[2] / gains[1], below(1)),
             "bits that a token costs after 2": (mean[0], between(4, 7)),
             "after 8": (mean[1], below(mean[0])),
             "after 32": (mean[2], below(mean[1])),
