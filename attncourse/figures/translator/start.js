@@ -44,8 +44,8 @@
     if (textContent) onLoad();
   };
   const touched = () => {
-    for (const event of ["focusin", "pointerdown"]) form.removeEventListener(event, touched);
+    for (const event of ["focusin", "pointerdown", "click"]) form.removeEventListener(event, touched);
     load();
   };
-  for (const event of ["focusin", "pointerdown"]) form.addEventListener(event, touched);
+  for (const event of ["focusin", "pointerdown", "click"]) form.addEventListener(event, touched);
 }

@@ -51,7 +51,7 @@
 
   const late = form.querySelector("[data-late]");
   const load = () => {
-    for (const event of ["focusin", "pointerdown"]) form.removeEventListener(event, load);
+    for (const event of ["focusin", "pointerdown", "click"]) form.removeEventListener(event, load);
     if (window.attncourseEnglish) return show();
     const { dataset, textContent } = late;
     const script = document.createElement("script");
@@ -65,7 +65,7 @@
     document.head.append(script);
     if (textContent) show();
   };
-  for (const event of ["focusin", "pointerdown"]) form.addEventListener(event, load);
+  for (const event of ["focusin", "pointerdown", "click"]) form.addEventListener(event, load);
   rove(links()[0]);
 
   // the small picture of a chapter leads to a part of its own

@@ -215,10 +215,10 @@
     awaited = undefined;
   };
   const touched = () => {
-    for (const event of ["focusin", "pointerdown"]) form.removeEventListener(event, touched);
+    for (const event of ["focusin", "pointerdown", "click"]) form.removeEventListener(event, touched);
     load();
   };
-  for (const event of ["focusin", "pointerdown"]) form.addEventListener(event, touched);
+  for (const event of ["focusin", "pointerdown", "click"]) form.addEventListener(event, touched);
   addEventListener("hashchange", () => current.now?.() ? loaded() : touched());
   refresh();
   if (address.read(location.hash)) touched();
