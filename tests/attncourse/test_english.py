@@ -44,8 +44,9 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
     # what the page says of the other trainings
     page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
     numbers = (
-        'one in its last block and one in its third. At "today", they put '
-        f'{rows[1]["weight"]:.3f} and {rows[2]["weight"]:.3f} of their weight on "more".'
+        f"one in block {rows[1]['block']:.0f} and one in block {rows[2]['block']:.0f}. "
+        f'At "today", they put {rows[1]["weight"]:.3f} and {rows[2]["weight"]:.3f} of their weight '
+        'on "more".'
     )
     assert numbers in page
     assert [row["block"] for row in rows] == [2, 3, 2]

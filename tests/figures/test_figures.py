@@ -225,7 +225,7 @@ def check_text_of_relative(figure):
         return texts["said"][0], texts["score"]
 
     shaw, t5, alibi = 0, 2, 3
-    assert "Shaw: −2.16, the same from offset 4 to 12." in read_slots(figure("family"))["said"][0]
+    assert "Shaw: −2.16, the same from offset 4 to 12." in sentence_and_scores(shaw, 4, 10)[0]
     assert "the same from offset −12 to −4." in sentence_and_scores(shaw, 12, 5)[0]
     for side in (1, -1):
         for far_offset in (8, 11):

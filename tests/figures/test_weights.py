@@ -34,7 +34,7 @@ TYPED = [
     Typed(
         figures.writer()._repr_html_(),
         "english.js",
-        ["chapters/language_model.html", "index.html"],
+        ["chapters/language_model.html", "index.html", "reference/the_whole_model.html"],
         "Begin a sentence",
         "We must",
         "After “We must”, the model expects",
