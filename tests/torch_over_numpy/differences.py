@@ -17,8 +17,18 @@ DIFFERENT: dict[str, dict[str, str]] = {
             "the mistake beside it, which reads what it has written",
         "+= a[ -> = b[..., reach:, :] + a[; *= a -> = a[..., reach:, :] * a": "likewise",
     },
+    "max_and_mean": {
+        "mean = x.where(real, torch.nan).nanmedian(-2).values.where(count > 0, 0.0)":
+            "nanmedian is absent",
+    },
     "newton_inverse": {
         "return torch.linalg.pinv(a)": "the gradient of torch.linalg.pinv is absent",
+    },
+    "relative_values": {
+        'sums = zeros.scatter_reduce(-1, index, weights, "mean")':
+            "scatter_reduce has no mode mean",
+        'sums = zeros.scatter_reduce(-1, index, weights, "amax")':
+            "the gradient of scatter_reduce is absent",
     },
     "stretch_table": {
         "[None], size=n -> [None, :, None], size=(1, n); linear -> bicubic; [0] -> [0, :, 0]":
