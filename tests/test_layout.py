@@ -16,6 +16,7 @@ import yaml
 
 from tests import ROOT
 from tests.taught_code import long_functions
+from tools.book import chapter_texts
 from tools.exercise_texts import text_files
 
 # the files of each chapter, and how to get them
@@ -66,6 +67,10 @@ def slugs(root: Path) -> list[str]:
     parts = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))["parts"]
     files = [entry["file"] for part in parts for entry in part["chapters"]]
     return [file.removeprefix("chapters/") for file in files if file.startswith("chapters/")]
+
+
+# the pages of all chapters
+TEXTS = [path for slug in slugs(ROOT) for path in chapter_texts(ROOT, slug)]
 
 
 def missing_chapter_parts(root: Path) -> Iterator[str]:

@@ -25,9 +25,13 @@ class Document:
     title: str
 
 
+# those of a chapter's texts
+FOLDERS = "chapters", "deeper"
+
+
 def chapter_texts(root: Path, slug: str) -> list[Path]:
     """The texts of a chapter: its page, and what goes deeper where there is such a page."""
-    paths = (root / folder / f"{slug}.md" for folder in ("chapters", "deeper"))
+    paths = (root / folder / f"{slug}.md" for folder in FOLDERS)
     return [path for path in paths if path.is_file()]
 
 
@@ -86,7 +90,7 @@ class Book:
                 case "math" if "label" in block.options:
                     block.number = next_number("", block.options["label"])
         title, *headings = (block for block in blocks if block.kind == "heading")
-        if chapter and folder in ("chapters", "deeper"):
+        if chapter and folder in FOLDERS:
             title.number = chapter if folder == "chapters" else ""
             self.number_headings(chapter, headings, counts)
         return Document(name, path, blocks, title.text)

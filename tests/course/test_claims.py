@@ -27,11 +27,11 @@ from attncourse.course.claim import (
     number,
 )
 from tests import ROOT
+from tests.test_layout import TEXTS
 from tools.book import chapter_texts
 
 CLAIMS = claims()
 CHAPTERS, CLAIM = ROOT / "attncourse" / "course", "attncourse.course.claim"
-PAGES = sorted([*ROOT.glob("chapters/*.md"), *ROOT.glob("deeper/*.md")])
 
 
 def claim_id(claim):
@@ -55,7 +55,7 @@ def test_every_claim_is_stated_in_its_chapter(claim):
     assert f"\nclaims.{name}.measure()\n" in page or re.search(link, page)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_a_page_has_at_most_eight_boxes(page):
     assert len(re.findall(r"^claims\.\w+\.measure\(\)$", page.read_text(), re.MULTILINE)) <= 8
 

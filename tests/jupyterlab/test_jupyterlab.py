@@ -13,13 +13,12 @@ from playwright.sync_api import Error
 
 from tests import ROOT, WEIGHTS
 from tests.browser import CONTROL_FIGURES, TEXT_FIGURES, responds_to_key, responds_to_text
-from tools.book import chapter_texts
+from tests.test_layout import TEXTS
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.slow
 
 SLUGS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
-TEXTS = [path for slug in SLUGS for path in chapter_texts(ROOT, slug)]
 # whether each picture of the text can be seen
 PICTURES = """async () => {
   const seen = [];

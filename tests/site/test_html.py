@@ -20,8 +20,7 @@ from attncourse.course.claim import claims
 from attncourse.course.quiz import chosen_questions
 from tests import ROOT
 from tests.site.addresses import KEPT, addresses
-from tests.test_layout import slugs
-from tools.book import chapter_texts
+from tests.test_layout import TEXTS, slugs
 from tools.colab import last_run
 from tools.extensions.report import version
 from tools.urls import ERROR_FORM, repository_url, site_url
@@ -29,7 +28,6 @@ from tools.urls import ERROR_FORM, repository_url, site_url
 HOME = f"{site_url(repository_url())}/"
 BASE_PATH = urlsplit(HOME).path
 CHAPTERS = slugs(ROOT)
-TEXTS = [path for slug in CHAPTERS for path in chapter_texts(ROOT, slug)]
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 # heard alone, they do not say what is in a box
 SHOWS_OR_HIDES = r"((show|hide|toggle)( hidden content| code cell \w+)? ?)+"

@@ -4,13 +4,13 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import ROOT
+from tests.test_layout import TEXTS
 
-PAGES = sorted(
+PAGES = [
     path.relative_to(ROOT).with_suffix("").as_posix()
-    for folder in ("chapters", "deeper")
-    for path in (ROOT / folder).glob("*.md")
+    for path in TEXTS
     if "{lights}" in path.read_text("utf-8")
-)
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -42,9 +42,12 @@ def complete_card(app, doctree, docname):
     for section in facts["deeper"]["sections"] if facts["deeper"] else ():
         section["anchors"] = [name for name in section["anchors"] if name not in own_anchors]
     following = dict(pairwise(chapter_slugs(app))).get(slug)
-    following_facts = chapter_facts(app, following, docname) if following else None
+    if following:
+        name = f"chapters/{following}"
+        link = app.builder.get_relative_uri(docname, name)
+        facts["next"] = {"title": app.env.titles[name].astext(), "link": link}
     card.insert(0, nodes.paragraph("", "", nodes.strong("", "That is the chapter.")))
-    card += render_template(app, "chapter_end.html", **facts, next=following_facts)
+    card += render_template(app, "chapter_end.html", **facts)
 
 
 def setup(app):

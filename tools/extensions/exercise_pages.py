@@ -14,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from judge.course import FIRST
 from judge.exercise_text import with_first_line
+from tools.book import FOLDERS
 from tools.exercise_texts import chapters, text_files, visible_text
 from tools.notebooks import GROUP_SENTENCES, card_facts, group_sentence
 from tools.urls import colab_url
@@ -190,7 +191,7 @@ def number_boxes(app, doctree, docname):
 
 def point_buttons_to_sources(app, pagename, templatename, context, doctree):
     """Point the launch button to the Colab notebook, and the edit button to the exercise texts."""
-    if not pagename.startswith(("chapters/", "deeper/", PAGES)):
+    if pagename.partition("/")[0] not in (*FOLDERS, "exercises"):
         return
     notebook = {
         "type": "link",

@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attncourse.course.aims import AIMS
 from drawings import cards
+from tools.book import FOLDERS
 from tools.colab import last_run
 from tools.numbers import UNNUMBERED
 from tools.questions import curl_quotes
@@ -164,7 +165,7 @@ def render_template(app, template: str, **values) -> nodes.raw:
 def insert_page_header(app, doctree, docname):
     """Insert the head."""
     folder, _, slug = docname.partition("/")
-    if folder not in ("chapters", "deeper", "exercises"):
+    if folder not in (*FOLDERS, "exercises"):
         return
     header = render_template(
         app,

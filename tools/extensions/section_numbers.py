@@ -5,6 +5,7 @@ Exercises have numbers of their own, so the sections of their pages have none.
 
 from docutils import nodes
 
+from tools.book import FOLDERS
 from tools.numbers import section_numbers
 
 
@@ -14,7 +15,7 @@ def number_sections(app, env):
     for page, numbers in env.toc_secnumbers.items():
         folder, _, slug = page.partition("/")
         chapter, entries = numbers[""][:1], [*env.tocs[page].findall(nodes.reference)]
-        if folder in ("chapters", "deeper"):
+        if folder in FOLDERS:
             headings = [(depth(entry), entry.astext()) for entry in entries[1:]]
             within = [*section_numbers(headings, counted.get(slug, 0))]
             counted[slug] = max((number[0] for number in within if number), default=0)

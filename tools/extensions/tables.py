@@ -5,6 +5,8 @@ import re
 from docutils import nodes
 from sphinx.util.nodes import make_refnode
 
+from tools.book import FOLDERS
+
 NUMBER = re.compile(r"(about )?[−-]?\d[\d,.]*(e[+−-]?\d+)?( ?[%×])?")
 
 
@@ -21,7 +23,7 @@ def improve_tables(app, doctree, docname):
     """Align the tables of a page, and link the exercises that a chapter's tables name."""
     folder, _, slug = docname.partition("/")
     page = f"exercises/{slug}"
-    known = app.env.metadata[page].get("exercises", {}) if folder in ("chapters", "deeper") else {}
+    known = app.env.metadata[page].get("exercises", {}) if folder in FOLDERS else {}
     for table in doctree.findall(nodes.table):
         align_numbers(table)
         for name in list(table.findall(nodes.literal)):
