@@ -21,6 +21,8 @@ from attncourse.figures.colours import COLOURS
 from attncourse.figures.numbers import format_number, to_json
 
 MODULE = Path(__file__)
+# what loads the weights of a deferred script
+LOADER = Path(__file__).with_name("late.js")
 SCRIPT_NOTE = "With scripts, you can change it."
 # string literals in a script, and operators that need no space around them
 STRING_LITERAL = re.compile(r'("[^"\n]*"|`(?:[^`$]|\$\{(?:[^`}]|`[^`]*`)*\})*`)')
@@ -239,6 +241,6 @@ def require_start(name: str, options: Sequence[object], start: int) -> None:
 
 
 def deferred_script(weights: Path) -> str:
-    """Script element with weights that start.js runs on demand; the site moves it to a file."""
+    """Script element with weights that LOADER runs on demand; the site moves it to a file."""
     text = weights.read_text("utf-8")
     return f'<script type="text/plain" data-late="{weights.name}">{text}</script>'

@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 
 from attncourse.figures.interactive import (
+    LOADER,
     Choice,
     Interactive,
     columns,
@@ -22,6 +23,7 @@ from attncourse.stored import read_script
 
 FOLDER = Path(__file__).parent
 WEIGHTS = FOLDER / "weights.js"
+SCRIPTS = ("naming", "model", "resize", "start")
 END = "(end)"
 
 
@@ -75,7 +77,7 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         picture=picture_html(first["english"], pick, first["cross"][head])
         + deferred_script(WEIGHTS),
         within=[pick],
-        scripts=[FOLDER / f"{script}.js" for script in ("naming", "model", "resize", "start")],
+        scripts=[LOADER, *(FOLDER / f"{name}.js" for name in SCRIPTS)],
         fallback=examples_table(script["recorded"]),
     )
 

@@ -1,5 +1,5 @@
 // reveals the name part by part after typing; loads the weights on first use
-(form, show) => {
+(form, show, { late }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let playing;
   let asked = false;
@@ -28,24 +28,5 @@
     if (target.closest("[data-at]")) stop();
   });
 
-  const load = () => {
-    if (window.attncourseNumbers) return;
-    const { dataset, textContent } = form.querySelector("[data-late]");
-    const script = document.createElement("script");
-    const onLoad = () => (asked ? write() : show());
-    script.addEventListener("load", onLoad);
-    script.addEventListener("error", () => {
-      window.attncourseNumbers = null;
-      show();
-    });
-    if (textContent) script.textContent = textContent;
-    else script.src = dataset.late;
-    document.head.append(script);
-    if (textContent) onLoad();
-  };
-  const touched = () => {
-    for (const event of ["focusin", "pointerdown", "click"]) form.removeEventListener(event, touched);
-    load();
-  };
-  for (const event of ["focusin", "pointerdown", "click"]) form.addEventListener(event, touched);
+  late(form, "attncourseNumbers", show, () => (asked ? write() : show()));
 }

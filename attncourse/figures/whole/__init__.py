@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from attncourse.figures.interactive import Choice, Interactive, deferred_script
+from attncourse.figures.interactive import LOADER, Choice, Interactive, deferred_script
 from attncourse.figures.whole import places
 from attncourse.figures.whole.picture import LINKED_ROWS, Picture, row_part
 from attncourse.figures.whole.state import Focus, Text, Trace, numbers, slots
@@ -113,7 +113,7 @@ def whole(
         + '<input type="hidden" name="at" value="-1">'
         + deferred_script(WEIGHTS),
         below=entries_html(entries, says, part),
-        scripts=[*(WRITER / f"{name}.js" for name in WRITER_SCRIPTS), FOLDER / "start.js"],
+        scripts=[*(WRITER / f"{name}.js" for name in WRITER_SCRIPTS), LOADER, FOLDER / "start.js"],
     )
 
 

@@ -1,5 +1,5 @@
 // touch and keys on the picture's parts; the weights are loaded on first use
-(form, show) => {
+(form, show, { late }) => {
   const { part, at, text, block, head } = form.elements;
   const sheet = form.querySelector(".sheet");
   const links = () => [...sheet.querySelectorAll("a")].filter((one) => !one.closest(".none"));
@@ -49,23 +49,7 @@
     at.value = -1;
   }, true);
 
-  const late = form.querySelector("[data-late]");
-  const load = () => {
-    for (const event of ["focusin", "pointerdown", "click"]) form.removeEventListener(event, load);
-    if (window.attncourseEnglish) return show();
-    const { dataset, textContent } = late;
-    const script = document.createElement("script");
-    script.addEventListener("load", show);
-    script.addEventListener("error", () => {
-      window.attncourseEnglish = null;
-      show();
-    });
-    if (textContent) script.textContent = textContent;
-    else script.src = dataset.late;
-    document.head.append(script);
-    if (textContent) show();
-  };
-  for (const event of ["focusin", "pointerdown", "click"]) form.addEventListener(event, load);
+  late(form, "attncourseEnglish", show);
   rove(links()[0]);
 
   // the small picture of a chapter leads to a part of its own

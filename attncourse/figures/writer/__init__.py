@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from attncourse.figures.interactive import (
+    LOADER,
     Choice,
     Interactive,
     Slider,
@@ -74,7 +75,7 @@ def writer(*, suggestions: Sequence[str] = SUGGESTIONS, more: bool = False) -> I
         picture=picture_html(model_data, decades, tip, more) + deferred_script(WEIGHTS),
         within=[side],
         below=text_field_html(opening, suggestions) + more_html(model_data, side, more) + notes(),
-        scripts=[FOLDER / f"{name}.js" for name in SCRIPTS],
+        scripts=[LOADER, *(FOLDER / f"{name}.js" for name in SCRIPTS)],
         fallback=examples_table(model_data["examples"]),
     )
 

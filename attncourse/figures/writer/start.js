@@ -1,5 +1,5 @@
 // handlers of the figure: they change the text, and load the weights on first use
-(form, show, { formatNumber, arcs, address, guess }) => {
+(form, show, { formatNumber, arcs, address, guess, late }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const { text, pointed, writing, whole, decade, beside, more } = form.elements;
   const [strip, fold] = [".strip", ".more"].map((name) => form.querySelector(name));
@@ -46,8 +46,7 @@
     });
   };
   // not in a notebook, which has no address to share; delayed, because browsers limit replaceState
-  const late = form.querySelector("[data-late]");
-  const sent = !late.textContent;
+  const sent = !form.querySelector("[data-late]").textContent;
   const send = () => {
     clearTimeout(sending);
     if (sent) sending = setTimeout(() => history.replaceState(null, "", address.written(form, current.now?.())), 400);
@@ -170,20 +169,6 @@
   });
   new ResizeObserver(() => current.arcs && arcs(strip, current.arcs())).observe(form);
 
-  const load = () => {
-    if (window.attncourseEnglish) return;
-    const { dataset, textContent } = late;
-    const script = document.createElement("script");
-    script.addEventListener("load", loaded);
-    script.addEventListener("error", () => {
-      window.attncourseEnglish = null;
-      show();
-    });
-    if (textContent) script.textContent = textContent;
-    else script.src = dataset.late;
-    document.head.append(script);
-    if (textContent) loaded();
-  };
   // restore the state in the address of the page, once the model is loaded
   const restore = () => {
     const state = address.read(location.hash);
@@ -214,11 +199,7 @@
     awaited?.click();
     awaited = undefined;
   };
-  const touched = () => {
-    for (const event of ["focusin", "pointerdown", "click"]) form.removeEventListener(event, touched);
-    load();
-  };
-  for (const event of ["focusin", "pointerdown", "click"]) form.addEventListener(event, touched);
+  const touched = late(form, "attncourseEnglish", show, loaded);
   addEventListener("hashchange", () => current.now?.() ? loaded() : touched());
   refresh();
   if (address.read(location.hash)) touched();
