@@ -42,6 +42,26 @@
       if (size < least) small.push([where(parent, word), `${size.toFixed(1)} px: enlarge it to the caption's ${least.toFixed(1)}`]);
     }
 
+  const slanted = (one) => {
+    const at = one.closest("svg") && one.getScreenCTM();
+    return at && Math.abs(at.a * at.b) > 0.01;
+  };
+  // the four corners of a word's letters: the line of a text is higher than they are, and what is
+  // raised stands beside its word
+  const letters = ({ parent, box }) => {
+    const turned = slanted(parent);
+    const { x, y, width, height } = turned ? parent.getBBox() : box;
+    const at = turned ? parent.getScreenCTM() : new DOMMatrix();
+    return [[x + 1, y + 0.2 * height], [x + width - 1, y + 0.2 * height], [x + width - 1, y + 0.8 * height], [x + 1, y + 0.8 * height]]
+      .map(([x, y]) => new DOMPoint(x, y).matrixTransform(at));
+  };
+  // whether all of the second box lies beyond a side of the first
+  const apart = (corners, others) =>
+    corners.some((from, i) => {
+      const to = corners[(i + 1) % 4];
+      return others.every(({ x, y }) => (to.x - from.x) * (y - from.y) <= (to.y - from.y) * (x - from.x));
+    });
+
   const flat = [], broken = [], upon = [], reached = [];
   for (const one of drawings) {
     for (const part of one.querySelectorAll("svg")) {
@@ -50,27 +70,21 @@
         flat.push([where(part), `it is ${Math.round(width)} x ${Math.round(height)}: give it a height`]);
       }
     }
-    // the box of a slanted word is larger than its letters
-    const slanted = (part) => {
-      const at = part.closest("svg") && part.getScreenCTM();
-      return at && Math.abs(at.a * at.b) > 0.01;
-    };
-    const found = [...words(one)].filter(({ parent }) => !slanted(parent));
+    const found = [...words(one)];
     for (const { word, parent, lines } of found) {
       // a name with a hyphen may go on after it
       if (lines > 1 && lines > word.split(/[-‐–—/]/).length) {
         broken.push([where(parent, word), "give its box the room of its longest word"]);
       }
     }
-    found.forEach(({ word, parent, box: a }, at) => {
-      for (const { word: other, parent: beside, box: b } of found.slice(at + 1)) {
-        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        // the line of a text is higher than its letters; what is raised stands beside its word
-        if (across > 2 && down > 0.4 * Math.min(a.height, b.height)) {
+    const corners = found.map(letters);
+    found.forEach(({ word, parent }, i) => {
+      found.forEach(({ word: other, parent: beside }, j) => {
+        if (j <= i || (parent === beside && slanted(parent))) return;
+        if (!apart(corners[i], corners[j]) && !apart(corners[j], corners[i])) {
           upon.push([where(parent, `${word}”, “${other}`), "one lies upon the other: move them apart"]);
         }
-      }
+      });
     });
   }
 
