@@ -1,5 +1,6 @@
-({ measured, rows, names, cases, control }, state, { formatNumber, most }) => {
-  const numbers = measured[typeof cases[0] === "number" ? cases.indexOf(state[control]) : state[control]];
+({ measured, forbidden, rows, names, cases, control }, state, { formatNumber, most }) => {
+  const now = typeof cases[0] === "number" ? cases.indexOf(state[control]) : state[control];
+  const numbers = measured[now];
   const differences = numbers.map((line) => Math.abs(line[0] - line.at(-1)));
   const at = differences.indexOf(Math.max(...differences));
   const summary = names.length === 2
@@ -8,5 +9,8 @@
       const [top, where] = most(numbers.map((line) => line[i]), rows.map((row) => `“${row}”`));
       return `${name} is largest, ${top}, at ${where}`;
     }).join("; ");
-  return { bar: numbers, said: `${summary}.` };
+  const bar = numbers.map((line, i) => line.map((value) => forbidden[now][i]
+    ? { text: "", value: 0, class: "bar forbidden" }
+    : { text: formatNumber(value), value, class: "bar" }));
+  return { bar, said: `${summary}.` };
 }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from attncourse.figures.interactive import Choice, Interactive, Slider, columns, number, row
@@ -23,16 +24,23 @@ def recorded(
     corner: str,
     alt: str,
     start: int = 0,
+    forbidden: Tensor | None = None,
 ) -> Interactive:
     """Figure: bars of the numbers `measured`, (cases, rows, columns), all at least 0.
 
     Numeric cases are chosen by a slider, others by a choice. All cases have the same scale.
-    `corner` is the heading of the rows.
+    `corner` is the heading of the rows. `forbidden` (cases, rows) are grey, without their numbers.
     """
     if measured.shape != (len(cases), len(rows), len(names)) or 0 in measured.shape:
         raise ValueError(
             f"measured={tuple(measured.shape)}, but {len(cases)} cases, {len(rows)} rows and "
             f"{len(names)} columns"
+        )
+    if forbidden is None:
+        forbidden = torch.zeros(measured.shape[:2], dtype=torch.bool)
+    if forbidden.shape != measured.shape[:2]:
+        raise ValueError(
+            f"forbidden={tuple(forbidden.shape)}, but measured={tuple(measured.shape)}"
         )
     require_finite("measured", measured)
     if measured.min() < 0:
@@ -41,13 +49,22 @@ def recorded(
     numbers = [case for case in cases if not isinstance(case, str)]
     largest = measured.max().item()
     bars = "".join(
-        row(escape(name), *(number("bar", x, "bar") for x in line))
-        for name, line in zip(rows, measured[start].tolist(), strict=True)
+        row(
+            escape(name),
+            *(
+                number("bar", 0, "bar forbidden", "") if is_forbidden else number("bar", x, "bar")
+                for x in line
+            ),
+        )
+        for name, line, is_forbidden in zip(
+            rows, measured[start].tolist(), forbidden[start].tolist(), strict=True
+        )
     )
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {
             "measured": measured,
+            "forbidden": forbidden,
             "rows": list(rows),
             "names": list(names),
             "cases": list(cases),

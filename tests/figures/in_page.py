@@ -170,9 +170,10 @@ PLANE = figures.plane(
 )
 
 BITS = 12 * torch.rand(3, 4, 2, generator=g)
+FORBIDDEN_BITS = ~causal_mask(4)[:3]
 RECORDED = figures.recorded(
     BITS, QUERIES, ["GPT", "LSTM"], "hidden word", ["none", "the", "river"], start=1,
-    corner="word", alt="Bits of four words."
+    corner="word", forbidden=FORBIDDEN_BITS, alt="Bits of four words."
 )  # fmt: skip
 WINDOWS = [1, 2, 4]
 BY_WINDOW = torch.rand(3, 5, 1, generator=g)

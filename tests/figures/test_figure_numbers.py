@@ -204,7 +204,8 @@ def offsets(method, **state):
 
 
 def recorded(**state):
-    return {"bar": in_page.BITS[state["hidden word"]]}
+    case = state["hidden word"]
+    return {"bar": in_page.BITS[case].masked_fill(in_page.FORBIDDEN_BITS[case][:, None], 0)}
 
 
 def recorded_by_number(**state):

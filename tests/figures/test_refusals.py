@@ -43,6 +43,13 @@ def heatmap(**options):
     return figures.heatmap(HALF, ["q"], ["k0", "k1"], alt="", **options)
 
 
+def recorded(forbidden):
+    measured, rows = torch.ones(1, 2, 1), ["a", "b"]
+    return figures.recorded(
+        measured, rows, ["c"], "case", ["d"], corner="", forbidden=forbidden, alt="bars"
+    )
+
+
 def growing(phi_q=FEATURES, phi_k=FEATURES, v=FEATURES, words="ab", chunk=1):
     return figures.growing(phi_q, phi_k, v, list(words), chunk=chunk, alt="state")
 
@@ -134,6 +141,7 @@ REFUSED = [
     (lambda: offsets({"a": torch.zeros(1, 1)}), "n at least 2"),
     (lambda: offsets({}), "0 methods, .* 1 to 6"),
     (lambda: offsets({x: torch.zeros(2, 2) for x in "abcdefg"}), "7 methods, .* 1 to 6"),
+    (lambda: recorded(torch.ones(2, 2, dtype=torch.bool)), r"forbidden=\(2, 2\), .*=\(1, 2, 1\)"),
     (lambda: figures.clocks(1, 8, alt=""), "n=1"),
     (lambda: figures.clocks(8, 5, alt=""), "d=5"),
     (lambda: figures.clocks(8, 0, alt=""), "d=0"),
