@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attncourse import english
+from attncourse.course.multi_head.claims import weights_of_the_model
 from attncourse.data import addresses
 from attncourse.stored import FOLDER
 from tests import ROOT
@@ -50,6 +51,25 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
     )
     assert numbers in page
     assert [row["block"] for row in rows] == [2, 3, 2]
+
+
+def test_the_chapter_says_where_four_heads_look():
+    words, weights = english.pieces(), weights_of_the_model()[:, :, 2:]
+    own, more = torch.arange(2, 2 + len(words)), 2 + words.index(english.CUE)
+    page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
+
+    def words_at(rows: torch.Tensor) -> list[str]:
+        return [word for word, is_at in zip(words, rows, strict=True) if is_at]
+
+    assert words_at(weights[0, 1].argmax(-1) != own) == ["is", "this", "was"]
+    assert 'to the word that asks, except at "is", "this" and "was".' in page
+    assert words_at(weights[1, 0].argmax(-1) != own - 1) == ["year"]
+    assert 'to the token before, except at "year".' in page
+    assert words_at(weights[2, 0, :, more] > 0.3) == [*"work country today than ago .".split()]
+    assert '"more" at "work", "country", "ago", the full stop and,' in page
+    verbs = 2 + torch.tensor([words.index("is"), words.index("was")])
+    assert torch.isin(weights[2, 2].argmax(-1), verbs).sum() == 12
+    assert "at 12 of the 15 words" in page
 
 
 def test_the_stored_line_is_what_the_stored_model_says(model):
