@@ -119,7 +119,7 @@ class Page:
                     for line, line_index in zip(lines, variant["lines"], strict=True)
                 )
                 return (
-                    "<p>Choose a line to put it next, and again to take it out.</p>"
+                    "<p>Click a line to add it; click it again to remove it.</p>"
                     f'<div class="program" role="group" aria-label="Your program">'
                     f"{code_html(head)}</div>"
                     f'<div class="lines" role="group" aria-label="Lines">{buttons}</div>'

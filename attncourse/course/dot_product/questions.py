@@ -404,9 +404,9 @@ masked_attention = Order(
 operations = Number(
     aim="count-cost",
     asks=(
-        "<n> queries meet <m> keys of width <d_k>, with values of width <d_v>. Count one "
+        "Let <n> queries meet <m> keys of width <d_k>, with values of width <d_v>. Count one "
         "multiplication and one addition for each term of the two matrix products. How many "
-        "operations are that?"
+        "operations is that?"
     ),
     draw=lambda rng: {
         "n": rng.choice([2, 3, 5]),

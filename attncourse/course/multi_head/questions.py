@@ -196,8 +196,9 @@ wrong_line_in_heads = Line(
 )  # fmt: skip
 
 
-# the query of "told" in the chapter, and the keys of its sentence: subjects, and the object
-QUERY = 9 * double([0, 0, 1, 0, 1, 0, 0, 0])
+# the query of "told" in the chapter, here so long that the other words get next to nothing, and the
+# keys of its sentence: subjects, and the object
+QUERY = 99 * double([0, 0, 1, 0, 1, 0, 0, 0])
 KEYS = torch.zeros(6, 8).double()
 KEYS[0, 2] = KEYS[4, 2] = KEYS[2, 4] = 1
 
