@@ -8,7 +8,7 @@ import drawsvg
 from drawings.shapes import COLOURS, Drawing, coordinates, drawing
 
 # the chapter's three words and the padding after them, with their vectors
-WORDS = {"the": (0, 0), "river": (2, 0), "bank": (1, 1), "(pad)": (2, 2)}
+WORDS = {"the": (0, 0), "river": (2, 0), "bank": (1, 1), "pad": (2, 2)}
 SENTENCE = ("the", "river", "bank")
 
 
@@ -34,7 +34,7 @@ def query_keys_values() -> Drawing:
         460,
         274,
         "The query of bank, (1, 1), meets the keys of the, river and bank. The scores are 0, 1.41 "
-        "and 1.41; the softmax makes of them the weights 0.11, 0.45 and 0.45; the output is the "
+        "and 1.41; the softmax turns them into the weights 0.11, 0.45 and 0.45; the output is the "
         "sum of the three values, each times its weight: (1.34, 0.45).",
     )
     columns = {
@@ -75,8 +75,8 @@ def output_shapes() -> Drawing:
         460,
         336,
         "Three times the same three vectors. Left: three queries, one from each, give three "
-        "outputs, det, noun, noun. Middle: one query gives one output, nature. Right: queries come "
-        "one after the other, each from the output before: la, then rive.",
+        "outputs, article, noun, noun. Middle: one query gives one output, nature. Right: queries "
+        "come one after the other, each from the output before: la, then rive.",
     )
     panels = (
         (
@@ -84,7 +84,7 @@ def output_shapes() -> Drawing:
             "self-attention",
             ("a label for", "each vector"),
             ("$n$ = $m$,", "one from each"),
-            ("det", "noun", "noun"),
+            ("article", "noun", "noun"),
         ),
         (
             230,

@@ -131,8 +131,8 @@ def additive_holds_hidden_times_more(g):
     "For 256 queries on 256 keys, with $d_k$ = hidden = 64, dot-product weights make 3 numbers for "
     "each pair of a query and a key: the product, the score and the weight. Additive weights make "
     "64 sums, 64 tanhs, the score and the weight, and the projections, shared by all pairs, come "
-    "to half a number for each: 130.5 in all. Even without the tanhs, that is 22 times as many as "
-    "dot products make.",
+    r"to $2 \cdot 256 \cdot 64 / 256^2$, half a number for each: 130.5 in all. Even "
+    "without the tanhs, that is 22 times as many as dot products make.",
     source=f"counted; the formulas: {VASWANI}, eq. 1, and {BAHDANAU}, appendix A.1.2",
 )
 def dot_product_makes_fewer_numbers(g):
@@ -144,20 +144,20 @@ def dot_product_makes_fewer_numbers(g):
     other_numbers = additive.total() - tanhs
     return Measured(
         {
-            "numbers made for each pair, dot product": (dot.total() / pairs, exactly(3)),
-            "additive": (additive.total() / pairs, exactly(130.5)),
-            "tanhs among them": (tanhs / pairs, exactly(64)),
             "additive without the tanhs / dot product": (
                 other_numbers / dot.total(),
                 between(22, 22.5),
             ),
+            "numbers made for each pair, dot product": (dot.total() / pairs, exactly(3)),
+            "additive": (additive.total() / pairs, exactly(130.5)),
+            "tanhs among them": (tanhs / pairs, exactly(64)),
         }
     )
 
 
 @claim(
     r"If the components of $q$ and $k$ are independent with mean 0 and variance 1, then "
-    r"$q \cdot k$ has variance $d_k$, and the scores that `attention_weights` makes of them have "
+    r"$q \cdot k$ has variance $d_k$, and the scores that `attention_weights` makes from them have "
     "variance 1, for $d_k$ from 4 to 1024.",
     source=f"{VASWANI}, section 3.2.1, footnote 4",
 )
