@@ -5,8 +5,9 @@ front page lists the chapters with the same facts.
 """
 
 import re
+from collections.abc import Iterator
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -55,10 +56,11 @@ def is_skipped(node: nodes.Node) -> bool:
     return isinstance(node, folded) or "cell_output" in classes or hidden
 
 
-def claim_statements(part: nodes.Element) -> list[nodes.paragraph]:
+def claim_statements(part: nodes.Element) -> Iterator[nodes.paragraph]:
     """What the claims of a part of a page say, each in the output of a cell."""
-    blocks = [node for node in part.findall(nodes.raw) if node.astext().startswith(CLAIM)]
-    return [block.next_node(nodes.paragraph, siblings=True, descend=False) for block in blocks]
+    for block in part.findall(nodes.raw):
+        if block.astext().startswith(CLAIM):
+            yield from islice(block.findall(nodes.paragraph, descend=False, siblings=True), 1)
 
 
 def live_figures(part: nodes.Element) -> int:
