@@ -40,11 +40,12 @@ BARS_NOTE = (
     "probabilities, so some of the words are made up."
 )
 BITS_NOTE = (
-    "The bar below a word shows how far the prediction for the decade in the first box shifts when "
-    "you cover the word. It’s full from 1 bit on, at 16 bits as at 1: point at the word for its number. At "
-    "1 bit, what the model expected becomes half as likely, on average; at 2 bits, a quarter as "
-    "likely, and so on. A word may be several tokens: “fellow” is “fe” and “llow”. Cover it, and no "
-    "later token can see either, so “llow” doesn’t see “fe”, but each token still reads itself."
+    "The bar below a word shows how far the prediction for the decade in the first box shifts "
+    "when you cover the word. It’s full from 1 bit on, at 16 bits as at 1: point at the word for "
+    "its number. At 1 bit, what the model expected becomes half as likely, on average; at 2 bits, "
+    "a quarter as likely, and so on. A word may be several tokens: “fellow” is “fe” and “llow”. "
+    "Cover it, and no later token can see either, so “llow” doesn’t see “fe”, but each token still "
+    "reads itself."
 )
 SUGGESTIONS = ("My fellow", "We must", "Our enemies", "The railroads")
 
@@ -106,7 +107,8 @@ def tipped_item(opening: Mapping) -> int:
 def tip_text(opening: Mapping, decades: Sequence[str]) -> str:
     """What to do first."""
     word = token_label(opening["items"][tipped_item(opening)])
-    return f"What comes next in the {decades[0]}? Tap “{word}” to cover it: no later word can then see it."
+    question = f"What comes next in the {decades[0]}?"
+    return f"{question} Tap “{word}” to cover it: no later word can then see it."
 
 
 def summary(opening: Mapping, decades: Sequence[str], more: bool) -> str:
