@@ -25,6 +25,8 @@ from attncourse.figures.numbers import format_number, require_finite
 MAX_WIDTH = 4.6
 # rows of a heat map from which on its column names stand above it, too
 TALL = 12
+# in widths of a column, before those of a heat map that stand apart
+GAP = 0.3
 # placeholder colour, replaced by currentColor
 TEXT = "#010203"
 STYLE: dict = {
@@ -88,8 +90,12 @@ def heatmap(
     xlabel: str = "",
     ylabel: str = "",
     crossed: Tensor | None = None,
+    apart: int | None = None,
 ) -> Picture:
-    """A matrix of numbers from 0 to 1 as a heat map; `crossed` cells are hatched instead."""
+    """A matrix of numbers from 0 to 1 as a heat map; `crossed` cells are hatched instead.
+
+    The columns from `apart` on stand apart from those before.
+    """
     if values.shape != (len(rows), len(cols)):
         raise ValueError(f"values={tuple(values.shape)}, but {len(rows)} rows and {len(cols)} cols")
     values = values.detach().cpu()
@@ -97,37 +103,41 @@ def heatmap(
     if crossed.shape != values.shape:
         raise ValueError(f"crossed={tuple(crossed.shape)}, but values={tuple(values.shape)}")
     require_finite("values", values.masked_fill(crossed, 0))
+    lefts = [j + GAP * (apart is not None and j >= apart) for j in range(len(cols))]
+    width = lefts[-1] + 1
     with matplotlib.rc_context(STYLE):
         label_width, cell_width = (
             0.6 + max(0.095 * len(row) for row in rows),
             0.11 * max(map(len, cols)),
         )
         # column names are rotated where a phone would have to shrink the plot
-        rotated = cell_width > 0.44 and label_width + cell_width * len(cols) > MAX_WIDTH
+        rotated = cell_width > 0.44 and label_width + cell_width * width > MAX_WIDTH
         cell_width = max(0.38, 0.44 if rotated else cell_width)
         label_height = 0.06 * max(map(len, cols)) if rotated else 0
         # a reader of the first rows of a tall one may not see the names below the last
         tall = len(rows) > TALL
         label_height += tall * (label_height + 0.25)
-        size = (label_width + cell_width * len(cols), 0.8 + 0.34 * len(rows) + label_height)
+        size = (label_width + cell_width * width, 0.8 + 0.34 * len(rows) + label_height)
         figure = Figure(figsize=size, layout="tight")
         axes = figure.subplots()
-        axes.set_xlim(0, len(cols))
+        axes.set_xlim(0, width)
         axes.set_ylim(len(rows), 0)
         # a background of its own: not every notebook declares a dark page
-        axes.add_patch(Rectangle((0, 0), len(cols), len(rows), facecolor=GROUND))
+        axes.add_patch(Rectangle((0, 0), width, len(rows), facecolor=GROUND))
         for i, row in enumerate(values.tolist()):
-            for j, value in enumerate(row):
+            for j, (left, value) in enumerate(zip(lefts, row, strict=True)):
                 box = {"width": 1, "height": 1, "edgecolor": TEXT, "linewidth": 0.6}
                 if crossed[i, j]:
-                    axes.add_patch(Rectangle((j, i), fill=False, hatch="///", **box))
+                    axes.add_patch(Rectangle((left, i), fill=False, hatch="///", **box))
                     continue
-                axes.add_patch(Rectangle((j, i), facecolor=(WEIGHT, min(max(value, 0), 1)), **box))
+                axes.add_patch(
+                    Rectangle((left, i), facecolor=(WEIGHT, min(max(value, 0), 1)), **box)
+                )
                 ink = INKS[inks(value)]
                 axes.text(
-                    j + 0.5, i + 0.5, format_number(value), color=ink, ha="center", va="center"
+                    left + 0.5, i + 0.5, format_number(value), color=ink, ha="center", va="center"
                 )
-        axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
+        axes.set_xticks([left + 0.5 for left in lefts], cols)
         axes.tick_params(axis="x", labeltop=tall)
         if rotated:
             axes.tick_params(axis="x", rotation=35)

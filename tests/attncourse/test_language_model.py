@@ -689,6 +689,9 @@ def test_the_dots_on_the_page_are_the_results():
     assert max(small, key=small.get) == "linear attention"
     assert abs(mean["GPT"] - mean["trigram"]) < 0.01
     large = {name: sum(numbers) / len(numbers) for name, numbers in full.items()}
+    tested = {"trigram": mean["trigram"], "small GPT": mean["GPT"], "larger GPT": large["GPT"]}
+    for name, bits in tested.items():
+        assert re.search(rf'\("{name}", \w+, "{bits:.3f}"\)', page)
     assert round(large["no positions"] - large["GPT"], 2) == 0.04
     assert round(large["one head"] - large["GPT"], 3) == 0.015
     assert round(mean["one head"] - mean["GPT"], 3) == 0.004

@@ -199,6 +199,14 @@ def test_sentences_of_any_length(n):
     assert len(Elements(html).texts["weight"]) == n * n
 
 
+def test_columns_of_a_heat_map_may_stand_apart():
+    svg = figures.heatmap(torch.full((1, 3), 0.5), ["q"], [*"abc"], alt="map", apart=2).svg
+    corners = re.findall(r'd="M ([\d.]+) [\d.]+ \nL ([\d.]+) [^"]*"[^>]*fill-opacity', svg)
+    (a_left, a_right), (b_left, b_right), (c_left, c_right) = (map(float, one) for one in corners)
+    assert b_left == pytest.approx(a_right) and c_left - b_right > 0.2 * (a_right - a_left)
+    assert c_right - c_left == pytest.approx(a_right - a_left)
+
+
 def test_each_curve_is_named():
     series = {f"line {i}": [(0.1, 1.0), (1.0, 0.1)] for i in range(6)}
     figure = figures.curves(series, alt="Six falling lines.", title="error", xlabel="cost")

@@ -456,10 +456,13 @@ def test_the_word_to_cover_first_is_named_and_what_comes_without_it_is_shown_at_
     assert not token.startswith(" ")
     joined, begun = (tab.locator(f"[data-show={name}]").first for name in ("joined", "word"))
     assert (joined.inner_text(), begun.inner_text()) == (last, token)
-    expected = re.escape(f"covered, the model expects “{last}{token}")
+    expected = re.escape(f"covered, the model expects “{token}”")
     before = re.escape(f"Before, it expected “{pairs.decode([int(whole.argmax())]).strip()}")
     chances = [re.escape(format_number(float(one.max()))) for one in (p, whole)]
-    assert re.search(rf"{expected}\w*” \({chances[0]}\)\. {before}” \({chances[1]}\)\.$", recorded)
+    whole_word = rf"as in “{last}{token}\w*”"
+    assert re.search(
+        rf"{expected} \({chances[0]}, {whole_word}\)\. {before}” \({chances[1]}\)\.$", recorded
+    )
     # and the model, when it comes, finds the same
     load_model(tab)
     expect(sentence(tab)).to_have_text(recorded)

@@ -5,8 +5,9 @@ front page lists the chapters with the same facts.
 """
 
 import re
+from collections.abc import Iterator
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -28,6 +29,7 @@ WORDS_A_MINUTE, MINUTES_A_FIGURE = 190, 2.5
 # a still figure counts where it has a caption
 SECONDS_A_CELL, SECONDS_A_LINE, SECONDS_AN_EQUATION, SECONDS_A_STILL_FIGURE = 25, 3, 45, 45
 LIVE_FIGURE = '<div class="attncourse-figure"'
+CLAIM = '<div class="claim"'
 # the box of a claim or of a question
 BOX_ID = re.compile(r'<div class="(?:claim|question)" id="([^"]+)"')
 # a MyST role; the group is its visible text
@@ -54,6 +56,13 @@ def is_skipped(node: nodes.Node) -> bool:
     return isinstance(node, folded) or "cell_output" in classes or hidden
 
 
+def claim_statements(part: nodes.Element) -> Iterator[nodes.paragraph]:
+    """What the claims of a part of a page say, each in the output of a cell."""
+    for block in part.findall(nodes.raw):
+        if block.astext().startswith(CLAIM):
+            yield from islice(block.findall(nodes.paragraph, descend=False, siblings=True), 1)
+
+
 def live_figures(part: nodes.Element) -> int:
     """How many figures to move a part of a page has."""
     return sum(LIVE_FIGURE in block.astext() for block in part.findall(nodes.raw))
@@ -62,15 +71,16 @@ def live_figures(part: nodes.Element) -> int:
 def reading_minutes(part: nodes.Element) -> float:
     """Estimated minutes for a page or a section.
 
-    Counted are its prose, its code, which takes longer from nine lines on, its displayed
-    equations, its figures, of which live ones take longer, and its questions.
+    Counted are its prose and its claims, its code, which takes longer from nine lines on, its
+    displayed equations, its figures, of which live ones take longer, and its questions.
     """
     skipped = {node for box in part.findall(is_skipped) for node in box.findall(nodes.Element)}
 
     def read(kind: type) -> list:
         return [node for node in part.findall(kind) if node not in skipped]
 
-    words = sum(len(node.astext().split()) for node in read(nodes.paragraph))
+    prose = [*read(nodes.paragraph), *claim_statements(part)]
+    words = sum(len(node.astext().split()) for node in prose)
     lines = [len(node.astext().splitlines()) for node in read(nodes.literal_block)]
     code = sum(max(SECONDS_A_CELL, SECONDS_A_LINE * count) for count in lines)
     equations = SECONDS_AN_EQUATION * len(read(nodes.math_block))

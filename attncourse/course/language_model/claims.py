@@ -245,7 +245,7 @@ def bits_of_a_guess(texts: Tensor) -> float:
 
 @claim(
     "Trained on random tokens that are repeated, a model of two blocks has learned to copy, by a "
-    "head that looks at what followed the first time. A model of one block has learned neither: it "
+    "head that looks at what followed the first time. A model of one block has no such head, and "
     "does about as well as a guess among the tokens of the first half.",
     source="Elhage et al. (2021); Olsson et al. (2022); our own measurement",
 )

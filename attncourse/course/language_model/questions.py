@@ -440,7 +440,7 @@ costliest_change = Choice(
     right="its heads get no positions",
     steps=(
         "With one head, with a short window or without the decade, the model can still tell which "
-        "token came just before, and that is worth most.",
+        "token came just before. To the models that count, no other token is worth as much.",
         "Without positions, only the causal mask tells one place from another.",
         "Measured: a tenth of a bit is lost without positions, and less than a hundredth with any "
         "of the other changes.",
@@ -454,8 +454,8 @@ costliest_change = Choice(
         "A trigram, which sees two tokens, is about as good as this small GPT. How much can "
         "tokens far back be worth to it?":
             "in each block, a token sees only the last 16 tokens",
-        "A text's words give its age away, and the model reads those anyway. How much does the "
-        "name of the decade add?":
+        "Without that token, the model still reads the text, whose words may give its age away. "
+        "How much can the name of the decade add to them?":
             "no token names the decade",
     },
 )  # fmt: skip

@@ -40,9 +40,12 @@ BARS_NOTE = (
     "probabilities, so some of the words are made up."
 )
 BITS_NOTE = (
-    "The bar below a word shows how far the prediction shifts when you cover it, and is full from "
-    "1 bit on. At 1 bit, what the model expected becomes half as likely, on average; at 2 bits, a "
-    "quarter as likely, and so on."
+    "The bar below a word shows how far the prediction for the decade in the first box shifts "
+    "when you cover the word. It’s full from 1 bit on, at 16 bits as at 1: point at the word for "
+    "its number. At 1 bit, what the model expected becomes half as likely, on average; at 2 bits, "
+    "a quarter as likely, and so on. A word may be several tokens: “fellow” is “fe” and “llow”. "
+    "Cover it, and no later token can see either, so “llow” doesn’t see “fe”, but each token still "
+    "reads itself."
 )
 SUGGESTIONS = ("My fellow", "We must", "Our enemies", "The railroads")
 
@@ -104,19 +107,26 @@ def tipped_item(opening: Mapping) -> int:
 def tip_text(opening: Mapping, decades: Sequence[str]) -> str:
     """What to do first."""
     word = token_label(opening["items"][tipped_item(opening)])
-    return f"What comes next in the {decades[0]}? Tap “{word}” to hide it from the model."
+    question = f"What comes next in the {decades[0]}?"
+    return f"{question} Tap “{word}” to cover it: no later word can then see it."
 
 
 def summary(opening: Mapping, decades: Sequence[str], more: bool) -> str:
     """Caption of the first state: the likeliest continuation, in the first decade or in both."""
     firsts = (side["next"][0] for side in first_sides(opening))
     continuations = [
-        f"“{token_label(token['text'])}{token['rest']}” ({token['p']:.2f})"
-        + f" in the {decade}" * more
+        expectation(token) + f" in the {decade}" * more
         for decade, token in zip(decades, firsts, strict=True)
     ]
     expected = " and ".join(continuations if more else continuations[:1])
     return f"After “{opening['text']}”, the model expects {expected}."
+
+
+def expectation(token: Mapping) -> str:
+    """A token with its probability and, where it has one, the likeliest end of its word."""
+    text, rest = token_label(token["text"]), token["rest"]
+    word = f", as in “{text}{rest}”" if rest else ""
+    return f"“{text}” ({token['p']:.2f}{word})"
 
 
 def picture_html(model_data: Mapping, decades: Sequence[str], tip: str, more: bool) -> str:

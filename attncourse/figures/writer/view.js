@@ -78,7 +78,8 @@
   const rows = held.rows.flat();
   const training = (weights?.training?.steps.find(({ step }) => step === state.step)?.next ?? held.trained).flat();
 
-  const expected = ({ joined, begun, rest, p }) => `“${joined}${begun}${rest}” (${formatNumber(p)})`;
+  // the probability is that of the token alone
+  const expected = ({ joined, begun, rest, p }) => `“${begun}” (${formatNumber(p)}${joined || rest ? `, as in “${joined}${begun}${rest}”` : ""})`;
   const inDecades = (texts) => list.format(texts.map((one, i) => `${one} in ${theDecade(decades[i])}`));
   const said = () => {
     if (writing >= 0) return `Writing as in ${theDecade(decades[writing])}.`;
