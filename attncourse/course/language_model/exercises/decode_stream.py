@@ -221,11 +221,12 @@ variants.wrong(exercise, {
         "replace", "ignore"),
     "an incomplete character at the end is lost: show one U+FFFD for it, with the last token":
         "if text: pass",
-    "an incomplete character at the end gets an entry of its own: add it to the last token's "
-    "text": [
+    "an incomplete character at the end gets an entry of its own: add its U+FFFD to the last "
+    "token's text": [
         'if text: text.append(decoder.decode(b"", final=True))',
         'if text: text += filter(None, [decoder.decode(b"", final=True)])'],
-    "an incomplete character at the end replaces the last token's text: add it to that text": (
+    "an incomplete character at the end replaces the last token's text: add its U+FFFD to "
+    "that text": (
         "+=", "="),
     "an empty list of tokens raises an error, because there is no last token: return an empty list":
         ("if text:", "if True:"),

@@ -216,12 +216,12 @@ variants.wrong(exercise, {
         f"{many}).expand(scores.shape)"
         for many in ("max(1, int(p * scores.shape[-1]))", "-(-p * scores.shape[-1] // 1)",
                      "max(1, round(p * scores.shape[-1]))")],
-    "the likeliest tokens stay until they have 1 - p together: go on until they have p":
+    "the likeliest tokens stay until their sum reaches 1 - p: go on until it reaches p":
         "kept = before < 1 - p + (p == 1)",
     "the tail stays and the nucleus is dropped: it should be the other way round": [
         "kept = (before >= p) | (before == before[..., -1:])",
         "kept = before >= p", "kept = likely.cumsum(dim=-1) >= p"],
-    "only the likeliest token stays: keep as many as it takes to have p together":
+    "only the likeliest token stays: keep as many as it takes for their sum to reach p":
         "kept = before == before[..., :1]",
     "you add up the scores: add up the probabilities":
         "likely = scores.gather(-1, order)",

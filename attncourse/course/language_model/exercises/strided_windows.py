@@ -169,14 +169,14 @@ variants.wrong(exercise, {
     "only the first window of the first text has all its labels: the first window of every text "
     "should": (
         KNOWN, "min(length - stride, len(read)) if tokens else 0"),
-    "you hide stride labels in each later window: hide the length - stride that the window before "
-    "has had, and ask for the rest": (
+    "you hide stride labels in each later window: hide the length - stride that the previous "
+    "window has had, and ask for the rest": (
         KNOWN, "min(stride, len(read) - start) if start else 0"),
     "you hide one label too few, so some are predicted twice: hide the length - stride that the "
-    "window before has had": (
+    "previous window has had": (
         KNOWN, "max(0, length - stride - 1) if start else 0"),
     "you hide one label too many, so some are never predicted: hide only the length - stride that "
-    "the window before has had": (
+    "the previous window has had": (
         KNOWN, "length - stride + 1 if start else 0"),
     "you ask for the last stride labels of every window: ask for fewer in a short last window, "
     "where fewer are new": (

@@ -166,9 +166,9 @@ variants.wrong(exercise, {
     NOTHING: [
         ("    g =", "    assert callable(next_token_loss)\n    return\n    g ="),
         errors_caught(worked)],
-    "your test tries only float64: a loss of float32 scores should be float32": (
+    "your test tries only float64: check that float32 scores give a float32 loss, too": (
         "(torch.float32, 1.0)", "(torch.float64, 2.0)"),
-    "your test tries only float32: a loss of float64 scores should be float64": (
+    "your test tries only float32: check that float64 scores give a float64 loss, too": (
         variants.every("torch.float64"), "torch.float32"),
     "your texts have padding inside: put it only after the end of a text":
         "batches = [([[3, 0, 0, 4, 1], [5, 3, 2, 2, 3]], 3), ([[3, 3, 3, 2]], 3), ([[2, 0]], 5)]",

@@ -118,7 +118,7 @@ variants.wrong(exercise, {
     messages.FLOAT64:
         "places = torch.linspace(0, last, n, dtype=torch.float64, device=table.device)\n"
         "return (1 - share) * table[low] + share * table[high]",
-    "there is no row above the last one: keep the index within the table": "high = low + 1",
+    "you look for a row above the last one: keep the index within the table": "high = low + 1",
     "rounding puts a place just above the last row: keep the index within the table":
         f"places = {COUNT} * (last / max(n - 1, 1))\nhigh = places.ceil().long()",
 })  # fmt: skip

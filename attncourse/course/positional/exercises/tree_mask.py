@@ -137,9 +137,9 @@ variants.wrong(exercise, {
         WHILE, "for _ in range(1):"),
     "a token sees only itself: climb while any token is below a root": (
         WHILE, "for _ in range(0):"),
-    "a token sees only its head: it should see itself, and all tokens above its head, too":
+    "a token sees only its head: it should also see itself and all tokens above its head":
         "return heads[..., None] == place",
-    "a token sees its children: it should see its head, and all tokens above that": (
+    "a token sees its children: it should see its head and all tokens above that one": (
         WHILE, "for _ in range(1):", "return mask", "return mask.mT"),
     "a root doesn't see itself: every token should see itself":
         "return mask & (heads >= 0)[..., None]",
