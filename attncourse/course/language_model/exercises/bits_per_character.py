@@ -81,7 +81,7 @@ def cases(draw):
     after = torch.where(labels < 0, -1, (labels + 1) % vocabulary)[..., None]
     after = after == torch.arange(vocabulary)
     barred = scores.masked_fill(after, -torch.inf)
-    yield Case("next to each label a token whose score is -inf", (barred, labels, widths))
+    yield Case("beside each label, a token whose score is -inf", (barred, labels, widths))
     low = (-1e12 * (1 + scores.abs())).masked_fill(after, -torch.inf)
     yield Case("scores below -10^12, and some of -inf", (low, labels, widths), gradient=False)
     barred_tokens = (labels < 0)[..., None] & (torch.arange(vocabulary) % 2 == 0)

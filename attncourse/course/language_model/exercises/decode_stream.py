@@ -114,11 +114,11 @@ def cases(draw):
     a, (e, f), (b, c, d), (g, h, i, j) = ord("Z"), "ñ".encode(), "中".encode(), "🌍".encode()
     yield Case("tokens that end one character and begin another",
                ([[a, b], [c, d, e], [f, g], [h, i], [j, a]],))  # fmt: skip
-    yield Case("tokens of no byte within a character",
+    yield Case("tokens without bytes within a character",
                ([[], [a, b], [], [c, d], [], [e], [], [], [f], []],))  # fmt: skip
     yield Case("a text that ends after 2 of 3 bytes", ([[a, b], [c]],))
     yield Case("a text that ends after 3 of 4 bytes", ([[a, g], [h, i]],))
-    yield Case("a text that ends within a character, and a last token of no byte",
+    yield Case("a text that ends within a character, and a last token without bytes",
                ([[a, g], [h, i], []],))  # fmt: skip
     yield Case("a last token of a letter and a beginning", ([[a], [a, b]],))
     # 128 to 191 follow another byte; the others are in no character
@@ -154,7 +154,7 @@ def cases(draw):
     yield Case("blanks and line ends", ([[*token] for token in blank],))
     yield Case("1,200 tokens", ([[byte] for byte in (data * 100)[:1200]],))
     yield Case("no tokens", ([],))
-    yield Case("one token of no byte", ([[]],))
+    yield Case("one token without bytes", ([[]],))
 
 
 @exercise.valid

@@ -61,9 +61,9 @@ def cases(draw):
     yield Case(
         "the first token comes again at the end", draw_weights(draw, 3, tokens=[5, 1, 2, 3, 5])
     )
-    yield Case("the last token came just before", draw_weights(draw, 3, tokens=[5, 1, 2, 7, 7]))
+    yield Case("the last two tokens are equal", draw_weights(draw, 3, tokens=[5, 1, 2, 7, 7]))
     yield Case(
-        "the first token comes nowhere else", draw_weights(draw, 3, tokens=[7, 1, 2, 1, 3, 1, 2])
+        "the first token never comes again", draw_weights(draw, 3, tokens=[7, 1, 2, 1, 3, 1, 2])
     )
     yield Case("the last token is new", draw_weights(draw, 3, tokens=[5, 1, 5, 1, 7]))
     yield Case("tokens of 0", draw_weights(draw, 3, tokens=[0, 3, 0, 0, 2, 0]))
@@ -72,9 +72,9 @@ def cases(draw):
     weights, tokens = draw_weights(draw, 3, tokens=draw_text(draw, n, 3))
     # there, key 1 is asked for, and no other
     weights[:, 1] = torch.eye(n)[0]
-    yield Case("a query without any weight on such a key", (weights, tokens))
+    yield Case("a query with no weight on the key that counts", (weights, tokens))
     weights = torch.eye(n, dtype=weights.dtype).expand(2, n, n)
-    yield Case("each query looks at itself alone", (weights, tokens))
+    yield Case("each query looks only at itself", (weights, tokens))
     large = [1, 257, 1, 65537, 257, 16777217, 16777216, 1, 16777217]
     yield Case("tokens of up to 16 million", draw_weights(draw, 3, tokens=large))
     yield Case("two tokens, the same", draw_weights(draw, 3, tokens=[1, 1]))

@@ -140,15 +140,15 @@ def cases(draw):
         ((3, 4), 1900000, 3400000, 4100000),
         ((5, 6), 1100000, 4500000, 4800000),
     ]
-    yield Case("counts of millions that are far apart", pieces_with_counts(*far_apart))
+    yield Case("counts of millions, with ratios far apart", pieces_with_counts(*far_apart))
     # the second ratio is larger, by less than a float of 80 bits can show
     nearest = ((1, 2), 8999999, 9000003, 9000000), ((8, 9), 9000000, 9000002, 9000002)
-    yield Case("counts of millions, nearest of all", pieces_with_counts(*nearest))
+    yield Case("counts of millions, with the closest ratios", pieces_with_counts(*nearest))
     common = [[a, 15 + b] for a in range(11) for b in range(11)]
     yield Case("a rare pair, and 121 common ones", ([*common, [40, 41]], [5] * 121 + [1]))
     yield Case("tokens of one digit and of several", ([[9, 1], [10, 2]], [1, 1]))
     yield Case("tokens in the millions", ([[1, 2500], [70000, 16777217]], [2, 1]))
-    yield Case("pieces of one token alone", ([[4], [2]], [3, 1]))
+    yield Case("only pieces of one token", ([[4], [2]], [3, 1]))
     yield Case("no pieces", ([], []))
     yield Case("one piece", ([[5, 3, 5, 3, 9]], [4]))
     yield Case("two tokens with another between them", ([[5, 9, 6], [9]], [1, 1]))

@@ -64,7 +64,7 @@ def cases(draw):
     equal_sizes = draw_inputs(draw, 5, n=5, vocabulary=5, lengths=[5, 3, 2, 4, 5])
     yield Case("as many texts as tokens, and as in the vocabulary", equal_sizes)
     zeros = torch.where(unasked[..., 0], 0, tokens.clamp(max=1))
-    yield Case("padding with token 0, which texts have, too", (scores, zeros, lengths))
+    yield Case("padding with token 0, which also occurs in the texts", (scores, zeros, lengths))
     shifted = scores + 1000 * draw.normal(4, n, 1)
     yield Case("scores around 1000 and around -1000", (shifted, tokens, lengths))
     for nats in (800, 2000):
@@ -72,7 +72,7 @@ def cases(draw):
         rare[0, 1] = nats * (torch.arange(vocabulary) != tokens[0, 2])
         yield Case(f"one token that costs {nats} nats", (rare, tokens, lengths), gradient=False)
     yield Case("scores around 20000", (20000 + scores, tokens, lengths))
-    yield Case("texts without a token", (scores, tokens, 0 * lengths))
+    yield Case("texts of length 0", (scores, tokens, 0 * lengths))
     following = torch.arange(vocabulary) == tokens.roll(-1, -1)[..., None]
     yield Case("tokens that are nearly certain", (scores + 50.0 * following, tokens, lengths))
     yield Case("all tokens are equally likely", (0 * scores, tokens, lengths))

@@ -53,7 +53,7 @@ def cases(draw):
     cycle = torch.eye(v, dtype=torch.int64).roll(1, -1) * draw.integers(1, 9, v, 1)
     yield Case("each token is followed by one other", (cycle.expand(3, v, v), unigram))
     yield Case("each token is followed by itself alone", (cycle.roll(-1, -1), unigram[0]))
-    yield Case("every pair that was seen, was so once", (counts.clamp(max=1), unigram))
+    yield Case("every pair that was seen was seen once", (counts.clamp(max=1), unigram))
     yield Case("counts around a million", (1_000_003 * counts, unigram))
     with_zeros = torch.cat([0 * unigram[:, :2], unigram[:, 2:].softmax(-1)], dim=-1)
     yield Case("tokens with a unigram of 0", (counts, with_zeros))

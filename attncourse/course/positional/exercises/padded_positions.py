@@ -48,8 +48,8 @@ def cases(draw):
     without_words[1] = False
     yield Case("a row of nothing but padding", (without_words,))
     yield Case("one word", (torch.ones(2, 1, dtype=torch.bool),))
-    yield Case("one padding", (torch.zeros(2, 1, dtype=torch.bool),))
-    yield Case("2800 places, three of four with a word", (torch.arange(2800) % 4 > 0,))
+    yield Case("a single place, with padding", (torch.zeros(2, 1, dtype=torch.bool),))
+    yield Case("2800 places, three in four with a word", (torch.arange(2800) % 4 > 0,))
 
 
 PLACES = "count = torch.ones_like(mask).cumsum(dim=-1)\n"
