@@ -61,10 +61,10 @@ perplexity_of_a_text = Number(
     mistakes={
         "That's the mean surprisal, in bits. With how many equally likely tokens would each one "
         "cost that much?":
-            lambda bits, p: mistaken_perplexity("these are bits for each token", bits),
+            lambda bits, p: mistaken_perplexity("you return bits per token", bits),
         "That uses the bits of the whole text. A perplexity is a figure per token: what do you "
         "do with the bits before they become an exponent?":
-            lambda bits, p: mistaken_perplexity("the sum of the nats becomes the exponent", bits),
+            lambda bits, p: mistaken_perplexity("you take exp of the sum of the nats", bits),
         "Those are the bits of the whole text. What is their mean, and with how many equally "
         "likely tokens would each one cost that much?":
             lambda bits, p: sum(bits),
@@ -73,10 +73,10 @@ perplexity_of_a_text = Number(
         "That's the mean surprisal in nats. How do you turn it into a number of tokens?":
             lambda bits, p: math.log(2) * sum(bits) / len(bits),
         "You averaged the numbers 1/*p*. Turn each of them into bits first, then average those.":
-            lambda bits, p: mistaken_perplexity("the mean of 1 / p is taken", bits),
+            lambda bits, p: mistaken_perplexity("you average 1 / p", bits),
         "You averaged the probabilities, so the least likely token hardly counts. Which quantity "
         "adds up over a text?":
-            lambda bits, p: mistaken_perplexity("1 divided by the mean probability", bits),
+            lambda bits, p: mistaken_perplexity("you divide 1 by the mean probability", bits),
         "That's the geometric mean of the three. A perplexity is a number of tokens: how many "
         "equally likely ones would each have this probability?":
             lambda bits, p: 2 ** (-sum(bits) / len(bits)),
@@ -393,7 +393,7 @@ def keys_looked_at(answer: Callable, tokens: Sequence[int]) -> list[int]:
 
 
 def at_the_same_token(text, tokens):
-    hint = "this is the weight on the earlier occurrence itself"
+    hint = "you take the weight on the earlier occurrence itself"
     return keys_looked_at(mutant(COPIES, hint), tokens)
 
 
@@ -424,7 +424,7 @@ where_a_copy_looks = Row(
         "You are one place too far to the right, perhaps because you counted the places from 1. "
         "Which token followed directly?":
             lambda text, tokens: keys_looked_at(
-                mutant(COPIES, "this is the weight on the key two places after"), tokens
+                mutant(COPIES, "you take the weight on the key two places after"), tokens
             ),
     },
 )  # fmt: skip
@@ -470,13 +470,13 @@ wrong_line_of_a_perplexity = Line(
         "wrong?"
     ),
     faults={
-        "rows and tokens are shortened at the same end":
+        "you shorten rows and tokens at the same end":
             "Row *t* scores token *t* + 1. The rows have lost their last, so the tokens have to "
             "lose their first.",
-        "it is divided by the padded length":
+        "you divide by the padded length":
             "A text has one predicted token fewer than it has tokens. `n` counts the padding "
             "too, so it is the same for a short text.",
-        "the bases differ: 2":
+        "you raise 2 to a number of nats":
             "`log_softmax` gives natural logarithms, so exp undoes them. 2 is the base for bits.",
         "log_softmax runs over the positions":
             "The probabilities of all tokens of the vocabulary sum to 1, and the vocabulary is "

@@ -140,7 +140,7 @@ wrong_line_of_a_chunk = Line(
         "Which line is wrong?"
     ),
     faults={
-        "start multiplies the positions":
+        "the positions are multiplied by start":
             "`start` tokens come before the chunk, so its positions are `start`, `start + 1` and "
             "so on: you add `start`.",
         "the exponent has changed":
@@ -223,11 +223,11 @@ one_word_back = Row(
         "That's the pair at the next word. In which direction is the previous one, and which of "
         "the two numbers of a pair is the sine?":
             lambda sine, cosine, pair: turn_back(
-                mutant(SHIFT, "it shifts the wrong way"), sine, cosine, pair
+                mutant(SHIFT, "your matrix shifts the wrong way"), sine, cosine, pair
             ),
         "You subtract in both sums. Write out sin(a − b) and cos(a − b) again: how do they differ?":
             lambda sine, cosine, pair: turn_back(
-                mutant(SHIFT, "the sines have the same sign"), sine, cosine, pair
+                mutant(SHIFT, "both sines have the same sign"), sine, cosine, pair
             ),
         "You add in both sums. Write out sin(a − b) and cos(a − b) again: how do they differ?":
             lambda sine, cosine, pair: (
@@ -242,7 +242,7 @@ one_word_back = Row(
         "You multiplied both numbers by the cosine of the step, and stopped there. Where does the "
         "sine of the step come in?":
             lambda sine, cosine, pair: turn_back(
-                mutant(SHIFT, "the off-diagonal is missing"), sine, cosine, pair
+                mutant(SHIFT, "the entries beside the diagonal"), sine, cosine, pair
             ),
         "You subtracted the sines and the cosines. It's the angles that are subtracted: what is "
         "the sine of a difference of two angles?":
@@ -267,7 +267,7 @@ def uniform_weights(mask: torch.Tensor) -> torch.Tensor:
 
 
 def the_word_after(n):
-    back = mutant(SHIFT, "it shifts the wrong way")(double(-1), 64)[0]
+    back = mutant(SHIFT, "your matrix shifts the wrong way")(double(-1), 64)[0]
     return attend(sinusoids(n, 64, dtype=torch.float64) @ back.mT)
 
 

@@ -7,7 +7,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over texts or tokens: take one log_softmax and one gather for all of them"
+LOOP = "you loop over texts or tokens: take one log_softmax and one gather for all of them"
 exercise = Exercise.read(
     __name__,
     generic_hints={"loops": LOOP},
@@ -81,7 +81,7 @@ def cases(draw):
     after = torch.where(labels < 0, -1, (labels + 1) % vocabulary)[..., None]
     after = after == torch.arange(vocabulary)
     barred = scores.masked_fill(after, -torch.inf)
-    yield Case("next to each label a token whose score is -inf", (barred, labels, widths))
+    yield Case("beside each label, a token whose score is -inf", (barred, labels, widths))
     low = (-1e12 * (1 + scores.abs())).masked_fill(after, -torch.inf)
     yield Case("scores below -10^12, and some of -inf", (low, labels, widths), gradient=False)
     barred_tokens = (labels < 0)[..., None] & (torch.arange(vocabulary) % 2 == 0)
@@ -124,90 +124,95 @@ variants.right(exercise,
     "bits = torch.where(counts, -log_p / math.log(2), 0.0)\n"
     "characters = widths[label] * counts", of=with_a_mask,
 )  # fmt: skip
-ROUNDED = "the logarithm of a probability that is rounded to 0 is -inf: use log_softmax"
+ROUNDED = "a small probability is rounded to 0, whose logarithm is -inf: use log_softmax"
 # of both, because two mistakes are named together only where they are made of one answer
 for answer in (exercise.valid_answers[0], with_a_mask):
     variants.wrong(exercise, {
-        "these are nats, of the natural logarithm: make bits of them, of which there are more": (
+        "you return nats, from the natural logarithm: convert them to bits, of which there "
+        "are more": (
             " / math.log(2)", ""),
-        "the nats are multiplied by ln 2: divide them by it, to make bits of them": (
+        "you multiply the nats by ln 2: divide them by it to get bits": (
             "/ math.log(2)", "* math.log(2)"),
         "the sign is wrong: a probability below 1 should cost a positive number of bits": (
             "-log_p", "log_p"),
-        "labels of 0 are ignored, too: ignore only those of -100": "counts = labels > 0",
+        "labels of 0 are ignored, too: ignore only labels of -100": "counts = labels > 0",
         ROUNDED: (
             ".log_softmax(dim=-1)", ".softmax(dim=-1).log()"),
     }, of=answer)  # fmt: skip
 variants.wrong(exercise, {
-    "the logarithm is that to the base 10: take that to the base 2 for bits": ("log(2)", "log(10)"),
-    "these are bits for each token: divide by the characters of the tokens":
+    "you take logarithms to base 10: take them to base 2 for bits": ("log(2)", "log(10)"),
+    "you return bits per token: divide by the number of characters instead":
         "return bits / len(asked)",
-    "the bits are divided by the number of places, those that are ignored included: divide by "
-    "characters": "return bits / labels.numel()",
-    "the mean of the bits is divided by the sum of the characters: take the sum of each":
+    "you divide the bits by the number of places, ignored ones included: divide by characters":
+        "return bits / labels.numel()",
+    "you divide the mean of the bits by the sum of the characters: use the sum of the bits, too":
         "bits = nats.mean() / math.log(2)",
-    "these are all the bits: divide them by the characters": "return bits",
-    "these are characters for each bit: divide the other way round":
+    "you return the sum of the bits: divide it by the number of characters": "return bits",
+    "you return characters per bit: divide the other way round":
         "return widths[asked].sum() / bits",
-    "it is divided by the widths of the whole vocabulary: count a token as often as it is a label":
+    "you divide by the widths of the whole vocabulary: count a token's width as often as the token "
+    "is a label":
         "return bits / widths.sum()",
-    "each different label adds its width once: add it as often as it is a label":
+    "each different label adds its width only once: add a token's width as often as the token is a "
+    "label":
         "return bits / widths[asked.unique()].sum()",
-    "a token of average width is assumed: take each label's own width":
+    "you assume that every token has the average width: take each label's own width":
         "return bits / (len(asked) * widths.to(bits).mean())",
-    "a mean of the tokens' ratios is taken: add up bits and characters first, then divide": [
+    "you average the tokens' ratios: add up bits and characters first, then divide": [
         "return (nats / math.log(2) / widths[asked]).mean()",
         "some = widths[asked] > 0\n"
         "return (nats[some] / math.log(2) / widths[asked][some]).mean()",
         "return (nats / math.log(2) / widths[asked].clamp(min=1)).mean()"],
-    "the bits of tokens without characters are left out: add them, they must be paid for as well": [
+    "the bits of tokens without characters are left out: add them, because these tokens cost bits, "
+    "too": [
         "bits = nats[widths[asked] > 0].sum() / math.log(2)"],
     "a token without characters is counted as one character: its width should stay 0":
         "return bits / widths[asked].clamp(min=1).sum()",
-    "the bits of long tokens weigh more: let each token add its bits once":
+    "you multiply each token's bits by its width: let each token add its bits once":
         "bits = (nats * widths[asked]).sum() / math.log(2)",
-    "the widths are those of the likeliest tokens: take those of the labels":
+    "you take the widths of the likeliest tokens: take those of the labels":
         "return bits / widths[scores[counts].argmax(dim=-1)].sum()",
-    "these are the bits of the likeliest tokens: take those of the labels":
+    "you add up the bits of the likeliest tokens: take those of the labels":
         "nats = -log_p.amax(dim=-1)",
-    "this is the entropy of what the model says: take only the label's probability":
+    "you take the entropy of the model's probabilities: use only the label's probability":
         "nats = -(log_p.exp() * log_p.where(log_p > -torch.inf, 0.0)).sum(dim=-1)",
-    "the labels are shifted again: leave them, row t already has its own label, at place t": [
+    "you shift the labels again: leave them as they are, because row t already has its label at "
+    "place t": [
         "counts = labels[..., 1:] != -100\n"
         "asked = labels[..., 1:][counts]\n"
         "log_p = scores[..., :-1, :][counts].log_softmax(dim=-1)",
         "log_p = scores.roll(1, -2)[counts].log_softmax(dim=-1)"],
-    "each row is asked for the label of the place before it: ask row t for the label at place t": [
+    "you ask each row for the label of the place before it: ask row t for the label at place t": [
         "counts = labels[..., :-1] != -100\n"
         "asked = labels[..., :-1][counts]\n"
         "log_p = scores[..., 1:, :][counts].log_softmax(dim=-1)",
         "log_p = scores.roll(-1, -2)[counts].log_softmax(dim=-1)"],
     ROUNDED:
         "nats = -scores[counts].softmax(dim=-1).gather(-1, asked[:, None])[:, 0].log()",
-    "very unlikely labels are made likelier, and should cost more bits: use log_softmax, which "
-    "needs no least probability": [
+    "you raise the probability of very unlikely labels, which should cost more bits: use "
+    "log_softmax, which needs no lower limit": [
         f"log_p = {p}.log()" for epsilon in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
             f"(scores[counts].softmax(dim=-1) + {epsilon})",
             f"scores[counts].softmax(dim=-1).clamp(min={epsilon})")],
-    "a float times whole numbers is float32: divide by the one and then by the other":
+    "a plain number times an int64 tensor is float32: divide by one and then by the other":
         "return nats.sum() / (math.log(2) * widths[asked].sum())",
-    "exp of a large score overflows: use log_softmax, which takes the largest away":
+    "exp of a large score overflows: use log_softmax, which subtracts the largest score first":
         "log_p = scores[counts] - scores[counts].exp().sum(dim=-1, keepdim=True).log()",
-    "the scores are taken for logarithms of probabilities: make them so with log_softmax":
+    "you use the scores as if they were logarithms of probabilities: apply log_softmax first":
         "log_p = scores[counts]",
     "log_softmax runs over the places: let it run over the vocabulary": [
         "log_p = scores[counts].log_softmax(dim=0)", "log_p = scores.log_softmax(dim=-2)[counts]"],
-    "these are probabilities: make bits of their logarithms":
+    "you add up probabilities: take their logarithms to get bits":
         "log_p = scores[counts].softmax(dim=-1)",
-    "the probabilities are averaged before the logarithm: add up the logarithms":
+    "you average the probabilities before you take the logarithm: add up the logarithms":
         "bits = -(-nats).exp().mean().log2() * len(asked)",
-    "the bits become a perplexity: return them as they are":
+    "you turn the bits into a perplexity: return them as they are":
         "return 2 ** (bits / widths[asked].sum())",
-    "0 times -inf is NaN: pick the label's number with gather":
+    "your product multiplies 0 by -inf, which gives NaN: pick the label's number with gather":
         "nats = -(log_p * torch.nn.functional.one_hot(asked, len(widths))).sum(dim=-1)",
-    "the result is rounded: return it as it is":
+    "you round the result: return it as it is":
         "return (bits / widths[asked].sum()).round(decimals=2)",
-    "it gives a plain number: return a tensor, through which gradients flow":
+    "you return a plain number: return a tensor, so that gradients can flow through it":
         "return (bits / widths[asked].sum()).item()",
     LOOP: [
         "nats = torch.stack([row[label] for row, label in zip(-log_p, asked, strict=True)])",
@@ -215,27 +220,30 @@ variants.wrong(exercise, {
     messages.BATCH: "log_p = scores[:, :, :][counts].log_softmax(dim=-1)",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "what is to be ignored counts in both sums, as if its label were token 0: leave it out":
+    "ignored places count in both sums, as if their label were token 0: leave them out":
         "bits = -log_p / math.log(2)\ncharacters = widths[label]",
-    "labels of 0 are ignored, and those of -100 are not: it should be the other way round":
+    "labels of 0 are ignored, and labels of -100 are not: it should be the other way round":
         "counts = labels != 0",
-    "the widths of ignored labels are counted as those of token 0: they should add nothing":
+    "ignored places add the width of token 0: they should add nothing":
         "characters = widths[label]",
-    "what is to be ignored costs bits, as if its label were token 0: it should add nothing":
+    "ignored places cost bits, as if their label were token 0: they should cost nothing":
         "bits = -log_p / math.log(2)",
-    "-100 is counted from the end of the vocabulary, as some other token: leave it out":
+    "-100 becomes the index of some other token, counted from the end of the vocabulary: leave "
+    "such places out":
         "label = labels % len(widths)\n"
         "bits = -log_p / math.log(2)\n"
         "characters = widths[label]",
-    "only what is to be ignored is counted: count the other places instead":
+    "you count only the places to ignore: count the others instead":
         "counts = labels == labels.amin()",
-    "each text counts the same: add up bits and characters of all texts, and divide once":
+    "you average over the texts, so each text counts the same: add up bits and characters of all "
+    "texts, and divide once":
         "return (bits.sum(dim=-1) / characters.sum(dim=-1)).mean()",
-    "there is a number for each text: add up over all texts":
+    "you return a number for each text: add up over all texts":
         "return bits.sum(dim=-1) / characters.sum(dim=-1)",
-    "there is a number for each place: add up first, then divide": [
+    "you return a number for each place: add up first, then divide": [
         "return bits / characters", "return bits / characters.sum()"],
-    "what is ignored is multiplied by 0, but it may be -inf, and that makes NaN: choose, with "
-    "masked_fill or a boolean index": "bits = -log_p * counts / math.log(2)",
+    "you multiply ignored places by 0, but 0 times -inf is NaN: choose places with masked_fill or "
+    "a boolean index":
+        "bits = -log_p * counts / math.log(2)",
     messages.CHANGES: ("labels.clamp(min=0)", "labels\n    label[~counts] = 0"),
 }, of=with_a_mask)  # fmt: skip

@@ -51,8 +51,8 @@ def first_difference(wanted, given, tokens):
         return ""
     if len(given) != len(wanted):
         return (
-            f"the number of texts is {len(given)}, and that of tokens {len(tokens)}: give one for "
-            "each token, '' where nothing new can be shown, and none for what comes after the last"
+            f"the number of texts is {len(given)}, but that of tokens is {len(tokens)}: return one "
+            "text for each token, '' where nothing new can be shown, and none after the last"
         )
     index = next(
         i for i, (text, expected) in enumerate(zip(given, wanted, strict=True)) if text != expected
@@ -62,25 +62,27 @@ def first_difference(wanted, given, tokens):
     data = before[len(before) - unfinished(before) :] + bytes(tokens[index])
     waits = unfinished(data) > 0
     if last and waits and want == got + "\ufffd":
-        mistake = "what waits when the last token has come is not shown: show it as one U+FFFD"
+        mistake = (
+            "bytes that still wait after the last token are not shown: show them as one U+FFFD"
+        )
     elif re.sub("\ufffd+", "\ufffd", got) == re.sub("\ufffd+", "\ufffd", want):
         mistake = (
-            "the number of U+FFFD is not right: show one for a beginning, however many bytes it "
-            "has, and one for each other byte that is in no character"
+            "the number of U+FFFD is wrong: show one for each beginning that is broken off, "
+            "however many bytes it has, and one for each other byte that is in no character"
         )
     elif want.startswith(got) and "\ufffd" in want[len(got) :]:
         mistake = (
-            "too little is shown: show U+FFFD at once for a byte that begins no character, or "
-            "cannot follow, and then look at one that cannot follow anew"
+            "too little is shown: show U+FFFD at once for a byte that begins no character, and for "
+            "a beginning as soon as a byte can't follow it, and then look at that byte again"
         )
     elif want.startswith(got):
         mistake = "too little is shown: show a character with the token that completes it"
     elif got.startswith(want) and waits and not last:
-        mistake = "too much is shown: let what begins a character wait until the rest has come"
+        mistake = "too much is shown: let the beginning of a character wait until the rest has come"
     else:
-        mistake = "another text is shown"
+        mistake = "the wrong text is shown"
     # with U+FFFD as in the task
-    shown = f"{want!r} is to be shown, and yours is {got!r}".replace("\ufffd", "\\ufffd")
+    shown = f"you should show {want!r}, and you show {got!r}".replace("\ufffd", "\\ufffd")
     place = f"of the bytes {', '.join(map(str, data))}, " if len(data) <= 12 else ""
     return f"{mistake}. Here, {place}with token {index + 1}{', the last,' if last else ''} {shown}"
 
@@ -112,11 +114,11 @@ def cases(draw):
     a, (e, f), (b, c, d), (g, h, i, j) = ord("Z"), "ñ".encode(), "中".encode(), "🌍".encode()
     yield Case("tokens that end one character and begin another",
                ([[a, b], [c, d, e], [f, g], [h, i], [j, a]],))  # fmt: skip
-    yield Case("tokens of no byte within a character",
+    yield Case("tokens without bytes within a character",
                ([[], [a, b], [], [c, d], [], [e], [], [], [f], []],))  # fmt: skip
     yield Case("a text that ends after 2 of 3 bytes", ([[a, b], [c]],))
     yield Case("a text that ends after 3 of 4 bytes", ([[a, g], [h, i]],))
-    yield Case("a text that ends within a character, and a last token of no byte",
+    yield Case("a text that ends within a character, and a last token without bytes",
                ([[a, g], [h, i], []],))  # fmt: skip
     yield Case("a last token of a letter and a beginning", ([[a], [a, b]],))
     # 128 to 191 follow another byte; the others are in no character
@@ -152,7 +154,7 @@ def cases(draw):
     yield Case("blanks and line ends", ([[*token] for token in blank],))
     yield Case("1,200 tokens", ([[byte] for byte in (data * 100)[:1200]],))
     yield Case("no tokens", ([],))
-    yield Case("one token of no byte", ([[]],))
+    yield Case("one token without bytes", ([[]],))
 
 
 @exercise.valid
@@ -206,83 +208,91 @@ variants.right(exercise,
     'decoder = codecs.lookup("utf8").incrementaldecoder("replace")',
 )  # fmt: skip
 variants.wrong(exercise, {
-    "each token is decoded by itself: carry bytes over, as a character may have begun in the token "
-    "before, and may end in the "
-    "next one": 'text = [bytes(token).decode(errors="replace") for token in tokens]',
-    "each token is decoded by itself, and what is no character there is lost: carry it over":
+    "you decode each token by itself: carry bytes over, because a character may begin in one token "
+    "and end in a later one":
+        'text = [bytes(token).decode(errors="replace") for token in tokens]',
+    "you decode each token by itself, so a character that is split between tokens is lost: carry "
+    "its bytes over":
         'text = [bytes(token).decode(errors="ignore") for token in tokens]',
-    "each token is decoded by itself, and one with half a character raises an error: carry its "
-    "bytes over": "text = [bytes(token).decode() for token in tokens]",
-    "bytes that are no character are lost: show U+FFFD for each of them, or for a "
-    "broken beginning": (
+    "you decode each token by itself, so half a character raises an error: carry its bytes over":
+        "text = [bytes(token).decode() for token in tokens]",
+    "bytes that form no character are lost: show one U+FFFD for each beginning that is broken off, "
+    "and one for each other byte": (
         "replace", "ignore"),
-    "what is incomplete at the end is lost: show one U+FFFD for it, with the last token":
+    "an incomplete character at the end is lost: show one U+FFFD for it, with the last token":
         "if text: pass",
-    "what is incomplete at the end has an entry of its own: add it to the last token's text": [
+    "an incomplete character at the end gets an entry of its own: add its U+FFFD to the last "
+    "token's text": [
         'if text: text.append(decoder.decode(b"", final=True))',
         'if text: text += filter(None, [decoder.decode(b"", final=True)])'],
-    "what is incomplete at the end takes the place of the last token's text: add it": ("+=", "="),
-    "without a token it ends in an error, as there is no last one: return an empty list":
+    "an incomplete character at the end replaces the last token's text: add its U+FFFD to "
+    "that text": (
+        "+=", "="),
+    "an empty list of tokens raises an error, because there is no last token: return an empty list":
         ("if text:", "if True:"),
-    "each byte is taken for a character: decode them, as in UTF-8 those from 128 on are a part of "
-    "one":
+    "you show each byte as a character: decode the bytes, because in UTF-8 a byte from 128 on is "
+    "only part of a character":
         'text = ["".join(map(chr, token)) for token in tokens]',
-    "blanks are lost: show the text as it is": "return [one.strip() for one in text]",
-    "tokens after which nothing new can be shown are left out: give them an empty text": [
+    "spaces and line ends are lost: show the text as it is": "return [one.strip() for one in text]",
+    "tokens that show nothing new are left out: give each of them an empty text": [
         "return [one for one in text if one]",
         'text = [*codecs.iterdecode(map(bytes, tokens), "utf-8", "replace")]\nif text: pass'],
-    "this is all the text so far: give what is new with each token": [
+    "you return all the text so far: return only what is new with each token": [
         'return ["".join(text[:i]) for i in range(1, len(text) + 1)]',
         "data = [*map(bytes, tokens)]\n"
         'text = [b"".join(data[: i + 1]).decode(errors="replace") for i in range(len(data))]'],
-    "the texts are joined: give one for each token": 'return "".join(text)',
+    "you join the texts: return one for each token": 'return "".join(text)',
 })  # fmt: skip
 variants.wrong(exercise, {
-    "it waits until all bytes that have come are valid, and so for ever after one that never will "
-    "be: show that one, and "
-    "go on": ("unfinished(waiting)", "(len(waiting) if first_error(waiting) else 0)"),
-    "it waits from the first byte on that is no character: show one that can never become one as "
-    "U+FFFD at once": (
+    "your code waits until all bytes so far are valid, so a single invalid byte makes it wait "
+    "forever: show that byte as U+FFFD, and go on": (
+        "unfinished(waiting)", "(len(waiting) if first_error(waiting) else 0)"),
+    "your code waits from the first invalid byte on: show a byte that can never become part of a "
+    "character as U+FFFD at once": (
         "unfinished(waiting)",
         "(len(waiting) - error.start if (error := first_error(waiting)) else 0)"),
-    "only the first error of what waits is looked at: let a beginning at the end wait after bytes "
-    "that are no character, too": (
+    "you look only at the first error in the waiting bytes: let an unfinished character at the end "
+    "wait even after invalid bytes": (
         "unfinished(waiting)",
         "(len(waiting) - error.start if (error := first_error(waiting)) and "
         '"end of data" in error.reason else 0)'),
-    "it waits whenever the text ends with U+FFFD: show a byte that can never become a character at "
-    "once, and a U+FFFD of the text itself": (
+    "your code waits whenever the text ends with U+FFFD: show it at once for a byte that can never "
+    "become part of a character, and where the text itself has it": (
         "unfinished(waiting)",
         '(len(waiting) if waiting.decode(errors="replace").endswith("\\ufffd") else 0)'),
-    "any byte from 128 on makes it wait: show one that continues no character at once": (
+    "your code waits after any byte from 128 on: show a complete character, or a byte that "
+    "continues none, at once": (
         "unfinished(waiting)", "(len(waiting) if waiting and waiting[-1] >= 128 else 0)"),
-    "what waits is lost with the next token: add the token's bytes to it": (
+    "the waiting bytes are lost when the next token comes: add the token's bytes to them": (
         "waiting += bytes(token)", "waiting = bytes(token)"),
-    "what has been shown is shown again with the next token: keep only what waits": (
+    "text that has been shown is shown again with the next token: keep only the bytes that wait": (
         "waiting = waiting[end:]", "pass"),
 }, of=with_what_waits)  # fmt: skip
 variants.wrong(exercise, {
-    "a beginning is shown as U+FFFD, which then is not replaced by its character: compare with the "
-    "text before only what can no longer change": (
+    "an unfinished character is shown as U+FFFD, and the character itself never appears: show only "
+    "what can no longer change": (
         "unfinished(data) if place < len(tokens) else 0", "0"),
-    "each U+FFFD at the end waits: show a byte that begins no character at once, and a U+FFFD that "
-    "stands in the text": (
+    "your code lets every U+FFFD at the end wait: show it at once for a byte that begins no "
+    "character, and where the text itself has it": (
         'data[: len(data) - waits].decode(errors="replace")',
         'data.decode(errors="replace")\n'
         '        now = now.rstrip("\\ufffd") if place < len(tokens) else now'),
 }, of=from_the_beginning)  # fmt: skip
 BROKEN_OFF = 'now, need = now + "\\ufffd", 0'
 variants.wrong(exercise, {
-    "the byte that breaks a character off is lost: look at it anew, because it may be a letter, or "
-    "begin the next character": (BROKEN_OFF, f"{BROKEN_OFF}\n                continue"),
-    "a beginning that is broken off is lost: show one U+FFFD for it": (BROKEN_OFF, "need = 0"),
-    "as many bytes are taken as the first one says, whatever they are: let one that cannot follow "
-    "end the character": [
+    "the byte that breaks off a character is lost: look at it again, because it may be a letter or "
+    "begin the next character": (
+        BROKEN_OFF, f"{BROKEN_OFF}\n                continue"),
+    "the beginning of a character that is broken off is lost: show one U+FFFD for it": (
+        BROKEN_OFF, "need = 0"),
+    "you take as many bytes as the first one announces, whatever they are: let a byte that can't "
+    "follow end the character": [
         ("if need and not low <= byte <= high", "if False"),
         ("if need and not low <= byte <= high", "if False", "194 <= byte <= 244", "192 <= byte")],
-    "the first byte alone decides how long it waits: look at the second, too, as not every one can "
-    "follow after 224, 240 and 244": ("SECOND.get(byte, (128, 191))", "128, 191"),
-    "it waits after a byte such as 192 or 245, which begins no character: show U+FFFD at once for "
-    "192, 193 and 245 to 255": [
+    "only the first byte decides how long you wait: look at the second one, too, because not every "
+    "byte can follow 224, 240 and 244": (
+        "SECOND.get(byte, (128, 191))", "128, 191"),
+    "your code waits after a byte such as 192 or 245, which begins no character: show U+FFFD at "
+    "once for 192, 193 and 245 to 255": [
         ("194 <= byte <= 244", "192 <= byte <= 247"), ("194 <= byte <= 244", "192 <= byte")],
 }, of=by_counting)  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over positions: compare all tokens with all tokens at once"
+LOOP = "you loop over positions: compare all tokens with all tokens at once"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -61,9 +61,9 @@ def cases(draw):
     yield Case(
         "the first token comes again at the end", draw_weights(draw, 3, tokens=[5, 1, 2, 3, 5])
     )
-    yield Case("the last token came just before", draw_weights(draw, 3, tokens=[5, 1, 2, 7, 7]))
+    yield Case("the last two tokens are equal", draw_weights(draw, 3, tokens=[5, 1, 2, 7, 7]))
     yield Case(
-        "the first token comes nowhere else", draw_weights(draw, 3, tokens=[7, 1, 2, 1, 3, 1, 2])
+        "the first token never comes again", draw_weights(draw, 3, tokens=[7, 1, 2, 1, 3, 1, 2])
     )
     yield Case("the last token is new", draw_weights(draw, 3, tokens=[5, 1, 5, 1, 7]))
     yield Case("tokens of 0", draw_weights(draw, 3, tokens=[0, 3, 0, 0, 2, 0]))
@@ -72,9 +72,9 @@ def cases(draw):
     weights, tokens = draw_weights(draw, 3, tokens=draw_text(draw, n, 3))
     # there, key 1 is asked for, and no other
     weights[:, 1] = torch.eye(n)[0]
-    yield Case("a query without any weight on such a key", (weights, tokens))
+    yield Case("a query with no weight on the key that counts", (weights, tokens))
     weights = torch.eye(n, dtype=weights.dtype).expand(2, n, n)
-    yield Case("each query looks at itself alone", (weights, tokens))
+    yield Case("each query looks only at itself", (weights, tokens))
     large = [1, 257, 1, 65537, 257, 16777217, 16777216, 1, 16777217]
     yield Case("tokens of up to 16 million", draw_weights(draw, 3, tokens=large))
     yield Case("two tokens, the same", draw_weights(draw, 3, tokens=[1, 1]))
@@ -111,98 +111,115 @@ variants.right(exercise,
     "same = (kinds @ kinds.T > 0.5)[(j + 1) % len(tokens)]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "8 bits have no room for large tokens, so that some that differ become equal: compare the "
+    "8 bits are too few for large tokens, so some different tokens become equal: compare the "
     "tokens as they are":
         "same = before.to(torch.uint8) == tokens.to(torch.uint8)[:, None]",
-    "in float32, large tokens that differ become equal: compare whole numbers":
+    "in float32, some different large tokens become equal: compare them as integers":
         "same = before.float() == tokens.float()[:, None]",
-    "in a text in which no token comes again, nothing flows back to the weights, and backward() "
-    "fails: compute the 0 from them": (
+    "in a text where no token repeats, nothing flows back to the weights, so backward() fails: "
+    "compute the 0 from the weights": (
         "    sums", "    if not match.any():\n"
         "        return weights.new_zeros(weights.shape[:-2])\n    sums"),
-    "this is the weight on the earlier occurrence itself: take the key after it": [
+    "you take the weight on the earlier occurrence itself: take the weight on the key right after "
+    "it": [
         "before = tokens\nmatch = same & (j < j[:, None])",
         "before = tokens\nmatch = same & (j >= 1) & (j < j[:, None])"],
-    "a query counts as an earlier occurrence of its own token: take the keys after those that are "
-    "earlier": "before = tokens\nmatch = same & (j <= j[:, None])",
-    "this is the weight on what stood before an earlier occurrence: take the key after it": [
+    "you take the weights on the query itself and on earlier occurrences of its token: take the "
+    "weights on the keys right after the earlier ones":
+        "before = tokens\nmatch = same & (j <= j[:, None])",
+    "you take the weight on the key before an earlier occurrence: take the weight on the key after "
+    "it": [
         "before = tokens.roll(-1)",
         "before = tokens.roll(-1)\nmatch = same & (j < j[:, None])",
         "before = tokens.roll(-1)\nmatch = same & (j < j[:, None] - 1)"],
-    "this is the weight on the key two places after the earlier occurrence: take the one right "
-    "after it":
+    "you take the weight on the key two places after an earlier occurrence: take the weight on the "
+    "key right after it":
         "before = tokens.roll(2)\nmatch = same & (j >= 2) & (j <= j[:, None])",
-    "key 0 is compared with the last token: leave it out, as no token stands before it":
+    "key 0 is compared with the last token: leave key 0 out, because no token stands before it":
         "match = same & (j <= j[:, None])",
     "keys later than the query count as well: leave them out":
         "match = same & (j >= 1)",
-    "the key after a query counts in the division, though not in the sum: take the same keys for "
-    "both": "count = (same & (j >= 1)).any(dim=-1).sum().clamp(min=1)",
-    "a query's own place is left out: where its token stood just before, that is such a key, too":
+    "you leave keys later than the query out of the sum, but not out of the number you divide by: "
+    "use the same keys for both":
+        "count = (same & (j >= 1)).any(dim=-1).sum().clamp(min=1)",
+    "the query's own place is left out: count it where the same token stands right before "
+    "the query":
         "match = same & (j >= 1) & (j < j[:, None])",
-    "key 1 is left out: count it, as the first token may be the earlier occurrence":
+    "key 1 is left out: count it, because the first token may be the earlier occurrence":
         "match = same & (j >= 2) & (j <= j[:, None])",
-    "only the last such key of a query counts: take the sum over all of them":
+    "only a query's last key after an earlier occurrence counts: take the sum over all such keys":
         "last = match & (j == (j * match).amax(-1, keepdim=True))\n"
         "sums = weights.masked_fill(~last, 0.0).sum(dim=-1)",
-    "only the first such key of a query counts: take the sum over all of them":
+    "only a query's first key after an earlier occurrence counts: take the sum over all such keys":
         "first = match & (match.cumsum(dim=-1) == 1)\n"
         "sums = weights.masked_fill(~first, 0.0).sum(dim=-1)",
-    "the largest weight of a query on such keys is taken: take their sum":
+    "you take a query's largest weight on the keys after earlier occurrences: take the sum of "
+    "these weights":
         "sums = weights.masked_fill(~match, 0.0).amax(dim=-1)",
-    "the mean over a query's keys is taken: take their sum":
+    "you average a query's weights on the keys after earlier occurrences: take their sum":
         "keys = match.sum(dim=-1).clamp(min=1)\n"
         "sums = weights.masked_fill(~match, 0.0).sum(dim=-1) / keys",
-    "it is divided by the number of such keys: divide by that of the queries that have one":
+    "you divide by the number of keys that count: divide by the number of queries that have such a "
+    "key":
         "count = match.sum().clamp(min=1)",
-    "it is divided by the number of all queries: divide by that of those that have such a key":
+    "you divide by the number of all queries: divide by the number of those whose token has "
+    "occurred before":
         "count = len(tokens)",
-    "one query is left out of the division: divide by all that have such a key":
+    "you divide by one query too few: count every query whose token has occurred before, and "
+    "divide by that number":
         "count = (match.any(dim=-1).sum() - 1).clamp(min=1)",
-    "it is divided by how many different tokens there are: divide by the number of queries":
+    "you divide by the number of different tokens: divide by the number of queries whose token has "
+    "occurred before":
         "count = len(tokens.unique())",
-    "these are sums over the queries: take the mean": "return sums.sum(dim=-1)",
-    "there is a number for each query: take the mean of those that have such a key": "return sums",
-    "the heads are averaged: return a number for each":
+    "you return sums over the queries: take the mean": "return sums.sum(dim=-1)",
+    "you return a number for each query: take the mean over those whose token has occurred before":
+        "return sums",
+    "you average over the heads: return a number for each head":
         "return (sums.sum(dim=-1) / count).mean()",
-    "a text in which no token comes again divides 0 by 0: the result should be 0 then": [
+    "in a text where no token repeats, you divide 0 by 0: the result should be 0": [
         "count = match.any(dim=-1).sum()", "return sums[..., match.any(dim=-1)].mean(dim=-1)"],
-    "the numbers are right, but 0 / 0 has a NaN gradient, even where it is replaced later: let no "
-    "divisor be 0": [
+    "the numbers are right, but 0 / 0 has a NaN gradient even if you replace the result: never "
+    "divide by 0": [
         "sums = (weights * match).sum(dim=-1)\ncount = match.any(dim=-1).sum()\n"
         f"return {result}" for result in (
             "(sums.sum(dim=-1) / count).nan_to_num(0.0)",
             "torch.where(count > 0, sums.sum(dim=-1) / count, 0.0)")],
-    "a small number is added to the divisor: change it only where there is no query": [
+    "you add a small number to the divisor: change the divisor only where no query counts": [
         f"count = match.any(dim=-1).sum() + {epsilon}" for epsilon in ("1e-6", "1e-5")],
-    "the divisor is one too large: it should be the number of the queries":
+    "the divisor is one too large: it should be the number of queries whose token has occurred "
+    "before":
         "count = match.any(dim=-1).sum() + 1",
-    "only queries with weight on such keys are counted: count each that has such a key":
+    "you count only queries that put weight on a key after an earlier occurrence: count every "
+    "query whose token has occurred before":
         "count = (sums > 0).sum(dim=-1).clamp(min=1)",
     "rows and columns are swapped: rows should be queries, and columns keys": [
         "sums = weights.mT.masked_fill(~match, 0.0).sum(dim=-1)",
         "sums = weights.masked_fill(~match.T, 0.0).sum(dim=-1)"],
-    "tokens[j] is compared with tokens[i - 1]: compare tokens[j - 1] with tokens[i]":
+    "you compare tokens[j] with tokens[i - 1]: compare tokens[j - 1] with tokens[i]":
         "same = tokens == before[:, None]",
-    "both tokens are those before: compare the query's own token with that before the key":
+    "you compare the token before the query with the one before the key: compare the query's own "
+    "token":
         "same = before == before[:, None]",
-    "it looks for keys that hold the query's next token: ask which token stood before the key":
+    "you look for keys that hold the query's next token: ask which token stood before the key":
         "same = tokens == tokens.roll(-1)[:, None]",
-    "tokens of 0 are left out as if they were padding: count them like any other":
+    "tokens of 0 are left out as if they were padding: count them like any others":
         "match = same & (j >= 1) & (j <= j[:, None]) & (tokens != 0)[:, None]",
-    "a text is taken to repeat after a fixed number of places: ask where each token stood":
+    "you assume that the text repeats after a fixed number of places: look where each token "
+    "occurred before":
         "match = (j == j[:, None] - len(tokens) // 2 + 1) & (j >= 1)",
-    "only the key with the most weight is looked at: take the sum of the weights":
+    "you look only at the key with the most weight: take the sum of the weights":
         "best = weights.argmax(dim=-1, keepdim=True) == j\n"
         "sums = (best & match).to(weights).sum(dim=-1) + 0 * weights.sum(dim=-1)",
-    "the weights are taken for scores: take no softmax, they are made of one already":
+    "you apply a softmax to the weights: leave it out, because they come from a softmax already":
         "sums = weights.softmax(dim=-1).masked_fill(~match, 0.0).sum(dim=-1)",
-    "the weights of a query are divided by their sum on such keys: take them as they are":
+    "you divide a query's weights on the keys after earlier occurrences by their sum: take the "
+    "weights as they are":
         "on_them = weights.masked_fill(~match, 0.0).sum(dim=-1)\n"
         "sums = on_them / on_them.clamp(min=1e-9)",
-    "the weight on all other keys is summed: take that on the keys after an earlier occurrence":
+    "you sum the weights on all other keys: sum those on the keys right after an "
+    "earlier occurrence":
         "sums = weights.masked_fill(match, 0.0).sum(dim=-1)",
-    "it gives a list of numbers: return a tensor": "return (sums.sum(dim=-1) / count).tolist()",
+    "you return a list of numbers: return a tensor": "return (sums.sum(dim=-1) / count).tolist()",
     LOOP: [
         "rows = weights.masked_fill(~match, 0.0)\n"
         "sums = torch.stack([rows[..., i, :].sum(-1) for i in range(len(tokens))], dim=-1)",

@@ -43,8 +43,8 @@ def by_hand(pieces, times):
 
 
 ROUNDED = (
-    "the ratios are rounded: two may tie that differ, or differ that tie. Compare them exactly, as "
-    "fractions or by multiplying crosswise"
+    "the ratios are rounded, so different ones may tie and equal ones may differ: compare them "
+    "exactly, as fractions or by cross-multiplying"
 )
 
 
@@ -52,22 +52,20 @@ ROUNDED = (
 def first_difference(wanted, given, pieces, times):
     """What the ratios of the two pairs are, and how they compare."""
     if wanted is None:
-        return "no piece has two tokens, so there is no pair: give None"
+        return "no piece has two tokens, so there is no pair: return None"
     if not isinstance(given, (list, tuple)) or [type(token) for token in given] != [int, int]:
         return ""
     tokens, pairs = count_tokens_and_pairs(pieces, times)
     pair, best = tuple(given), tuple(wanted)
     if pair not in pairs:
-        return f"{pair} is no pair: in no piece does {pair[1]} come right after {pair[0]}"
+        return f"{pair} is no pair of the text: {pair[1]} comes right after {pair[0]} in no piece"
     ratio, largest = (Fraction(pairs[a, b], tokens[a] * tokens[b]) for a, b in (pair, best))
     if ratio == largest:
-        mistake = (
-            "two ratios tie, if they are exact: let the smaller a decide, and then the smaller b"
-        )
+        mistake = "the exact ratios tie: let the smaller a decide, and then the smaller b"
     elif math.isclose(ratio, largest):
         mistake = ROUNDED
     else:
-        mistake = "another pair has a larger ratio, in the counts of the whole text"
+        mistake = "another pair has a larger ratio, counted over the whole text"
     yours, right = (
         f"{(a, b)} has {pairs[a, b]:,} / ({tokens[a]:,} · {tokens[b]:,})" for a, b in (pair, best)
     )
@@ -142,15 +140,15 @@ def cases(draw):
         ((3, 4), 1900000, 3400000, 4100000),
         ((5, 6), 1100000, 4500000, 4800000),
     ]
-    yield Case("counts of millions that are far apart", pieces_with_counts(*far_apart))
+    yield Case("counts of millions, with ratios far apart", pieces_with_counts(*far_apart))
     # the second ratio is larger, by less than a float of 80 bits can show
     nearest = ((1, 2), 8999999, 9000003, 9000000), ((8, 9), 9000000, 9000002, 9000002)
-    yield Case("counts of millions, nearest of all", pieces_with_counts(*nearest))
+    yield Case("counts of millions, with the closest ratios", pieces_with_counts(*nearest))
     common = [[a, 15 + b] for a in range(11) for b in range(11)]
     yield Case("a rare pair, and 121 common ones", ([*common, [40, 41]], [5] * 121 + [1]))
     yield Case("tokens of one digit and of several", ([[9, 1], [10, 2]], [1, 1]))
     yield Case("tokens in the millions", ([[1, 2500], [70000, 16777217]], [2, 1]))
-    yield Case("pieces of one token alone", ([[4], [2]], [3, 1]))
+    yield Case("only pieces of one token", ([[4], [2]], [3, 1]))
     yield Case("no pieces", ([], []))
     yield Case("one piece", ([[5, 3, 5, 3, 9]], [4]))
     yield Case("two tokens with another between them", ([[5, 9, 6], [9]], [1, 1]))
@@ -196,16 +194,16 @@ variants.right(exercise,
     "return [*sorted(ratio, key=lambda pair: (-ratio[pair], *pair)), None][0]",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the commonest pair, the chapter's choice: divide each pair's count by those of its "
-    "two tokens":
+    "you return the commonest pair, as in the chapter: divide each pair's count by the counts of "
+    "its two tokens":
         "ratio = pairs",
-    "`times` is not looked at: count a piece as often as it occurs, in both counts": (
+    "you ignore `times`: count a piece as often as it occurs, in both counts": (
         every("+= often"), "+= 1"),
-    "a piece's pairs are counted once each: add as many as the piece has times": (
+    "you count a piece's pairs once: count them as often as the piece occurs": (
         "pairs[pair] += often", "pairs[pair] += 1"),
-    "a piece's tokens are counted once each: add as many as the piece has times": (
+    "you count a piece's tokens once: count them as often as the piece occurs": (
         "tokens[token] += often", "tokens[token] += 1"),
-    "pairs cross from one piece into the next: both tokens of a pair should stand in one piece": [
+    "pairs cross from one piece into the next: both tokens of a pair should be in the same piece": [
         ("    ratio = {", f"    for one, other, often in zip(pieces, pieces[1:], times):\n"
          f"        pairs[one[-1], other[0]] += {count}\n    ratio = {{")
         for count in ("often", "1")] + [
@@ -214,65 +212,69 @@ variants.wrong(exercise, {
          "        pairs[one[-1], other[0]] += 1\n"
          "    for piece, often in zip(pieces, times):\n"
          "        pairs[piece[-1], piece[0]] += often - 1\n    ratio = {")],
-    "it is divided by the count of one of its tokens alone: multiply the counts of both": [
+    "you divide by the count of only one of the two tokens: divide by the product of both counts": [
         (RATIO, "Fraction(count, tokens[a])"), (RATIO, "Fraction(count, tokens[b])")],
-    "the two counts are added: multiply them": ("tokens[a] * tokens[b]", "tokens[a] + tokens[b]"),
-    "common pairs are favoured: let the ratio have count(ab) once, and the product of the other "
+    "you add the counts of the two tokens: multiply them": (
+        "tokens[a] * tokens[b]", "tokens[a] + tokens[b]"),
+    "your ratio favours common pairs: divide count(ab), taken once, by the product of the other "
     "two counts":
         [(RATIO, "Fraction(count**2, tokens[a] * tokens[b])"),
          (RATIO, "count / math.sqrt(tokens[a] * tokens[b])"),
          (RATIO, "Fraction(count, max(tokens[a], tokens[b]))"),
          (RATIO, "count * math.log(count * tokens.total() / tokens[a] / tokens[b])")],
-    "count(a) counts only where a begins a pair, and count(b) where b ends one: count all places": (
+    "you count a only where it begins a pair, and b only where it ends one: count them wherever "
+    "they occur": (
         "tokens[a] * tokens[b]", "sum(n for (x, _), n in pairs.items() if x == a) * "
         "sum(n for (_, y), n in pairs.items() if y == b)"),
-    "pieces of one token are left out: count their tokens, though they have no pair": (
+    "you leave out pieces of one token: count their tokens, even though they hold no pair": (
         "        for token", "        if len(piece) < 2:\n            continue\n        for token"),
-    "tokens or pairs count once a piece: count them at each of their places": [
+    "a token or pair that occurs several times in a piece is counted once: count every "
+    "occurrence": [
         ("in piece:", "in set(piece):"), ("pairwise(piece)", "set(pairwise(piece))"),
         ("in piece:", "in set(piece):", "pairwise(piece)", "set(pairwise(piece))")],
-    "pairs that overlap are counted once: count both, as three equal tokens hold the pair twice": (
+    "overlapping pairs are counted once: count both, because three equal tokens in a row hold the "
+    "pair twice": (
         "pairwise(piece)", "past_equal_ones(piece)"),
-    "any two tokens of a piece are taken for a pair: take only neighbours": (
+    "you take any two tokens of a piece as a pair: take only neighbours": (
         "pairwise(piece)", "[(a, b) for i, a in enumerate(piece) for b in piece[i + 1 :]]"),
     "the first or the last pair of a piece is missing: count all n - 1 pairs of n tokens": [
         ("pairwise(piece)", "pairwise(piece[:-1])"), ("pairwise(piece)", "pairwise(piece[1:])")],
-    "the two orders of a pair are counted as one: count (a, b) and (b, a) apart": (
+    "you count both orders of a pair as one: count (a, b) and (b, a) separately": (
         "pairs[pair] += often", "pairs[min(pair), max(pair)] += often"),
-    "pairs with token 0 are left out: count 0 as a token like the others": (
+    "pairs with token 0 are left out: count 0 like any other token": (
         "pairs[pair] += often", "pairs[pair] += often * all(pair)"),
-    "rare pairs are left out: let the ratio decide, however rare a pair is": [
+    "you leave out rare pairs: let the ratio decide, however rare a pair is": [
         ("pairs.items()", f"pairs.items() if count > {least}") for least in (1, 2, 5)],
-    "the smallest ratio wins, or the ratio is upside down: take the largest of count(ab) / "
-    "(count(a) count(b))": [
+    "the smallest ratio wins, or your ratio is upside down: take the largest count(ab) / (count(a) "
+    "count(b))": [
         ("-ratio[pair]", "ratio[pair]"), (RATIO, "Fraction(tokens[a] * tokens[b], count)")],
-    "of ratios that tie, the largest pair is taken: take the smallest":
+    "where ratios tie, you take the largest pair: take the smallest":
         "return max(ratio, key=lambda pair: (ratio[pair], pair), default=None)",
-    "of ratios that tie, the pair that comes first in the text is taken: take the smallest pair":
+    "where ratios tie, you take the pair that comes first in the text: take the smallest pair":
         "return max(ratio, key=ratio.get, default=None)",
-    "of ratios that tie, the pair that comes last in the text is taken: take the smallest pair":
+    "where ratios tie, you take the pair that comes last in the text: take the smallest pair":
         "return max(reversed(ratio), key=ratio.get, default=None)",
-    "of ratios that tie, that with the smaller b is taken: the smaller a should decide "
-    "before that": [
+    "where ratios tie, you take the pair with the smaller b: the smaller a should decide first": [
         ("pair), default", "pair[::-1]), default"), ("pair), default", "pair[1]), default")],
     ROUNDED: [
         (RATIO, "count / (tokens[a] * tokens[b])"), (RATIO, "count / tokens[a] / tokens[b]"),
         (RATIO, "math.log(count / (tokens[a] * tokens[b]))"),
         (RATIO, "math.log(count) - math.log(tokens[a]) - math.log(tokens[b])"),
         (RATIO, "round(count / (tokens[a] * tokens[b]), 6)")],
-    "the ratios are rounded to few digits, or whole numbers, so that many tie: keep them exact": [
+    "the ratios are rounded to a few digits or to whole numbers, so many of them tie: keep them "
+    "exact": [
         (RATIO, "count // (tokens[a] * tokens[b])"),
         (RATIO, "round(count / (tokens[a] * tokens[b]), 2)"),
         (RATIO, "round(count / (tokens[a] * tokens[b]), 3)")],
-    "the ratio, or the count, comes back: return the pair alone": [
+    "you return the ratio or the count: return only the pair": [
         "return float(max(ratio.values(), default=0))", "return max(pairs.values(), default=0)",
         "best = min(ratio, key=lambda pair: (-ratio[pair], pair), default=None)\n"
         "return best and (best, float(ratio[best]))"],
-    "it fails where there is no pair at all: return None there": [
+    "your code fails where there is no pair at all: return None there": [
         (", default=None", ""),
         "return sorted(ratio, key=lambda pair: (-ratio[pair], pair))[0]"],
-    "a table of floats rounds the ratios, has no room for tokens in the millions, and even without "
-    "a pair a largest place: count into dictionaries, and compare exactly":
+    "a table of floats rounds the ratios, is too large for tokens in the millions, and has a "
+    "largest entry even without any pair: count in dictionaries, and compare exactly":
         "size = max(tokens, default=0) + 1\n"
         "ratio = torch.zeros(size, size)\n"
         "for (a, b), count in pairs.items():\n"
@@ -280,6 +282,6 @@ variants.wrong(exercise, {
         "return divmod(ratio.argmax().item(), size)",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "64 bits do not hold these products: keep the counts as Python's own numbers": (
+    "these products don't fit into 64 bits: keep the counts as Python's own numbers": (
         "pairs[one] *", "torch.tensor(pairs[one]) *"),
 }, of=by_products)  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over texts or positions: take one mean for each head over all of them"
+LOOP = "you loop over texts or positions: take one mean for each head over all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -85,7 +85,7 @@ variants.right(exercise,
 )  # fmt: skip
 variants.wrong(exercise, {
     "the named heads output nothing: each should output its mean, so that what it always "
-    "says stays": [
+    "adds stays": [
         "mean = torch.zeros_like(z)",
         "ablated = z[:, ~named]\n"
         "rows = w_o.reshape(z.shape[1], -1, w_o.shape[-1])[~named].flatten(0, 1)\n"
@@ -102,38 +102,38 @@ variants.wrong(exercise, {
     "only the last head of the list is replaced: replace all of them": ("[heads]", "[heads[-1:]]"),
     "the right number of heads is replaced, but always the first ones: replace those in the list": (
         "[heads]", "[: len(heads)]"),
-    "each number in the list is shifted by one: heads count from 0 there, so take them as "
-    "they are": [
+    "you shift each number in the list by one: heads count from 0 there, so take them as they "
+    "are": [
         ("[heads]", "[[h - 1 for h in heads]]"),
         ("[heads]", "[[(h + 1) % z.shape[1] for h in heads]]")],
     "all heads up to the largest named one are replaced: replace only those in the list": (
         "[heads]", "[: max(heads, default=-1) + 1]"),
-    "the mean runs over the heads, too: each should output its own":
+    "the mean runs over the heads, too: each head should output its own mean":
         "mean = z.mean(dim=(0, 1, 2), keepdim=True)",
-    "the mean is that of the heads at a place: each head should output its own mean over "
-    "all places":
+    "the mean runs over the heads at each position: each head should output its own mean over all "
+    "positions":
         "mean = z.mean(dim=1, keepdim=True)",
-    "the mean is that of all the named heads together: each should output its own":
+    "the mean is that of all the named heads together: each should output its own mean":
         "mean = z[:, heads or [0]].mean(dim=(0, 1, 2))",
-    "one number takes the place of all named heads: take a mean for each number of a head's width":
+    "a single number replaces all named heads: take a mean for each number of a head's width":
         "mean = z[:, heads or [0]].mean()",
     "the mean runs over texts and heads: take it over texts and positions, for each head":
         "mean = z.mean(dim=(0, 1), keepdim=True)",
     "the mean runs over heads and positions: take it over texts and positions, for each head":
         "mean = z.mean(dim=(1, 2), keepdim=True)",
-    "the mean is that of the heads that are not named: each named one should output its own":
+    "the mean is that of the heads that aren't named: each named head should output its own mean":
         "mean = z[:, ~named].mean(dim=(0, 1, 2)).nan_to_num(0.0)",
-    "the mean runs over the positions alone, so each text has a different one: all should have the "
-    "same":
+    "the mean runs over the positions alone, so each text has a different one: all texts should "
+    "share one":
         "mean = z.mean(dim=2, keepdim=True)",
-    "the mean runs over the texts alone, so each position has a different one: all should have the "
-    "same":
+    "the mean runs over the texts alone, so each position has a different one: all positions "
+    "should share one":
         "mean = z.mean(dim=0, keepdim=True)",
     "the mean runs over the width, too: it should have as many numbers as the head is wide":
         "mean = z.mean(dim=(0, 2, 3), keepdim=True)",
     "the mean runs over the width of a row: take it over texts and positions":
         "mean = z.mean(dim=3, keepdim=True)",
-    "this is the sum over texts and positions: take their mean":
+    "you take the sum over texts and positions: take their mean":
         "mean = z.sum(dim=(0, 2), keepdim=True)",
     "the sum is divided by the number of positions alone: count the texts, too":
         "mean = z.sum(dim=(0, 2), keepdim=True) / z.shape[2]",
@@ -145,17 +145,18 @@ variants.wrong(exercise, {
         "mean = z[:, :, :1].mean(dim=(0, 2), keepdim=True)",
     "the mean runs over the last positions only: take it over all of them":
         "mean = z[:, :, -1:].mean(dim=(0, 2), keepdim=True)",
-    "the median is taken: take the mean":
+    "you take the median: take the mean":
         "mean = z.transpose(1, 2).flatten(0, 1).median(dim=0).values.unsqueeze(-2)",
-    "the mean runs over the rows up to each place: take it over all positions":
+    "the mean runs over the rows up to each position: take it over all positions":
         "rows = torch.arange(1, z.shape[2] + 1, device=z.device)[:, None]\n"
         "mean = (z.cumsum(2) / rows).mean(0, keepdim=True)",
-    "a head outputs the rows of another text: it should output its mean": "mean = z.roll(1, 0)",
+    "a named head outputs the rows of another text: it should output its mean":
+        "mean = z.roll(1, 0)",
     "the mean is added to the head's own rows: it should take their place":
         "ablated = torch.where(named[:, None, None], z + mean, z)",
     "the mean is subtracted from the head's rows: it should take their place":
         "ablated = torch.where(named[:, None, None], z - mean, z)",
-    "half of a named head's own rows is still there: its mean should take their place":
+    "a named head outputs half its own rows and half its mean: it should output only its mean":
         "ablated = torch.where(named[:, None, None], (z + mean) / 2, z)",
     "the heads are joined without moving their axis: move it behind the positions, before "
     "the width": "joined = ablated.reshape(z.shape[0], z.shape[2], -1)",
@@ -168,41 +169,42 @@ variants.wrong(exercise, {
         "ablated = torch.cat([means, z[:, ~named]], dim=1)",
     "the heads are added up: put them side by side, because each has its own rows of w_o":
         "return ablated.sum(1) @ w_o[: z.shape[3]]",
-    "columns of the joined rows are replaced as if each were a head: replace all d_h columns of "
-    "head h":
+    "you replace single columns of the joined rows as if each were a head: replace all d_h columns "
+    "of head h":
         "rows = z.transpose(1, 2).flatten(-2)\n"
         "which = torch.zeros(rows.shape[-1], dtype=torch.bool, device=z.device)\n"
         "which[heads] = True\n"
         "joined = torch.where(which, rows.mean((0, 1)), rows)",
-    "columns spread over the joined rows are replaced: replace those of one head, which are side "
-    "by side":
+    "you replace columns that are spread over the joined rows: replace those of one head, which "
+    "are side by side":
         "rows = z.transpose(1, 2).flatten(-2)\n"
         "joined = torch.where(named.repeat(z.shape[3]), rows.mean((0, 1)), rows)",
-    "columns of the output are replaced: replace heads, before w_o":
+    "you replace columns of the output: replace heads, before you multiply by w_o":
         "ablated = z\n"
         "which = torch.zeros(w_o.shape[-1] + z.shape[1], dtype=torch.bool, device=z.device)\n"
         "which[heads] = True\n"
         "out = joined @ w_o\n"
         "return torch.where(which[: w_o.shape[-1]], out.mean((0, 1)), out)",
-    "the output is replaced, for all heads: let only the named ones output their mean":
+    "you replace the whole output, which all heads share: let only the named ones output "
+    "their mean":
         "ablated = z\n"
         "out = joined @ w_o\n"
         "return out.mean((0, 1)).expand_as(out) if heads else out",
-    "the output is made larger, to make up for the heads that are replaced: leave it as it is":
+    "you scale up the output to make up for the replaced heads: leave it as it is":
         "return joined @ w_o * z.shape[1] / max(1, z.shape[1] - len(heads))",
-    "the joined rows come back: multiply them by w_o": "return joined",
-    "the heads come back: put them side by side, and multiply by w_o": "return ablated",
-    "it fails where no head is named: the list may be empty": [
+    "you return the joined rows: multiply them by w_o": "return joined",
+    "you return the heads: put them side by side, and multiply by w_o": "return ablated",
+    "your code fails where no head is named: the list may be empty": [
         ("[heads]", "[torch.tensor(heads, device=z.device)]"),
         "rest = z.index_fill(1, torch.tensor(heads, device=z.device), 0.0)\n"
         "ablated = rest + named[:, None, None] * mean"],
-    "no gradient reaches the mean: don't detach it, it is a part of what the layer outputs":
+    "no gradient reaches the mean: don't detach it, because it's part of what the layer outputs":
         "mean = z.mean(dim=(0, 2), keepdim=True).detach()",
-    "an input changes: write the means into a copy":
+    "you change an input: write the means into a copy":
         "means = mean.detach().expand_as(z)[:, heads]\n"
         "z.detach().masked_scatter_(named[:, None, None].expand_as(z), means)\n"
         "ablated = torch.where(named[:, None, None], mean, z)",
-    "the list changes: it is an input, so work on a copy": (
+    "you change the list: it's an input, so work on a copy": (
         "named[heads] = True", "while heads:\n        named[heads.pop()] = True"),
     LOOP: [
         "joined = torch.stack([ablated[:, :, i].flatten(-2) for i in range(z.shape[2])], dim=1)",
@@ -210,6 +212,6 @@ variants.wrong(exercise, {
         "mean = sum(z[:, :, i].mean(0) for i in range(z.shape[2]))[:, None] / z.shape[2]"],
 })  # fmt: skip
 variants.wrong(exercise, {
-    "an input changes, because z itself is written into: write into a copy": (
+    "you write into z, which is an input: write into a copy": (
         "z.clone()", "z.detach()"),
 }, of=written_into_a_copy)  # fmt: skip

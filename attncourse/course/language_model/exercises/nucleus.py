@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over rows or tokens: take one sort and one cumulative sum for all of them"
+LOOP = "you loop over rows or tokens: take one sort and one cumulative sum for all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -148,108 +148,112 @@ variants.right(exercise,
     "return left.softmax(dim=-1) * stays",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "all tokens stay: only the likeliest should, as many as it takes for probabilities that are p "
-    "in sum": ["kept = before < 2", "likely = scores.log_softmax(dim=-1).gather(-1, order)"],
-    "the token that reaches p goes: keep it, as only with it the probability is at least p": [
+    "all tokens stay: keep only the likeliest, as many as it takes for their probabilities to add "
+    "up to p": [
+        "kept = before < 2", "likely = scores.log_softmax(dim=-1).gather(-1, order)"],
+    "the token that reaches p is dropped: keep it, because the sum reaches p only with it": [
         "first = torch.arange(scores.shape[-1], device=scores.device) == 0\n"
         "kept = (likely.cumsum(dim=-1) < p) | first",
         "kept = (likely.cumsum(dim=-1) <= p) | (before == 0)"],
-    "where the likeliest token has more than p no token stays: keep it in any case": [
+    "no token stays where the likeliest one has more than p: always keep that one": [
         "kept = likely.cumsum(dim=-1) < p", "kept = likely.cumsum(dim=-1) <= p",
         "kept = likely.cumsum(dim=-1) <= p\n"
         f"return {WHOLE} / {WHOLE}.sum(dim=-1, keepdim=True).clamp(min=1e-9)"],
     "one token too many stays: stop once p is reached":
         "kept = (before < p).roll(1, -1) | (before < p)",
-    "the tokens are not sorted: those that stay should be the likeliest":
+    "the tokens aren't sorted: those that stay should be the likeliest":
         "order = torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)",
     "the least likely tokens stay: begin with the largest score":
         "order = scores.argsort(dim=-1, stable=True)",
-    "of equal scores the larger token stays: the smaller one should come first": [
+    "among equal scores, the token with the larger number comes first: the smaller number should": [
         "order = scores.flip(-1).argsort(dim=-1, descending=True, stable=True)\n"
         "likely = scores.softmax(dim=-1).gather(-1, order := scores.shape[-1] - 1 - order)",
         "order = scores.argsort(dim=-1, stable=True).flip(-1)"],
-    "all tokens that have the score of the last one stay: of equal ones, keep only as many as it "
-    "takes":
+    "all tokens that tie with the last one stay: of equal scores, keep only as many as it takes":
         "last = scores.where(stays, torch.inf).amin(-1, keepdim=True)\n"
         "left = scores.masked_fill(scores < last, -torch.inf)",
-    "no token stays of those that have the score of the last one: keep as many as it takes":
+    "all tokens that tie with the last one are dropped: keep as many of them as it takes":
         "last = scores.where(stays, torch.inf).amin(-1, keepdim=True)\n"
         "goes = (scores <= last) & (scores < scores.amax(-1, keepdim=True))\n"
         "left = scores.masked_fill(goes, -torch.inf)",
-    "what stays is decided by rank, and each token has another place: take it back by scatter":
+    "your decisions are in sorted order: take each back to its token's own place with scatter":
         "stays = kept",
-    "gather with the order does not undo it: scatter takes each back to its own place": [
+    "gather with the order doesn't undo the sort: scatter takes each value back to its own place": [
         "stays = kept.gather(-1, order)",
         "order = scores.softmax(dim=-1).argsort(dim=-1, descending=True, stable=True)\n"
         "stays = kept.gather(-1, order)",
         "left = scores.gather(-1, order).masked_fill(~kept, -torch.inf)\n"
         "return left.softmax(dim=-1).gather(-1, order)"],
-    "the probabilities come back in order of size: put each at its token's place":
+    "you return the probabilities in order of size: put each at its token's place":
         "left = scores.gather(-1, order).masked_fill(~kept, -torch.inf)",
-    "the probabilities of what stays are as before: they should sum to 1 again": f"return {WHOLE}",
-    "they are divided by p: what stays may have more than that, so divide by its sum":
+    "the tokens that stay keep their old probabilities: these should sum to 1 again":
+        f"return {WHOLE}",
+    "you divide the probabilities by p: the tokens that stay may have more than p, so divide by "
+    "their sum":
         f"return {WHOLE} / p",
-    "what goes keeps a small probability, 1 in a million or so: give it the score -inf": [
+    "dropped tokens keep a small probability: give them the score -inf": [
         ("-torch.inf", f"scores.amin().item() - {low}") for low in ("5", "10")],
-    "what goes gets the score 0, and still has weight: fill with -inf": ("-torch.inf", "0.0"),
+    "dropped tokens get the score 0, which still has weight: fill with -inf": ("-torch.inf", "0.0"),
     "scores may be lower than the number you fill with: fill with -inf": [
         ("-torch.inf", fill) for fill in ("-100.0", "-1e3", "-1e9")],
-    "a p near 1 is taken for 1: add the probabilities up to it":
+    "you treat a p near 1 as 1: add the probabilities up until they reach p":
         "kept = (before < p) | (p >= 0.99)",
-    "the scores are put in order in float32, where some become equal: take them as they are": (
+    "you sort the scores in float32, where some become equal: sort them as they are": (
         "scores.argsort", "scores.float().argsort"),
     messages.DETACHED: (
         "    order", "    if scores.shape[-1] == 1:\n"
         "        return torch.ones_like(scores)\n    order"),
-    "the scores of what goes become 0 by a product: give it the score -inf":
+    "you multiply the scores of dropped tokens by 0: give them the score -inf":
         "left = scores * stays",
-    "p is taken for the least probability of a token: add the probabilities up":
+    "you use p as the lowest probability that a token may have: add the probabilities up instead":
         "kept = (likely >= p) | (before == 0)",
-    "a token needs 1 - p here to stay: add the probabilities up, the likeliest first":
+    "a token needs a probability of 1 - p to stay: add the probabilities up, the likeliest first":
         "kept = (likely >= 1 - p) | (before == 0)",
-    "what has p times the largest probability stays: add the probabilities up":
+    "tokens with at least p times the largest probability stay: add the probabilities up instead":
         "kept = likely >= p * likely[..., :1]",
-    "a share p of the vocabulary stays: let it depend on the probabilities how many do": [
+    "you keep a share p of the vocabulary: let the probabilities decide how many tokens stay": [
         "kept = (torch.arange(scores.shape[-1], device=scores.device) < "
         f"{many}).expand(scores.shape)"
         for many in ("max(1, int(p * scores.shape[-1]))", "-(-p * scores.shape[-1] // 1)",
                      "max(1, round(p * scores.shape[-1]))")],
-    "the tokens that are likeliest together, up to 1 - p, stay: it should be up to p":
+    "the likeliest tokens stay until their sum reaches 1 - p: go on until it reaches p":
         "kept = before < 1 - p + (p == 1)",
-    "the tail stays, and the nucleus goes: it should be the other way round": [
+    "the tail stays and the nucleus is dropped: it should be the other way round": [
         "kept = (before >= p) | (before == before[..., -1:])",
         "kept = before >= p", "kept = likely.cumsum(dim=-1) >= p"],
-    "only the likeliest token stays: keep as many as have p together":
+    "only the likeliest token stays: keep as many as it takes for their sum to reach p":
         "kept = before == before[..., :1]",
-    "the scores are added up: add up their probabilities":
+    "you add up the scores: add up the probabilities":
         "likely = scores.gather(-1, order)",
-    "the border is that of the first row: give each row its own":
+    "the first row decides how many tokens stay in every row: decide for each row separately":
         "kept = (before.reshape(-1, before.shape[-1])[0] < p).expand(before.shape)",
-    "as many tokens stay in each row as in the one that needs most: give each row its own number":
+    "every row keeps as many tokens as the row that needs most: give each row its own number":
         "kept = (before < p).reshape(-1, before.shape[-1]).any(0).expand(before.shape)",
-    "the sum goes on from row to row: begin it anew in each":
+    "the cumulative sum continues from one row to the next: start again in each row":
         "before = (likely.flatten().cumsum(0) - likely.flatten()).reshape(likely.shape)",
-    "the sum runs over the rows: let it run over the tokens of each": (
+    "the cumulative sum runs over the rows: let it run over the tokens of each row": (
         "cumsum(dim=-1)", "cumsum(dim=0)"),
     "the softmax runs over the rows: let it run over the vocabulary":
         "return left.softmax(dim=0).nan_to_num(0.0)",
-    "exp of a large score overflows: use softmax, which takes the largest away":
+    "exp of a large score overflows: use softmax, which subtracts the largest score first":
         "likely = (scores.exp() / scores.exp().sum(-1, True)).gather(-1, order)",
-    "exp of what stays overflows: use softmax, which takes the largest away":
+    "exp of the scores that stay overflows: use softmax, which subtracts the largest score first":
         "return left.exp() / left.exp().sum(dim=-1, keepdim=True)",
-    "these are logarithms: take the softmax": "return left.log_softmax(dim=-1)",
-    "these are scores: the softmax is missing": "return left",
-    "the softmax is taken of probabilities, which makes it nearly flat: take it of scores":
+    "you return logarithms: take the softmax": "return left.log_softmax(dim=-1)",
+    "you return scores: take their softmax": "return left",
+    "you take the softmax of probabilities, which makes it nearly flat: take the softmax of the "
+    "scores":
         "left = scores.softmax(-1).masked_fill(~stays, -torch.inf)",
-    "a softmax of probabilities is taken, in which 0 does not stay 0: divide by their sum":
+    "you take a softmax of the probabilities, which turns 0 into more than 0: divide them by their "
+    "sum instead":
         f"return {WHOLE}.softmax(dim=-1)",
-    "each token is compared with p by itself: compare what the likeliest have in sum":
+    "you compare each token's own probability with p: compare the sum of the likeliest ones":
         "kept = likely >= p",
-    "this says which tokens stay: return their probabilities":
+    "you return which tokens stay: return their probabilities":
         "return stays.to(scores.dtype)",
-    "all tokens that stay get the same: let them share the probability as before":
+    "all tokens that stay get the same probability: keep the proportions that they had before":
         "return stays / stays.sum(dim=-1, keepdim=True).to(scores.dtype)",
-    "only the likeliest token comes back: return the probabilities from which one is drawn":
+    "you return only the likeliest token: return the probabilities from which one is drawn":
         "return left.argmax(dim=-1)",
     LOOP: [
         "before = sum(torch.nn.functional.pad(likely[..., : -i - 1], (i + 1, 0))\n"

@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import WHATEVER, Case, Exercise
 
-LOOP = "it loops over texts or positions: take one mask of lengths for all of them"
+LOOP = "you loop over texts or positions: take one mask of lengths for all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -64,7 +64,7 @@ def cases(draw):
     equal_sizes = draw_inputs(draw, 5, n=5, vocabulary=5, lengths=[5, 3, 2, 4, 5])
     yield Case("as many texts as tokens, and as in the vocabulary", equal_sizes)
     zeros = torch.where(unasked[..., 0], 0, tokens.clamp(max=1))
-    yield Case("padding with token 0, which texts have, too", (scores, zeros, lengths))
+    yield Case("padding with token 0, which also occurs in the texts", (scores, zeros, lengths))
     shifted = scores + 1000 * draw.normal(4, n, 1)
     yield Case("scores around 1000 and around -1000", (shifted, tokens, lengths))
     for nats in (800, 2000):
@@ -72,7 +72,7 @@ def cases(draw):
         rare[0, 1] = nats * (torch.arange(vocabulary) != tokens[0, 2])
         yield Case(f"one token that costs {nats} nats", (rare, tokens, lengths), gradient=False)
     yield Case("scores around 20000", (20000 + scores, tokens, lengths))
-    yield Case("texts without a token", (scores, tokens, 0 * lengths))
+    yield Case("texts of length 0", (scores, tokens, 0 * lengths))
     following = torch.arange(vocabulary) == tokens.roll(-1, -1)[..., None]
     yield Case("tokens that are nearly certain", (scores + 50.0 * following, tokens, lengths))
     yield Case("all tokens are equally likely", (0 * scores, tokens, lengths))
@@ -122,98 +122,101 @@ variants.right(exercise,
     "return (nats / asked.sum(dim=-1)).exp().nan_to_num(1.0)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "a row is asked for the token at its own place: ask row t for token t + 1":
+    "you ask each row for the token at its own place: ask row t for token t + 1":
         "asked = torch.arange(n, device=tokens.device) < lengths[..., None]\n"
         "rows = scores.masked_fill(~asked[..., None], 0.0)\n"
         "chosen = log_p.gather(-1, tokens[..., None])[..., 0]\n"
         "return (nats / lengths.clamp(min=1)).exp()",
-    "rows and tokens are shortened at the same end: ask row t for token t + 1": [
+    "you shorten rows and tokens at the same end: ask row t for token t + 1": [
         ("tokens[..., 1:, None]", "tokens[..., :-1, None]"),
         ("scores[..., :-1, :]", "scores[..., 1:, :]")],
-    "the shift goes the wrong way: ask row t for token t + 1, and not t - 1": (
+    "you shift the wrong way: ask row t for token t + 1, not t - 1": (
         "scores[..., :-1, :]", "scores[..., 1:, :]",
         "tokens[..., 1:, None]", "tokens[..., :-1, None]"),
-    "the first token is asked for, by the last row: leave it out, as nothing predicts it":
+    "you ask the last row for the first token: leave that out, because nothing predicts the first "
+    "token":
         "asked = torch.arange(n, device=tokens.device) < lengths[..., None]\n"
         "rows = scores.masked_fill(~asked[..., None], 0.0)\n"
         "chosen = log_p.gather(-1, tokens.roll(-1, -1)[..., None])[..., 0]\n"
         "return (nats / lengths.clamp(min=1)).exp()",
-    "padding counts as well: leave out what comes after a text's length":
+    "padding counts as well: leave out everything beyond a text's length":
         "asked = torch.ones_like(tokens[..., 1:], dtype=torch.bool)\n"
         "return (nats / max(1, n - 1)).exp()",
-    "padding counts in the sum: leave out of it what comes after a text's length":
+    "padding counts in the sum: leave everything beyond a text's length out of the sum":
         "asked = torch.ones_like(tokens[..., 1:], dtype=torch.bool)",
-    "it is divided by the padded length: divide by the number of tokens that are predicted": (
+    "you divide by the padded length: divide by the number of tokens that are predicted": (
         "(lengths - 1).clamp(min=1)", "max(1, n - 1)"),
-    "it is divided by the length: divide by one less, as so many tokens are predicted": (
+    "you divide by the length: divide by one less, because the first token isn't predicted": (
         "(lengths - 1)", "lengths"),
-    "the row of a text's last token is asked for padding: leave it out, it has nothing "
-    "to predict": [
+    "the row of a text's last token is asked for padding: leave this row out, because it has "
+    "nothing to predict": [
         ("< lengths[..., None]", "<= lengths[..., None]", *count)
         for count in ((), ("(lengths - 1)", "lengths"), ("(lengths - 1)", "asked.sum(dim=-1)"))],
-    "a text's last token is left out: count it, as it is predicted, too": [
+    "a text's last token is left out: count it, because it is predicted, too": [
         ("< lengths[..., None]", "< lengths[..., None] - 1", *count)
         for count in ((), ("(lengths - 1)", "asked.sum(dim=-1)"))],
-    "padding is told by token 0, which texts have as well: go by the lengths": [
+    "you recognise padding by token 0, which texts have as well: go by the lengths": [
         "asked = tokens[..., 1:] != 0",
         ("    rows", "    asked = asked & (tokens[..., 1:] != 0)\n    rows",
          "(lengths - 1)", "asked.sum(dim=-1)"),
         "asked = tokens[..., 1:] != 0\nreturn (nats / asked.sum(dim=-1).clamp(min=1)).exp()",
         "asked = tokens[..., 1:] != 0\nreturn (nats / max(1, n - 1)).exp()"],
-    "one length is used for all texts: go by each one's own": [
+    "you use one length for all texts: use each text's own": [
         ("lengths[..., None]", "lengths.max()"),
         ("lengths[..., None]", "lengths.flatten()[0]")],
-    "there is one perplexity for all texts: give each its own": [
+    "you return one perplexity for all texts: give each text its own": [
         "mean = nats.sum() / asked.sum().clamp(min=1)\nreturn mean.exp()",
         "mean = nats.sum() / asked.sum().clamp(min=1)\nreturn mean.exp().expand(lengths.shape)",
         "return (nats / (lengths - 1).clamp(min=1)).exp().mean()"],
-    "a text that predicts nothing divides 0 by 0: its perplexity should be 1": [
+    "for a text with nothing to predict, you divide 0 by 0: its perplexity should be 1": [
         ("clamp(min=1)", "clamp(min=0)"), ("(lengths - 1).clamp(min=1)", "(lengths - 1)"),
         ("(lengths - 1).clamp(min=1)", "asked.sum(dim=-1)")],
-    **{f"a text that predicts nothing gets {said}: its perplexity should be 1":
+    **{f"a text with nothing to predict gets a perplexity of {said}: it should be 1":
         f"return (nats / (lengths - 1).clamp(min=1)).exp().where(lengths > 1, {given})"
         for said, given in {"0": "0.0", "infinity": "torch.inf"}.items()},
-    "a small number is added to the divisor: change it only where nothing is predicted": [
+    "you add a small number to the divisor: change the divisor only where nothing is predicted": [
         ("(lengths - 1).clamp(min=1)", f"((lengths - 1).clamp(min=0) + {epsilon})")
         for epsilon in ("1e-6", "1e-5")],
-    "this is the mean of -ln p: take exp of it": (").exp()", ")"),
-    "these are bits for each token: take 2 to the power of these": (
+    "you return the mean of -ln p: take exp of it": (").exp()", ")"),
+    "you return bits per token: raise 2 to that power": (
         ").exp()", ") / 0.6931471805599453"),
-    "the bases differ: 2 to the power of nats. Take exp, or make bits of them": (
+    "you raise 2 to a number of nats: take exp, or convert the nats to bits": (
         "return ", "return 2 ** ", ").exp()", ")"),
-    "the bases differ: exp of bits. Take 2 to the power of them, or keep nats": (
+    "you take exp of a number of bits: raise 2 to that power, or stay with nats": (
         "(nats", "(nats / 0.6931471805599453"),
-    "the sum of the nats becomes the exponent: take their mean": "return nats.exp()",
-    "the mean of 1 / p is taken: average the logarithms, and then take exp":
+    "you take exp of the sum of the nats: take exp of their mean": "return nats.exp()",
+    "you average 1 / p: average the logarithms, and then take exp":
         "sums = (1 / chosen.exp()).masked_fill(~asked, 0.0).sum(dim=-1)\n"
         "return (sums / (lengths - 1).clamp(min=1)).where(lengths > 1, 1.0)",
-    "1 divided by the mean probability is another mean: average the logarithms":
+    "you divide 1 by the mean probability: average the logarithms instead":
         "sums = chosen.exp().masked_fill(~asked, 0.0).sum(dim=-1)\n"
         "return ((lengths - 1).clamp(min=1) / sums).where(lengths > 1, 1.0)",
     "the sign is wrong: a perplexity should be at least 1": ("-chosen", "chosen"),
-    "this is the perplexity of the likeliest tokens: ask for the tokens that came":
+    "you compute the perplexity of the likeliest tokens: use the text's own tokens":
         "chosen = log_p.amax(dim=-1)",
-    "this is exp of the entropy of what the model says: ask for the tokens that came":
+    "you take exp of the entropy of the model's probabilities: use only the probabilities of the "
+    "text's own tokens":
         "chosen = (log_p.exp() * log_p).sum(dim=-1)",
-    "the logarithm of a probability that is rounded to 0 is -inf: use log_softmax":
+    "a small probability is rounded to 0, whose logarithm is -inf: use log_softmax":
         "log_p = rows.softmax(dim=-1).log()",
-    "very unlikely tokens are made likelier: use log_softmax, which needs no least probability": [
+    "you raise the probability of very unlikely tokens: use log_softmax, which needs no "
+    "lower limit": [
         f"log_p = {p}.log()" for epsilon in ("1e-8", "1e-9", "1e-10", "1e-12") for p in (
             f"(rows.softmax(dim=-1) + {epsilon})", f"rows.softmax(dim=-1).clamp(min={epsilon})")],
-    "exp of a large score overflows: use log_softmax, which takes the largest away":
+    "exp of a large score overflows: use log_softmax, which subtracts the largest score first":
         "log_p = rows - rows.exp().sum(dim=-1, keepdim=True).log()",
-    "the scores are taken for logarithms of probabilities: make them so with log_softmax":
+    "you use the scores as if they were logarithms of probabilities: apply log_softmax first":
         "log_p = rows",
     "log_softmax runs over the positions: let it run over the vocabulary": (
         "log_softmax(dim=-1)", "log_softmax(dim=-2)"),
-    "0 times NaN is NaN: choose, with masked_fill or torch.where":
+    "your product multiplies 0 by NaN, which gives NaN: choose, with masked_fill or torch.where":
         "rows = scores[..., :-1, :]\nnats = -(chosen * asked).sum(dim=-1)",
-    "only NaN is replaced, but log_softmax makes a NaN of infinity, too: put zeros in place of the "
+    "you replace only NaN, but log_softmax makes NaN of infinity, too: put zeros in place of the "
     "whole row":
         "rows = scores[..., :-1, :].nan_to_num(0.0, torch.inf, -torch.inf)\n"
         "nats = -(chosen * asked).sum(dim=-1)",
-    "the numbers are right, but rows that are asked for nothing make gradients NaN: put zeros in "
-    "their place before log_softmax, by a choice and not by a product": [
+    "the numbers are right, but rows that predict nothing make gradients NaN: replace them with "
+    "zeros before log_softmax, and not by multiplying": [
         "rows = scores[..., :-1, :]", "rows = scores[..., :-1, :] * asked[..., None]"],
     LOOP: [
         "log_p = torch.stack([row.log_softmax(dim=-1) for row in rows.unbind(-2)], dim=-2)\\\n"

@@ -85,8 +85,8 @@ def what_the_windows_show(wanted, given, texts, length, held_out):
         return "tokens are lost on the way: keep each window of each text, with all its tokens"
     if len(got) > len(right):
         return (
-            "there are more tokens than in the texts: add none, and put each in one window, of "
-            "one list"
+            "your windows hold more tokens than the texts: add none, and put each token in one "
+            "window, of one list"
         )
     sizes, got_sizes = (
         [[len(window) for window in part] for part in both] for both in (wanted, given)
@@ -95,16 +95,18 @@ def what_the_windows_show(wanted, given, texts, length, held_out):
         changed = [pair for pair in zip(right, got, strict=True) if pair[0] != pair[1]]
         if changed and changed[0][1] == 1:
             return (
-                "a token from a training text becomes 1: one place in any of these texts should be "
-                "enough for it to be known"
+                "a token from a training text becomes 1: occurring once in any of these texts "
+                "should make it known"
             )
         if changed and changed[0][0] == 1:
             return "a token that's in no training text stays: put 1 in its place"
-        return "these are different tokens, or in a different order: keep the order of the texts"
+        return (
+            "your windows hold different tokens, or a different order: keep the order of the texts"
+        )
     if sorted(chain(*sizes)) == sorted(chain(*got_sizes)):
         return (
-            "windows are in the wrong list, or in the wrong place in it: the last digit of a "
-            "text's year decides about all its windows, and the order is that of the texts"
+            "some windows are in the wrong list, or at the wrong place in it: let the last digit "
+            "of a text's year decide about all its windows, and keep the order of the texts"
         )
     return (
         "the texts are cut in the wrong places: cut each by itself, from its beginning, and let "
@@ -158,77 +160,81 @@ BY_WINDOW = (
     "windows at once"
 )
 variants.wrong(exercise, {
-    "tokens that only the held-out texts have are still known: let what is known depend on the "
-    "training texts alone": f"known = {ALL}",
-    "what is known is counted on the held-out texts: count it on the others": ("not in", "in"),
-    "a token that stands only once in training is unknown: once should be enough":
+    "tokens that only held-out texts have are still known: the training texts alone should decide "
+    "what is known":
+        f"known = {ALL}",
+    "the held-out texts decide which tokens are known: the training texts should": ("not in", "in"),
+    "a token that occurs only once in training counts as unknown: once should be enough":
         "some = [x for year, tokens in texts if year % 10 not in held_out for x in tokens]\n"
         "known = {x for x in some if some.count(x) > 1}",
-    "what is known grows while the texts are read: tokens of later training texts should be known, "
-    "too": (
+    "you collect the known tokens while you read the texts: tokens of later training texts should "
+    "be known from the start": (
         KNOWN, "set()", "        tokens =",
         "        if part is train:\n            known |= {*tokens}\n        tokens ="),
-    "what is known grows with the held-out texts as well: count only training texts": (
+    "you collect known tokens from the held-out texts as well: collect them only from training "
+    "texts": (
         KNOWN, "set()", "    return", "        known |= {*tokens}\n    return"),
     "unknown tokens are left out: put 1 in their place": (
         "token if token in known else 1 for token in tokens",
         "token for token in tokens if token in known"),
-    "an unknown token becomes another number: put 1 in its place": [
+    "an unknown token becomes some other number: put 1 in its place": [
         ("else 1", f"else {number}") for number in ("0", "-1", "-100")],
     "windows with an unknown token are left out: put 1 in the token's place": (
         "    return", "        part[:] = [one for one in part if 1 not in one]\n    return"),
-    "the known tokens are replaced: replace the others": (
+    "you replace the known tokens: replace the unknown ones": (
         "token if token in known else 1", "1 if token in known else token"),
-    "texts are held out by their place in the list: go by the last digit of the year, so that "
-    "all texts of a year are on one side": [
+    "you hold texts out by their place in the list: use the last digit of the year, so that all "
+    "texts of a year are on one side": [
         ("for year, tokens in texts:", f"for number, (year, tokens) in enumerate(texts, {first}):",
          "test if year", "test if number", *known)
         for first in (0, 1) for known in ((), (KNOWN, ALL), (
             KNOWN, f"{{token for number, (_, tokens) in enumerate(texts, {first})\n"
             "             if number % 10 not in held_out for token in tokens}"))],
-    "no text is held out: compare `held_out` with the last digit of its year, as a number": [
+    "no text is held out: compare `held_out` with the last digit of the year, as a number": [
         (piece, piece.replace("year % 10", what)) for what in ("year", "str(year)[-1]")
         for piece in (every("year % 10"), "test if year % 10")],
-    "the digit of the decade decides: it should be the last one": (every("% 10"), "// 10 % 10"),
-    "the fourth digit of the year decides: take the last one, as a year may have fewer": (
+    "you use the tens digit of the year: use the last digit": (every("% 10"), "// 10 % 10"),
+    "you use the fourth digit of the year: use the last one, because a year may have fewer than "
+    "four": (
         every("year % 10"), "int(str(year)[3])"),
-    "only the first digit of `held_out` counts: all of them should, and there may be none": (
+    "only the first digit in `held_out` counts: all of them should, and the list may be empty": (
         "not in held_out", "!= held_out[0]", "10 in held_out", "10 == held_out[0]"),
-    "only one text of a year is kept: keep all of them, as a year may have several": [
+    "you keep only one text of each year: keep all of them, because a year may have several": [
         ("for year, tokens in texts:", "for year, tokens in dict(texts).items():"),
         ("    known", "    texts = [*dict(texts).items()]\n    known")],
-    "texts of one year are joined before they are cut: cut each text by itself": (
+    "you join the texts of a year before you cut them: cut each text by itself": (
         "    known", "    years = {year: [] for year, _ in texts}\n"
         "    for year, tokens in texts:\n        years[year] = years[year] + tokens\n"
         "    texts = [*years.items()]\n    known"),
     "windows run from one text into the next: cut each text by itself": (
         WINDOWS, "tokens", "return train, test",
         f"return tuple({WINDOWS} for tokens in (train, test))"),
-    "train and test are swapped: return what you train with first, and the held-out years as the "
-    "test": [
+    "you swap training and test windows: return the training windows first, and those of the "
+    "held-out years second": [
         "return test, train", ("not in", "in", "test if year % 10", "test if year % 10 not")],
-    "the held-out texts are in no list: make them the test": (
+    "the held-out texts are in neither list: put them in the test list": (
         "part = test if year % 10 in held_out else train\n",
         "part = train\n        if year % 10 in held_out:\n            continue\n"),
-    "held-out texts are in the training list too: keep them for the test": (
+    "held-out texts are also in the training list: keep them for the test alone": (
         "part = test if year % 10 in held_out else train",
         "parts = (train, test) if year % 10 in held_out else (train,)",
         "        part +=", "        for part in parts:\n            part +="),
-    "windows that come twice, or in both lists, are left out: keep all the equal ones": [
+    "windows that occur twice or in both lists are left out: keep all equal windows": [
         "return train, [window for window in test if window not in train]",
         "return [window for window in train if window not in test], test",
         "return tuple([w for i, w in enumerate(part) if w not in part[:i]]\n"
         "             for part in (train, test))"],
-    "the last window of a text is lost where it's short: keep it as it is": (
+    "a short last window of a text is lost: keep it as it is": (
         "len(tokens), length)", "len(tokens) - length + 1, length)"),
-    "the windows are ordered by year: keep the order of the texts": [
+    "you sort the windows by year: keep the order of the texts": [
         ("tokens in texts:", f"tokens in sorted(texts{key}):")
         for key in ("", ", key=lambda text: text[0]")],
-    "the windows come with their years: give the tokens alone": (
+    "your windows come with their years: return only the tokens": (
         "[tokens[i : i + length] for", "[(year, tokens[i : i + length]) for"),
-    "the windows are grouped by text: give one list of all": (
+    "you group the windows by text: return one flat list": (
         f"part += {WINDOWS}", f"part.append({WINDOWS})"),
-    "with no year held out, or no text, it ends in an error: let both lists be empty there": [
+    "your code fails where there is no text, or where no year is held out: either list may "
+    "be empty": [
         ("    return", "    train[0], test[0]\n    return"),
         ("    known", "    held_out[0]\n    known")],
     messages.CHANGES: ("        tokens =", "        tokens[:] ="),

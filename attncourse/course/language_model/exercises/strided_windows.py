@@ -45,9 +45,9 @@ def first_difference(wanted, given, texts, length, stride):
     if want == got or not want or not got or len(want[0][0]) != len(got[0][0]):
         return ""
     index = next(i for i in range(len(want) + 1) if want[i : i + 1] != got[i : i + 1])
-    mistake = "the number of windows is right, but one of them is not"
+    mistake = "the number of windows is right, but one of them isn't"
     if len(want) != len(got):
-        mistake = f"of these texts there are {len(want)} windows, and yours are {len(got)}"
+        mistake = f"these texts have {len(want)} windows, but you return {len(got)}"
     expected, yours = (
         f"{rows[index][0]} with the labels {rows[index][1]}" if index < len(rows) else "none"
         for rows in (want, got)
@@ -68,18 +68,18 @@ def cases(draw):
     yield Case("length=5, stride=4", (draw_texts(draw, 14, 6, 11), 5, 4))
     yield Case("length=5, stride=5", (draw_texts(draw, 13, 4, 21), 5, 5))
     yield Case("length=1, stride=1", (draw_texts(draw, 5, 2), 1, 1))
-    yield Case("length=6, stride=3, twice as much", (draw_texts(draw, 16, 19), 6, 3))
+    yield Case("length=6, stride=3", (draw_texts(draw, 16, 19), 6, 3))
     yield Case("a text that fills one window", (draw_texts(draw, 7), 6, 4))
-    yield Case("a text of one token more than fills a window", (draw_texts(draw, 8), 6, 4))
+    yield Case("a text with one token more than fills a window", (draw_texts(draw, 8), 6, 4))
     yield Case("texts that fill 3 windows", (draw_texts(draw, 15, 15), 6, 4))
-    yield Case("texts of one token less or more", (draw_texts(draw, 14, 16), 6, 4))
+    yield Case("texts one token shorter or longer than 3 windows", (draw_texts(draw, 14, 16), 6, 4))
     yield Case("texts shorter than a window", (draw_texts(draw, 4, 3, 5), 9, 6))
     yield Case("texts of 2 tokens", (draw_texts(draw, 2, 2, 2), 3, 2))
     yield Case(
         "texts of 0, 1 and 2 tokens beside a long one", (draw_texts(draw, 0, 1, 11, 2, 0, 1), 4, 3)
     )
     yield Case("a text of 1 token after a long one", (draw_texts(draw, 11, 1), 4, 2))
-    yield Case("no window, of texts of 0 and 1 tokens", (draw_texts(draw, 1, 0, 1), 5, 2))
+    yield Case("texts of 0 and 1 tokens, which have no window", (draw_texts(draw, 1, 0, 1), 5, 2))
     yield Case("no texts", ([], 4, 3))
     yield Case("only tokens 0 and 1", (draw_texts(draw, 18, 7, most=1), 6, 4))
     yield Case("one token again and again", ([[8] * 14, [8] * 5], 6, 4))
@@ -161,51 +161,54 @@ BACK = (
     "            # what",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "tokens that two windows read are predicted twice: let the label count in the first of them, "
-    "and be -100 in the others": (KNOWN, "0"),
-    "labels are hidden in the first window of a text, too: let it predict all its tokens, as no "
-    "other window does": (
+    "tokens that two windows read are predicted twice: keep the label in the first window, and "
+    "make it -100 in the later one": (
+        KNOWN, "0"),
+    "you hide labels in the first window of a text, too: let that window keep all its labels": (
         KNOWN, "min(length - stride, len(read))"),
-    "only the first text's first window has all its labels: begin anew with each text": (
+    "only the first window of the first text has all its labels: the first window of every text "
+    "should": (
         KNOWN, "min(length - stride, len(read)) if tokens else 0"),
-    "stride places are hidden in later windows: hide the length - stride that were read before, "
-    "and ask for the stride that "
-    "are new": (KNOWN, "min(stride, len(read) - start) if start else 0"),
-    "one label too few is hidden, so that some are predicted twice: hide the length - stride that "
-    "are known": (
+    "you hide stride labels in each later window: hide the length - stride that the previous "
+    "window has had, and ask for the rest": (
+        KNOWN, "min(stride, len(read) - start) if start else 0"),
+    "you hide one label too few, so some are predicted twice: hide the length - stride that the "
+    "previous window has had": (
         KNOWN, "max(0, length - stride - 1) if start else 0"),
-    "one label too many is hidden, so that some are never predicted: hide no more than the length "
-    "- stride that are known": (
+    "you hide one label too many, so some are never predicted: hide only the length - stride that "
+    "the previous window has had": (
         KNOWN, "length - stride + 1 if start else 0"),
-    "the last stride labels of each row are asked for: ask for fewer in a short last window, where "
-    "fewer are new": (
+    "you ask for the last stride labels of every window: ask for fewer in a short last window, "
+    "where fewer are new": (
         KNOWN, f"max(0, len({WINDOW}) - stride) if start else 0"),
-    "a token is predicted in the last window that reads it: take the first, where more stands "
-    "before it": (
+    "a token is predicted in the last window that reads it: predict it in the first, where more "
+    "tokens come before it": (
         f"[-100] * known + {LABELS}", "following[start : start + length] if start + length >= "
         "len(read) else following[start : start + stride] + [-100] * (length - stride)"),
-    "a window is made that has nothing new to predict: stop with the one that reaches the end": [
+    "you make a window that has nothing new to predict: stop with the one that reaches the end": [
         ("break", "pass", "[-100] * known", "[-100] * min(known, len(read) - start)"),
         ("start + length >= len(read)", "start + length > len(read)")],
-    "the end of a text is lost: let the last window be shorter than length": [
+    "the end of a text is lost: let the last window be shorter": [
         (STARTS, "range(0, len(read) - length + 1, stride)"),
         (STARTS, "range(0, max(len(read) > 0, len(read) - length + 1), stride)")],
-    "texts that are shorter than a window are lost: give them one window, a shorter one": (
+    "texts that are shorter than a window are lost: give each of them one shorter window": (
         FIRST_START, f"        if len(read) < length:\n            continue\n{FIRST_START}"),
-    "the last token of a text is lost where it alone is left: give it a window, too": (
+    "the last token to read is lost if it's the only one left: give it a window, too": (
         "start + length >= len(read)", "start + length >= len(read) - 1"),
-    "the last token of a text is never predicted: it should be a label, though it is not read": [
+    "the last token of a text is never predicted: make it a label, even though it isn't read": [
         (READ, "text[:-2], text[1:-1]"), (READ, "text[:-1], [*text[1:-1], -100]")],
-    "the last window is moved back to be full: let it begin a multiple of stride after the first": [
+    "you move the last window back so that it is full: every window should begin at a multiple of "
+    "stride": [
         BACK, (*BACK, KNOWN, "place + length - stride - start if start else 0")],
     "windows run from one text into the next: cut each text by itself": (
         "in texts:", "in [sum(texts, [])]:"),
-    "the last token of a text is read, though nothing comes after it: read all but the last": (
+    "you read the last token of a text, though nothing comes after it: read all tokens but "
+    "the last": (
         READ, "text, [*text[1:], -100]"),
-    "the last token of each window has no label: give it the token after the window": (
+    "the last token of each window has no label: make the token after the window its label": (
         LABELS, "[*read[start + known + 1 : start + length], -100]"),
-    "the windows are a token too short: let one read `length` tokens, and give its last the token "
-    "after it for a label": [
+    "your windows are one token too short: let each read `length` tokens, and make the token after "
+    "the window its last label": [
         (WINDOW, "text[start : start + length][:-1]",
          LABELS, "text[start : start + length][known + 1 :]"),
         *((WINDOW, "text[start : start + length][:-1]", "[-100] * known",
@@ -213,49 +216,52 @@ variants.wrong(exercise, {
            LABELS, "text[start : start + length][known + 1 :]", *stop)
           for stop in (("start + length >= len(read)", "start + length >= len(text)"),
                        ("break", "pass")))],
-    "the windows are a token too long: let one read at most `length` tokens": (
+    "your windows are one token too long: let each read at most `length` tokens": (
         WINDOW, "read[start : start + length + 1]",
         LABELS, "following[start + known : start + length + 1]"),
-    "windows begin every `length` tokens, and do not overlap: begin one every `stride`": [
+    "your windows begin every `length` tokens, so they don't overlap: begin one every `stride` "
+    "tokens": [
         (STARTS, "range(0, len(read), length)", KNOWN, "0"),
         (STARTS, "range(0, len(read), length)",
          KNOWN, "min(length - stride, len(read) - start) if start else 0")],
-    "windows begin every length - stride tokens: stride says how far apart they begin, not how far "
-    "they overlap": [
+    "your windows begin every length - stride tokens: stride says how far apart they begin, not "
+    "how far they overlap": [
         (STARTS, "range(0, len(read), length - stride)", KNOWN, "stride if start else 0"),
         (STARTS, "range(0, len(read), length - stride or 1)", KNOWN, "stride if start else 0")],
-    "the label of a token is the token itself: it should be the next one":
+    "the label of a token is the token itself: it should be the next token":
         (READ, "text[:-1], text[:-1]"),
-    "the labels are the tokens themselves, as for a model that shifts them by itself: make the "
-    "next token the label of each, and don't read the last": (READ, "text, text"),
-    "the label of a token is the one before it: it should be the next one":
+    "the labels equal the tokens, as for a model that shifts them itself: make the next token the "
+    "label of each, and don't read the last token": (
+        READ, "text, text"),
+    "the label of a token is the token before it: it should be the next token":
         (READ, "text[1:], text[:-1]"),
-    "labels are filled up with 0, which is a token: fill them with -100":
+    "you fill labels up with 0, which is a token: fill them up with -100":
         "labels = [row + [0] * (n - len(row)) for row in labels]",
-    "tokens are filled up with -100, which no model can look up: fill them with 0":
+    "you fill tokens up with -100, which no model can look up: fill them up with 0":
         "tokens = [row + [-100] * (n - len(row)) for row in tokens]",
-    "what is filled up, or hidden, is -1 in the labels: it should be -100": [
+    "labels that are hidden or filled up are -1: they should be -100": [
         (every("-100"), "-1"), ("[-100] * known", "[-1] * known")],
-    "labels that are not asked for are 0, which is a token: make them -100": [
+    "hidden labels are 0, which is a token: make them -100": [
         (every("-100"), "0"), ("[-100] * known", "[0] * known")],
-    "a label or a token of 0 is taken for none: count 0 as a token like the others": [
+    "a token or label of 0 is treated as missing: treat 0 like any other token": [
         "labels = [[label or -100 for label in row] + [-100] * (n - len(row)) for row in labels]",
         "labels = [[label if token else -100 for token, label in zip(row, asked + [-100] * n)]\n"
         "          for row, asked in zip(tokens, labels)]"],
-    "the rows are filled up on the left: fill them up on the right":
+    "you fill the rows up on the left: fill them up on the right":
         "tokens = [[0] * (n - len(row)) + row for row in tokens]\n"
         "labels = [[-100] * (n - len(row)) + row for row in labels]",
     "the rows are always `length` wide: make them as wide as the longest window": [
         "n = length", "n = length if tokens else 0"],
-    "a text without a token, or with one, gets a window: give it none, there is nothing "
+    "a text of 0 tokens or 1 token gets a window: give it none, because there is nothing "
     "to predict": [
         (STARTS, "range(0, len(read) or 1, stride)"),
         (READ, "text[:-1] or text, text[1:] or [-100] * len(text)")],
-    "without any window, something else comes back, or an error: give two int64 tensors of shape "
-    "(0, 0)": [
+    "without any window, your result has the wrong shape or dtype, or your code fails: return two "
+    "int64 tensors of shape (0, 0)": [
         "n = max(map(len, tokens))",
         "return torch.tensor(tokens), torch.tensor(labels)",
         "return torch.tensor(tokens, dtype=torch.int64), torch.tensor(labels, dtype=torch.int64)",
         "return pad_sequence([*map(torch.tensor, tokens)], True), torch.tensor(labels)"],
-    "the labels come first: give the tokens first": ("(tokens, labels))", "(labels, tokens))"),
+    "you return the labels first: return the tokens first": (
+        "(tokens, labels))", "(labels, tokens))"),
 })  # fmt: skip

@@ -103,52 +103,61 @@ variants.right(exercise,
     "batches = [(drawn.where(drawn != 3, 2).masked_fill(ended, 3).tolist(), 3), ([[0, 0]], 2)]",
 )  # fmt: skip
 NOTHING = (
-    "it refuses nothing: call next_token_loss, assert what must hold, and catch none of the "
-    "errors. What a test returns is not looked at"
+    "your test refuses nothing: call next_token_loss, assert what must hold, and catch none of the "
+    "errors. What a test returns makes no difference"
 )
 # what a test does with the loss that comes back, whatever texts it takes
 COMPARES = {
     NOTHING: [
         (f"assert {LIKE}", "pass", f"assert {CLOSE}", "pass", f"assert {SAME}", "pass"),
         (f"assert {LIKE}", "pass", f"assert {CLOSE}", CLOSE, f"assert {SAME}", "pass")],
-    "no wrong number fails it: `assert` that it is nearly the right one. A condition and a message "
-    "in brackets are always true": (f"assert {CLOSE}", CLOSE),
-    "it asks only that the loss be finite and not negative: work the right one out": [
+    "no wrong number fails your test: `assert` that the loss is nearly the right one. A condition "
+    "and a message together in brackets are always true": (
+        f"assert {CLOSE}", CLOSE),
+    "your test only asks whether the loss is finite, or not negative: work out the right loss, and "
+    "compare": [
         (CLOSE, comparison) for comparison in (
             "got >= 0", "got.isfinite() and got >= 0", "got.isfinite() and got > 0")],
-    "what it expects comes from next_token_loss itself: work it out without it": [
+    "your test takes the loss it expects from next_token_loss itself: work it out without it": [
         (CLOSE, CLOSE.replace("want", "next_token_loss(said, kept, padding)"), *less)
         for less in ((), (LIKE, "got.requires_grad"))],
-    "only what is too large fails it, not what is too small: take abs of the difference": (
+    "only losses that are too large fail your test, not those that are too small: take abs of the "
+    "difference": (
         CLOSE, "got - want < 1e-4 * (1 + want)"),
-    "only what is too small fails it, not what is too large: take abs of the difference": (
+    "only losses that are too small fail your test, not those that are too large: take abs of the "
+    "difference": (
         CLOSE, "want - got < 1e-4 * (1 + want)"),
-    "the tolerance is too wide, and a loss that is half a hundredth off passes: take a "
-    "smaller one": [
+    "your tolerance is too wide, so a loss that is off by 0.005 passes: take a smaller one": [
         (CLOSE, wide) for wide in (
             "torch.allclose(got, want, atol=0.05)", "torch.allclose(got, want, rtol=0.05)",
             "round(got.item(), 1) == round(want.item(), 1)")],
-    "it allows for no rounding, and refuses right ones that add in another order: use a tolerance":
+    "your test doesn't allow for rounding, so it refuses right losses that add in a different "
+    "order: use a tolerance":
         [(CLOSE, "got == want"), (CLOSE, "torch.allclose(got, want, rtol=0, atol=1e-12)")],
-    "the shape is not looked at: the loss should have no axis": [
+    "your test doesn't check the shape: the loss should have no axes": [
         (LIKE, "(got.dtype, got.requires_grad) == (dtype, True)"),
         (LIKE, "(got.numel(), got.dtype, got.requires_grad) == (1, dtype, True)")],
-    "the dtype is not looked at: it should be that of the scores": (
+    "your test doesn't check the dtype: it should be that of the scores": (
         LIKE, "(got.shape, got.requires_grad) == ((), True)",
         CLOSE, "torch.allclose(got.float(), want.float(), rtol=1e-3, atol=1e-3)"),
-    "it does not look whether a gradient flows: ask whether the loss "
-    "requires one": ("got.requires_grad)", "scores.requires_grad)"),
-    "it does not look whether the tokens are still the same": ("tokens.equal(kept) and ", ""),
-    "it does not look whether the scores are still the same, or compares them with what shares "
-    "their numbers: clone() them before the call": [
+    "your test doesn't check that a gradient flows: ask whether the loss requires one": (
+        "got.requires_grad)", "scores.requires_grad)"),
+    "your test doesn't check whether the tokens are still the same: compare them with a copy": (
+        "tokens.equal(kept) and ", ""),
+    "your test doesn't check whether the scores are still the same, or compares them with a tensor "
+    "that shares their memory: clone() them before the call": [
         (" and scores.detach().equal(said)", ""), ("scores.clone()", "scores.detach()")],
-    "it does not look whether the inputs are still the same": (SAME, "True"),
-    "the tokens' copy shares their numbers, and changes with them: clone() them before the call": (
+    "your test doesn't check whether the inputs are still the same: compare them with copies": (
+        SAME, "True"),
+    "your copy of the tokens shares their memory, so it changes with them: clone() them before the "
+    "call": (
         "tokens.clone()", "tokens"),
-    "the copies share the numbers of the inputs, and change with them: clone() both before the "
-    "call": ("tokens.clone(), scores.clone()", "tokens, scores.detach()"),
-    "only the first call counts: it returns too early": (SAME, f"{SAME}; return"),
-    "the comparison is upside down: it refuses what is right, and lets what is wrong pass": (
+    "your copies share memory with the inputs, so they change with them: clone() both before the "
+    "call": (
+        "tokens.clone(), scores.clone()", "tokens, scores.detach()"),
+    "your test returns after its first call: let it make all of them": (SAME, f"{SAME}; return"),
+    "your comparison is the wrong way round: it should refuse wrong losses, and let right "
+    "ones pass": (
         CLOSE, f"not {CLOSE}"),
 }  # fmt: skip
 for test in (worked, of_lengths):
@@ -157,74 +166,78 @@ variants.wrong(exercise, {
     NOTHING: [
         ("    g =", "    assert callable(next_token_loss)\n    return\n    g ="),
         errors_caught(worked)],
-    "only float64 is tried: float32 should give float32": (
+    "your test tries only float64: check that float32 scores give a float32 loss, too": (
         "(torch.float32, 1.0)", "(torch.float64, 2.0)"),
-    "only float32 is tried: float64 should give float64": (
+    "your test tries only float32: check that float64 scores give a float64 loss, too": (
         variants.every("torch.float64"), "torch.float32"),
-    "padding stands within its texts: put it only after the end of one":
+    "your texts have padding inside: put it only after the end of a text":
         "batches = [([[3, 0, 0, 4, 1], [5, 3, 2, 2, 3]], 3), ([[3, 3, 3, 2]], 3), ([[2, 0]], 5)]",
-    "the longest text always comes first: try a longer one after a shorter":
+    "the longest text always comes first: put a longer text after a shorter one, too":
         f"batches = [({LONG}, 3), ([[1, 1, 2, 6], [4, 6, 0, 0]], 0), ({ONE}, 5)]",
-    "scores are tried up to a hundred or so: try some as large as 10^4": ("1e4", "100.0"),
-    "all scores are small: try large ones, of which an exponential overflows, or a probability "
-    "is 0": (
+    "your scores go only up to a hundred or so: try some as large as 10^4": ("1e4", "100.0"),
+    "all your scores are small: try large ones, where an exponential overflows or a probability "
+    "becomes 0": (
         ", (torch.float64, 1e4)", ""),
-    "no text has padding, so a loss that counts it passes: try some": [
+    "none of your texts has padding, so a loss that counts padding passes: add some": [
         "batches = [([[0, 0, 4, 1, 6], [5, 2, 1, 4, 0]], 3), ([[1, 1, 2, 6]], 0), ([[2, 0]], 5)]",
         "batches = [([[0, 0, 4, 1, 6], [5, 2, 1, 4, 0]], 3), ([[1, 1, 2, 6]], 0)]"],
-    "the padding is always 0: try another number":
+    "your padding is always 0: try another number":
         "batches = [([[4, 4, 1, 6, 2], [5, 2, 0, 0, 0], [2, 0, 0, 0, 0]], 0), ([[4, 6, 0, 0], "
         "[1, 1, 2, 6]], 0), ([[2, 5]], 0)]",
-    "the padding is always the last number of the vocabulary: try another":
+    "your padding is always the last number of the vocabulary: try another":
         "batches = [([[0, 0, 4, 1, 5], [5, 2, 6, 6, 6], [2, 6, 6, 6, 6]], 6), ([[4, 5, 6, 6], "
         "[1, 1, 2, 0]], 6), ([[2, 0]], 6)]",
-    "every call has one text: try several, of different lengths": [
+    "every call has only one text: try several texts of different lengths": [
         "batches = [([[0, 0, 4, 1, 6]], 3), ([[4, 6, 0, 0]], 0), ([[2, 0]], 5)]",
         "batches = [([[0, 0, 4, 1, 6]], 3), ([[2, 0]], 5)]"],
-    "no call has one text: try one": f"batches = [({LONG}, 3), ({TWO}, 0), ([[2, 0], [1, 4]], 5)]",
-    "every text has at least 3 tokens in all, and none of them stands alone: try a row of 2":
+    "no call has just one text: try one that does":
+        f"batches = [({LONG}, 3), ({TWO}, 0), ([[2, 0], [1, 4]], 5)]",
+    "every row of your tokens has at least 3 places: try a row of 2":
         f"batches = [({LONG}, 3), ({TWO}, 0), ([[2, 0, 1]], 5)]",
-    "no text is without anything to predict: try one of a single token":
+    "each of your texts has something to predict: try a text of a single token":
         f"batches = [([[0, 0, 4, 1, 6], [5, 2, 3, 3, 3]], 3), ({TWO}, 0), ({ONE}, 5)]",
-    "token 0 never stands in a text, but as padding, so a loss that leaves it out passes: put it "
-    "in one":
+    "token 0 occurs only as padding, so a loss that leaves token 0 out passes: put it in a text":
         f"batches = [([[5, 5, 4, 1, 6], [5, 2, 3, 3, 3], [2, 3, 3, 3, 3]], 3), ({TWO}, 0), "
         "([[2, 1]], 5)]",
-    "no token comes twice in a row, so a loss that leaves out repeated ones passes: repeat one":
+    "no token comes twice in a row, so a loss that leaves out repeated tokens passes: repeat one":
         "batches = [([[0, 5, 4, 1, 0], [5, 2, 3, 3, 3], [2, 3, 3, 3, 3]], 3), ([[4, 6, 0, 0], "
         f"[1, 3, 2, 6]], 0), ({ONE}, 5)]",
-    "all scores are equal: every token is then as likely as the others. Draw them": (
+    "all your scores are equal, so every token is as likely as the others: draw the scores at "
+    "random": (
         "torch.randn(*tokens.shape, 7, generator=g, dtype=dtype)",
         "torch.zeros(*tokens.shape, 7, dtype=dtype)"),
-    "all rows of scores are equal: which of them is asked makes no difference. Draw each": (
+    "all your rows of scores are equal, so it makes no difference which one is asked: draw each at "
+    "random": (
         "torch.randn(*tokens.shape, 7, generator=g, dtype=dtype)",
         "torch.randn(7, generator=g, dtype=dtype).repeat(*tokens.shape, 1)"),
-    "it expects bits, so it refuses what is right: the loss is in nats": (
+    "your test expects bits, so it refuses right losses: the loss should be in nats": (
         ".mean()", ".mean() / math.log(2)"),
-    "it expects the mean of the texts' means, so it refuses what is right: all tokens count "
-    "alike": (
+    "your test expects the mean of the texts' means, so it refuses right losses: all tokens should "
+    "count alike": (
         WANT, "torch.stack([cross_entropy(rows[:-1], text[1:], ignore_index=padding)\n"
         "            for rows, text in zip(said, kept, strict=True)]).nanmean()"),
-    "it expects the sum, so it refuses what is right: the loss is a mean": (".mean()", ".sum()"),
-    "its own formula counts padding, so it refuses what is right": (
+    "your test expects the sum, so it refuses right losses: the loss should be a mean": (
+        ".mean()", ".sum()"),
+    "your test's formula counts padding, so it refuses right losses: leave padding out": (
         WANT, OF_TORCH.replace(", ignore_index=padding", "")),
-    "its own formula does not shift, so it refuses what is right: the row at t is asked for the "
-    "token at t + 1": (WANT, OF_TORCH.replace("[:, :-1]", "").replace("[:, 1:]", "")),
-    "its own formula shifts the wrong way, so it refuses what is right: the row at t is asked for "
+    "your test's formula doesn't shift, so it refuses right losses: ask the row at t for the token "
+    "at t + 1": (
+        WANT, OF_TORCH.replace("[:, :-1]", "").replace("[:, 1:]", "")),
+    "your test's formula shifts the wrong way, so it refuses right losses: ask the row at t for "
     "the token at t + 1": (
         WANT, "cross_entropy(said[:, 1:].flatten(0, 1), kept[:, :-1].flatten(), "
         "ignore_index=padding)"),
-    "it calls with a padding that is no number of the vocabulary: take one that is, a right loss "
-    "need not take any other":
+    "your padding isn't a number of the vocabulary: take one that is, because a right loss need "
+    "not accept any other":
         "batches = [([[0, 0, 4, 1, 6], [5, 2, -100, -100, -100]], -100), ([[2, 0]], -100)]",
-    "the padding is given as a tensor: give a number": (
+    "your test passes the padding as a tensor: pass a number": (
         "_grad_(), tokens, padding)", "_grad_(), tokens, torch.tensor(padding))"),
-    "it calls with texts that have nothing to predict at all: let at least one token be "
-    "asked for": (
+    "one of your calls has nothing to predict at all: each should ask for at least one token": (
         f"({ONE}, 5)", f"({ONE}, 5), ([[1, 3], [2, 3]], 3)",
         "atol=bound", "atol=bound, equal_nan=True"),
-    "it refuses the right ones, too: run it on a loss you trust. All tokens of all texts count "
-    "alike, the scores have three axes, the loss none, and `padding` is the number that is given": [
+    "your test refuses right losses, too: run it on a loss you trust. All tokens of all texts "
+    "count alike, the scores have three axes, the loss has none, and `padding` is the number that "
+    "is given": [
         ("-log_p", "log_p"), ("(got.shape", "(type(got)", "((), ", "(float, "),
         ("_grad_(), tokens, p", "_grad_()[0], tokens[0], p"),
         ("scores.requires_grad_(), tokens", "tokens, scores.requires_grad_()")],

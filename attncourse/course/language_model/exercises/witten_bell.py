@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over tokens: take three sums over an axis for all rows at once"
+LOOP = "you loop over tokens: take three sums over an axis for all rows at once"
 exercise = Exercise.read(
     __name__,
     generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
@@ -53,7 +53,7 @@ def cases(draw):
     cycle = torch.eye(v, dtype=torch.int64).roll(1, -1) * draw.integers(1, 9, v, 1)
     yield Case("each token is followed by one other", (cycle.expand(3, v, v), unigram))
     yield Case("each token is followed by itself alone", (cycle.roll(-1, -1), unigram[0]))
-    yield Case("every pair that was seen, was so once", (counts.clamp(max=1), unigram))
+    yield Case("every pair that was seen was seen once", (counts.clamp(max=1), unigram))
     yield Case("counts around a million", (1_000_003 * counts, unigram))
     with_zeros = torch.cat([0 * unigram[:, :2], unigram[:, 2:].softmax(-1)], dim=-1)
     yield Case("tokens with a unigram of 0", (counts, with_zeros))
@@ -93,96 +93,102 @@ variants.right(exercise,
 # 0 in a row without counts
 KINDS = "kinds = (counts > 0).sum(dim=-1, keepdim=True)\n"
 variants.wrong(exercise, {
-    "1 is added to each count: add T times the unigram":
+    "you add 1 to each count: add T times the unigram instead":
         "mixed = counts + 0 * single + 1\nreturn mixed / (total + counts.shape[-1])",
-    "the unigram is added once: add it T times, as so many kinds of tokens followed":
+    "you add the unigram once: add it T times, because T different tokens followed":
         "mixed = counts + single\nreturn mixed / (total + 1)",
-    "T is the number of all tokens: count those that followed, in each row":
+    "T counts all tokens of the vocabulary: count those that followed, in each row":
         "kinds = counts.shape[-1]",
     "T counts the tokens that never followed: count those that did": ("counts > 0", "counts == 0"),
     "T counts the tokens that came before a token: count those that followed it, in its row":
         "kinds = (counts > 0).sum(dim=-2).unsqueeze(-1).clamp(min=1)",
-    "T is that of the column: give each row its own":
+    "you count T in each column: count it in each row":
         "kinds = (counts > 0).sum(dim=-2, keepdim=True).clamp(min=1)",
     "T is one number for the whole table: give each row its own":
         "kinds = (counts > 0).sum(dim=(-2, -1), keepdim=True).clamp(min=1)",
-    "T counts only what followed once: count all that ever followed": (
+    "T counts only tokens that followed exactly once: count all that ever followed": (
         "counts > 0", "counts == 1"),
-    "T leaves out what followed once: count all that ever followed": (
+    "T leaves out tokens that followed only once: count all that ever followed": (
         "counts > 0", "counts > 1"),
-    "T is the sum of the counts: it should be how many different tokens followed":
+    "T is the sum of the counts: it should be the number of different tokens that followed":
         "kinds = total.clamp(min=1)",
-    "T leaves out that a token followed itself: count that like any other pair":
+    "T leaves out a token that followed itself: count that pair like any other":
         "itself = torch.eye(counts.shape[-1], dtype=torch.bool, device=counts.device)\n"
         "kinds = ((counts > 0) & ~itself).sum(dim=-1, keepdim=True).clamp(min=1)",
-    "C is the sum of a column: take that of the row, which says how often its token was followed": [
+    "C is the sum of a column: take the sum of the row, which says how often a token was "
+    "followed": [
         "total = counts.sum(dim=-2).unsqueeze(-1)", "total = counts.sum(dim=-2, keepdim=True)"],
     "C is the sum of the whole table: give each row its own":
         "total = counts.sum(dim=(-2, -1), keepdim=True)",
-    "C is the largest count of a row: take their sum": "total = counts.amax(dim=-1, keepdim=True)",
-    "T is missing below: divide by C + T, which makes the row sum to 1":
+    "C is the largest count of a row: take the sum of the row's counts":
+        "total = counts.amax(dim=-1, keepdim=True)",
+    "you divide by C alone: divide by C + T, so that the row sums to 1":
         "return mixed / total.clamp(min=1)",
-    "C is missing below: divide by C + T, which makes the row sum to 1": "return mixed / kinds",
-    "the counts alone are divided by C + T: add T times the unigram to them first":
+    "you divide by T alone: divide by C + T, so that the row sums to 1": "return mixed / kinds",
+    "you divide the counts alone by C + T: add T times the unigram to them first":
         "mixed = counts + 0 * single",
-    "T times the unigram alone is divided by C + T: add it to the counts first":
+    "you divide T times the unigram alone by C + T: add it to the counts first":
         "mixed = kinds * single + 0 * counts",
-    "only what never followed gets a share of the unigram: all tokens should":
+    "only tokens that never followed get a share of the unigram: all tokens should":
         "mixed = counts + kinds * single.where(counts == 0, 0.0)",
-    "the whole share goes to what never followed: give each token a part of it":
+    "the whole share T goes to tokens that never followed: give every token a part of it":
         "unseen = single.where(counts == 0, 0.0)\n"
         "mixed = counts + kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1e-30)",
-    "what never followed shares T equally, and what did gets none of it, as in another form of the "
-    "method: give each token T times its unigram":
+    "tokens that never followed share T equally, and the others get none of it, as in another form "
+    "of the method: give each token T times its unigram":
         "unseen = (counts == 0).to(single)\n"
         "each = kinds * unseen / unseen.sum(-1, keepdim=True).clamp(min=1)\n"
         "mixed = counts + 0 * single + each",
-    "T is shared equally among all tokens: share it as the unigram says":
+    "all tokens share T equally: share it in proportion to the unigram":
         "mixed = counts + kinds * (0 * single + 1 / counts.shape[-1])",
-    "the two weights are swapped: the counts should have C / (C + T), the unigram T / (C + T)":
+    "the two weights are swapped: the counts should have C / (C + T), and the unigram T / (C + T)":
         "mixed = kinds * counts / total.clamp(min=1) + total.clamp(min=1) * single",
-    "the unigram is that of the first token of a pair: take that of the second, which follows": [
+    "you take the unigram of the first token of a pair: take that of the second, which follows": [
         "single = unigram[..., :, None]",
         f"{KINDS}single = unigram[..., :, None]\n"
         "known = mixed / (total + kinds).clamp(min=1)\n"
         "return known.where(total > 0, unigram[..., None, :])"],
-    "in a batch the unigram meets the wrong axis: give it an axis for the rows":
+    "in a batch, the unigram lines up with the wrong axis: give it an axis for the rows":
         "single = unigram if unigram.shape == counts.shape[-2:] else unigram[..., None, :]",
-    "the unigram is made from the counts: use the given one":
+    "you make the unigram from the counts: use the one that is given":
         "shares = counts.sum(-2) / counts.sum((-2, -1))[..., None].clamp(min=1).to(unigram)\n"
         "single = shares[..., None, :] + 0 * unigram[..., None, :]",
-    "rows are the tokens that follow: row i should be what followed token i":
+    "your rows are for the tokens that follow: row i should hold what followed token i":
         "return (mixed / (total + kinds)).mT",
-    "the counts are read by columns: read them by rows, row i is what followed token i": (
+    "you read the counts by columns: read them by rows, because row i holds what followed token "
+    "i": (
         "    total", "    counts = counts.mT\n    total"),
-    "the table is divided by sums over the wrong axis: let each row sum to 1":
+    "you divide the table by sums over the wrong axis: each row should sum to 1":
         "return mixed / mixed.sum(dim=-2, keepdim=True).clamp(min=1e-30)",
-    "these aren't probabilities yet: divide by C + T": "return mixed",
-    "these are logarithms: return the probabilities":
+    "you return numbers that aren't probabilities yet: divide by C + T": "return mixed",
+    "you return logarithms: return the probabilities":
         "return (mixed / (total + kinds)).log()",
-    "these are relative frequencies, and a unigram for rows without any: mix the two in each row":
+    "you return relative frequencies, and the unigram only in rows without counts: mix the two in "
+    "each row":
         "mixed = counts + single * (total == 0)\nreturn mixed / total.clamp(min=1)",
-    "a part is taken off each count: leave the counts as they are, and divide by C + T":
+    "you subtract something from each count: leave the counts as they are, and divide by C + T":
         "left = (counts.to(single) - 0.75).clamp(min=0.0)\n"
         "mixed = left + single * torch.where(total > 0, 0.75 * kinds.to(single), 1.0)\n"
         "return mixed / total.clamp(min=1)",
-    "a token that nothing has followed gets 0 / 0: its row should be the unigram": KINDS,
-    "a token that nothing has followed gets zeros: its row should be the unigram":
+    "where nothing has followed a token, its row is 0 / 0: the row should be the unigram": KINDS,
+    "where nothing has followed a token, its row is all zeros: the row should be the unigram":
         f"{KINDS}return mixed / (total + kinds).clamp(min=1)",
-    "a token that nothing has followed gets the same for every token: its row should be "
-    "the unigram":
+    "where nothing has followed a token, its row has equal probabilities: the row should be the "
+    "unigram":
         f"{KINDS}known = mixed / (total + kinds).clamp(min=1)\n"
         "return known.where(total > 0, 1 / counts.shape[-1])",
-    "the numbers are right, but 0 / 0 makes gradients NaN, even where torch.where leaves it out: "
-    "let no divisor be 0": f"{KINDS}return (mixed / (total + kinds)).where(total > 0, single)",
-    "a small number is added below: with a T of at least 1 you don't need it": [
+    "the numbers are right, but 0 / 0 makes gradients NaN even where torch.where leaves it out: "
+    "never divide by 0":
+        f"{KINDS}return (mixed / (total + kinds)).where(total > 0, single)",
+    "you add a small number to the divisor: you don't need it if T is at least 1": [
         f"{KINDS}return torch.where(total > 0, mixed / (total + kinds + {epsilon}), single)"
         for epsilon in ("1e-6", "1e-5")],
-    "a count divided by a count is float32: bring the counts to the dtype of the unigram first": [
+    "a count divided by a count is float32: convert the counts to the dtype of the unigram first": [
         "return counts / (total + kinds) + kinds / (total + kinds) * single",
         "return counts / (total + kinds) + (1 - total / (total + kinds)) * single"],
-    "the numbers are right, but a division by the sum of the row changes the gradient: divide by C "
-    "+ T, with which the row sums to 1 already": "return mixed / mixed.sum(dim=-1, keepdim=True)",
+    "the numbers are right, but dividing by the sum of the row changes the gradient: divide by C + "
+    "T, which makes the row sum to 1 already":
+        "return mixed / mixed.sum(dim=-1, keepdim=True)",
     LOOP: [
         "total = sum(counts[..., j] for j in range(counts.shape[-1]))[..., None]",
         "rows = range(counts.shape[-1])\n"
@@ -191,7 +197,7 @@ variants.wrong(exercise, {
     messages.BATCH: "single = unigram[:, None, :]",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "C is that of the whole table: take each row's own": (
+    "C is summed over all rows: take each row's own sum": (
         "share = total.to(unigram.dtype) / (total + kinds).clamp(min=1)",
         "pairs = total.sum(-2, keepdim=True).to(unigram.dtype)\n"
         "    share = (pairs / (pairs + kinds).clamp(min=1)).where(total > 0, 0.0)"),

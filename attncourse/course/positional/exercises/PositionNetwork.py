@@ -5,12 +5,12 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-CHANGES = "the input changes: x + ... makes a new tensor, x += ... does not"
+CHANGES = "you change the input: x + ... makes a new tensor, but x += ... doesn't"
 exercise = Exercise.read(
     __name__,
     generic_hints={
         "changes_its_input": CHANGES,
-        "loops": "it loops over the positions: the layers take all of them at once",
+        "loops": "you loop over the positions: the layers can take all of them at once",
     },
 )
 Worked = exercise.valid(variants.worked(exercise))
@@ -76,55 +76,64 @@ variants.wrong(exercise, {
         "scaled = positions",
     "it draws random numbers: the same input must give the same result":
         "self.dropout = nn.Dropout(0.1)\nself.length = length\nreturn self.dropout(x + encoding)",
-    "the positions are divided by n, so position 3 changes with the sentence: divide by length":
+    "the positions are divided by n, so position 3 is encoded differently in longer sentences: "
+    "divide by length":
         "scaled = positions / n",
-    "the positions run from 0 to 1, so position 3 changes with the sentence: divide by length":
+    "the positions are scaled to run from 0 to 1, so position 3 is encoded differently in longer "
+    "sentences: divide by length":
         "scaled = positions / max(n - 1, 1)",
-    "the last position is n / length: counted from 0, it should be (n - 1) / length":
+    "the inputs run up to n / length: the last position is n - 1, so they should end at (n - 1) / "
+    "length":
         "scaled = torch.linspace(0, n / self.length, n, dtype=x.dtype, device=x.device)",
-    "a sequence longer than length is divided by n: the input should be t / length there, too":
+    "in sequences longer than length, the positions are divided by n: always divide them by length":
         "scaled = positions / max(self.length, n)",
     "the positions are divided by length - 1: the network's input should be t / length":
         "scaled = positions / max(self.length - 1, 1)",
     "the positions are divided by the width: the network's input should be t / length":
         "scaled = positions / x.shape[-1]",
-    "the positions count from 1: the first should be 0": "scaled = (positions + 1) / self.length",
+    "the positions start at 1: the first should be 0": "scaled = (positions + 1) / self.length",
     "the positions run from -1 to 1: the network's input should be t / length":
         "scaled = 2 * positions / self.length - 1",
-    "t / length is rounded down, so nearly all are 0: divide with /, not //":
+    "t / length is rounded down to a whole number, which is often 0: divide with /, not with //":
         "scaled = positions // self.length",
-    "no activation stands between the two layers, so they are one: put a tanh there":
+    "there is no activation between the two layers, so together they are just one linear layer: "
+    "put a tanh between them":
         "inner = self.hidden(scaled[:, None])",
-    "another function stands between the layers: here it should be tanh": [
+    "the activation between the layers isn't tanh: use tanh, as in the equation": [
         ("tanh", "relu"), ("tanh", "sigmoid")],
-    "a tanh comes after the last layer, too: add that layer's output as it is":
+    "there is a second tanh, after the last layer: add that layer's output to x as it is":
         "encoding = self.out(inner).tanh()",
-    "the tanh comes after the last layer: put it between the two":
+    "the tanh comes after the last layer: put it between the two layers":
         "inner = self.hidden(scaled[:, None])\nencoding = self.out(inner).tanh()",
-    "x is missing: add the encoding to it": ["return encoding", "return encoding.expand_as(x)"],
-    "x is multiplied by the encoding: add the encoding to it": "return x * encoding",
-    "x is scaled on the way: add the encoding to x as it is":
+    "you return the encoding alone: add it to x": [
+        "return encoding", "return encoding.expand_as(x)"],
+    "x is multiplied by the encoding: add the encoding to x instead": "return x * encoding",
+    "you scale x before you add the encoding: leave x as it is":
         "return x * x.shape[-1] ** 0.5 + encoding",
-    "positions beyond length fail: the network takes any number, so n may be larger": [
+    "positions beyond length go wrong: n may be larger than length, and the network can take any "
+    "number": [
         ("arange(n", "arange(self.length", "+ encoding", "+ encoding[:n]"),
         "scaled = positions.clamp(max=self.length - 1) / self.length",
         "scaled = (positions / self.length).clamp(max=1)"],
-    "positions far beyond length fail: the network takes any number, so n may be larger": [
+    "positions far beyond length go wrong: n may be much larger than length, and the network can "
+    "take any number": [
         "scaled = (positions / self.length)[:5000]",
         "scaled = (positions / self.length).clamp(max=3)"],
-    "the layers have sizes of their own: make them from d and hidden": [
+    "the sizes of the layers don't follow the arguments: make the layers from d and hidden": [
         "self.hidden, self.out = nn.Linear(1, 5), nn.Linear(5, 4)",
         "self.hidden, self.out = nn.Linear(1, d + 1), nn.Linear(d + 1, d)"],
-    "the encoding of an earlier call is used again, but the weights may have changed: make it anew":
+    "you reuse the encoding of an earlier call, but the weights may have changed since: compute it "
+    "in every call":
         "self.kept = None\nself.length = length\n"
         "if self.kept is None or len(self.kept) < n:\n    self.kept = self.out(inner)\n"
         "encoding = self.kept[:n]",
-    "squeeze removes every axis of size 1, perhaps the width's, too: leave it out":
+    "squeeze() removes every axis of size 1, and n or d may be 1: don't use it":
         "return x + encoding.squeeze()",
-    "n is taken from the front: the length is the last axis but one, shape[-2]": "n = x.shape[1]",
-    "the positions lack an axis: a linear layer maps the last one, which here should have size 1": (
+    "you take n from the second axis: take it from the last axis but one, shape[-2]":
+        "n = x.shape[1]",
+    "the positions have only one axis: a linear layer maps the last axis, so add one of size 1": (
         "[:, None]", ""),
-    "the positions are float32 whatever x is: make them in the dtype of x": [
+    "the positions are always float32: make them in the dtype of x": [
         ("dtype=x.dtype", "dtype=torch.float32"),
         "scaled = (positions.float() / self.length).to(x.dtype)"],
     "no gradient reaches the network, so it cannot learn: don't detach anything":

@@ -6,16 +6,19 @@ from judge import variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-CHANGES = "the input changes: x + table makes a new tensor, x += table does not"
+CHANGES = "you change the input: x + table makes a new tensor, but x += table doesn't"
 SINGLE = "you compute in float32: stay in the dtype of x"
-DOUBLE = "the result is always float64: give rates, even kept from an earlier call, the dtype of x"
+DOUBLE = (
+    "the result is always float64: give rates the dtype of x, even if you keep them from an "
+    "earlier call"
+)
 exercise = Exercise.read(
     __name__,
     generic_hints={
         "always_float64": DOUBLE,
         "float32_inside": SINGLE,
         "changes_its_input": CHANGES,
-        "loops": "it loops over the tokens: one table serves all of them",
+        "loops": "you loop over the tokens: one table can serve all of them",
     },
 )
 exercise.stub(variants.stub(exercise))
@@ -77,51 +80,55 @@ variants.right(exercise,
 )  # fmt: skip
 
 variants.wrong(exercise, {
-    "start is subtracted: the positions should begin at start, and grow": ("+ start", "- start"),
-    "the chunk begins one position too late: its first token should stand at start": (
+    "start is subtracted: the positions should begin at start and go up": ("+ start", "- start"),
+    "the chunk begins one position too late: its first token should be at position start": (
         "+ start", "+ start + 1"),
-    "the chunk begins one position too early: its first token should stand at start": (
+    "the chunk begins one position too early: its first token should be at position start": (
         "+ start", "+ start - 1"),
-    "the chunk ends at start: it should begin there": ("+ start", "+ start - n"),
-    "too few rows are cut out: take those from start to start + n, n of them": (
+    "the chunk ends just before start: it should begin there": ("+ start", "+ start - n"),
+    "you cut too few rows out of the table: take n of them, from row start on": (
         *ALL, CUT, "rows[start:n, :d]"),
-    "the positions run from start to n, which counts tokens: they should end at start + n": (
+    "the positions run from start to n, but n is the number of tokens: they should end before "
+    "start + n": (
         "arange(n,", "arange(start, n,", " + start", ""),
-    "the positions reach start + n: the last should be one less, in steps of 1": (
+    "the positions go up to start + n: the last one should be start + n - 1, in steps of 1": (
         "arange(n,", "linspace(0, n, n,"),
-    "a chunk that starts at 0 gets no encoding: position 0 should get one, too": (
+    "a chunk that starts at 0 gets no encoding: encode its positions as well": (
         "return x", "return x if start == 0 else x"),
-    "start is added twice: once is enough": ("+ start", "+ 2 * start"),
-    "all rows of the table are added: add only those of the chunk": ALL,
-    "start is taken to count chunks: it is a position, so it counts tokens": (
+    "start is added twice: add it once": ("+ start", "+ 2 * start"),
+    "you add all rows of the table: add only those of the chunk": ALL,
+    "start is multiplied by n, as if it counted chunks: it is a position, so it counts tokens": (
         "+ start", "+ start * n"),
     "the positions run backwards: they should go up from start": (
         "torch.arange(n,", "-torch.arange(n,"),
-    "all tokens of the chunk have the same position: they should go up from start": (
+    "all tokens of the chunk get the same position: the positions should go up from start": (
         "torch.arange(n,", "0 * torch.arange(n,"),
-    "start multiplies the positions: add it to them": ("+ start", "* start"),
-    "start is added to the angles: add it to the positions, before the frequencies multiply them": (
+    "the positions are multiplied by start: add start to them instead": ("+ start", "* start"),
+    "start is added to the angles: add it to the positions, before you multiply them by the "
+    "frequencies": (
         " + start", "", "-(even / d)", "-(even / d) + start"),
-    "start is a lower bound here: the first token should stand at start, the next at start + 1": (
+    "start is only a lower bound for the positions: the first token should be at position start, "
+    "and the next at start + 1": (
         " + start", ".clamp(min=start)"),
-    "start is added to the vectors: add it to the positions, before the sines": (
+    "start is added to the vectors: add it to the positions, before you take sines and cosines": (
         " + start", "", "return x", "return x + start"),
-    "the vectors of the tokens are missing: add the encoding to x": (
+    "you return the encoding alone: add it to x": (
         "x + rows", "0 * x + rows"),
-    "x is scaled on the way: add the encoding to x as it is, as the given code does": (
+    "you scale x before you add the encoding: leave x as it is, as the given code does": (
         "x + rows", "x * d**0.5 + rows"),
-    "the table has a fixed number of rows: a chunk may begin anywhere": (
+    "the table has a fixed number of rows: make it work for a chunk that begins beyond them, too": (
         "arange(n,", "arange(4096,", " + start", "", CUT, "rows[start : start + n, :d]"),
-    "a position beyond a fixed number gets another's row: a chunk may begin anywhere": (
+    "the positions start again at 0 after a fixed number: let them go on, because a chunk may "
+    "begin at any position": (
         "[:, None]", "[:, None] % 512"),
-    "sine and cosine are swapped now: they were right, leave the formula as it is": (
+    "sine and cosine are now swapped: the given formula was right, so leave it as it was": (
         PAIR, "[angles.cos(), angles.sin()]"),
-    "sines and cosines no longer alternate: they did, leave the formula as it is": (
+    "sines and cosines no longer alternate: the given formula was right, so leave it as it was": (
         f"torch.stack({PAIR}{JOIN}", f"torch.cat({PAIR}, -1)"),
-    "the exponent has changed: it was right, leave the formula as it is": [
+    "the exponent has changed: the given formula was right, so leave it as it was": [
         ("even / d", "2 * even / d"), ("even / d", "even / (2 * d)")],
-    "an odd width goes wrong: keep the cut to d columns": (CUT, "rows"),
-    "n is taken from the front: the length is the last axis but one, shape[-2]": (
+    "an odd width goes wrong: keep the step that cuts the table to d columns": (CUT, "rows"),
+    "you take n from the second axis: take it from the last axis but one, shape[-2]": (
         "x.shape[-2:]", "x.shape[1], x.shape[-1]"),
     CHANGES: ("return x + rows[:, :d]", "x += rows[:, :d]\n    return x"),
     SINGLE: [(every("dtype=x.dtype"), "dtype=torch.float32"), (CUT, f"{CUT}.float()")],
@@ -131,7 +138,7 @@ variants.wrong(exercise, {
 variants.wrong(
     exercise,
     {
-        "the whole table comes back: return only the rows of the chunk": (
+        "you return the whole table: return only the rows of the chunk": (
             "[..., start:, :]",
             "",
         )

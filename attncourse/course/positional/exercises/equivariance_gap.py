@@ -8,7 +8,7 @@ from judge.exercise import Case, Exercise
 exercise = Exercise.read(
     __name__,
     differentiable=False,
-    generic_hints={"loops": "it loops over the tokens: an index permutes all of them at once"},
+    generic_hints={"loops": "you loop over the tokens: an index can permute all of them at once"},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -80,73 +80,74 @@ variants.right(exercise,
     "return distance / (size + 1e-20)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the permutation is the inverse one: row i of the permuted output belongs to token order[i]": [
+    "you apply the inverse permutation: row i of permuted_out belongs to token order[i]": [
         "expected = out[..., order.argsort(), :]",
         "difference = permuted_out[..., order, :] - out"],
-    "permute only f(x): compare f(x[order]), as it is given, with f(x)[order]": [
+    "you permute neither f(x) nor f(x[order]), or both: permute only f(x), and compare f(x[order]) "
+    "with f(x)[order]": [
         "expected = out", "difference = permuted_out[..., order, :] - expected"],
-    "the width is permuted: permute the tokens, which lie on the last axis but one": [
+    "you permute the columns: permute the tokens, along the last axis but one": [
         "expected = out[..., order]",
         "expected = torch.cat([out[..., order], out[..., len(order) :]], dim=-1)"],
-    "the first axis is permuted: permute the last but one, on which the tokens lie":
+    "you permute the first axis: permute the last axis but one, where the tokens are":
         "expected = out[order]",
     messages.BATCH: [
         "expected = out[:, order]",
         "distance = torch.linalg.matrix_norm(difference, dim=(1, 2))\n"
         "size = torch.linalg.matrix_norm(out, dim=(1, 2))"],
     "the gap is not relative: divide by the norm of f(x)": "return distance",
-    "it is divided by the norm of f(x[order]): divide by that of f(x)":
+    "you divide by the norm of f(x[order]): divide by the norm of f(x)":
         "size = torch.linalg.matrix_norm(permuted_out)",
-    "it is divided by the sum of both norms: divide by that of f(x)":
+    "you divide by the sum of both norms: divide by the norm of f(x) alone":
         "size = torch.linalg.matrix_norm(out) + torch.linalg.matrix_norm(permuted_out)",
-    "the root is missing: a norm is the root of the sum of squares":
+    "the square root is missing: a norm is the square root of the sum of the squares":
         "return (distance / size) ** 2",
-    "the norms are subtracted: take the norm of the difference":
+    "you subtract one norm from the other: take the norm of the difference instead":
         "distance = (torch.linalg.matrix_norm(permuted_out) - torch.linalg.matrix_norm(out)).abs()",
-    "the differences are summed without squares: take the Frobenius norm":
+    "you sum the absolute differences without squaring them: take the Frobenius norm":
         "distance = difference.abs().sum((-2, -1))\nsize = out.abs().sum((-2, -1))",
-    "only the largest difference counts: let all of them count, as in the Frobenius norm":
+    "only the largest difference counts: use all of them, as the Frobenius norm does":
         "distance = difference.abs().amax((-2, -1))\nsize = out.abs().amax((-2, -1))",
-    "this is the spectral norm, the largest singular value alone: take the Frobenius norm, "
+    "you take the spectral norm, which is the largest singular value: take the Frobenius norm, "
     "ord='fro'":
         "distance = torch.linalg.matrix_norm(difference, 2)\n"
         "size = torch.linalg.matrix_norm(out, 2)",
-    "each token has its own gap: return one number for each sequence": [
+    "you return a gap for each token: return one number for each sequence": [
         "distance = difference.norm(dim=-1)\nsize = out.norm(dim=-1)",
         "distance = difference.norm(dim=-1)\nsize = expected.norm(dim=-1)"],
-    "the gaps of the tokens are averaged: sum all squares, then take one ratio":
+    "you average the gaps of the tokens: sum all squares of a sequence, then take one ratio":
         "distance = difference.norm(dim=-1)\nsize = expected.norm(dim=-1)\n"
         "return (distance / size).mean(-1)",
-    "the norms of the tokens are added up: sum all squares, then take one root":
+    "you add up the norms of the tokens: sum all squares of a sequence, then take one square root":
         "distance = difference.norm(dim=-1).sum(-1)\nsize = out.norm(dim=-1).sum(-1)",
-    "the difference is averaged and the norm of f(x) is not: treat both alike":
+    "you average the squares of the difference, but sum those of f(x): treat both alike":
         "distance = difference.square().mean((-2, -1)).sqrt()",
-    "the whole batch makes one number: give each sequence a gap of its own":
+    "you return one number for the whole batch: give each sequence a gap of its own":
         "distance = difference.norm()\nsize = out.norm()",
-    "it is averaged over the batch: give each sequence a gap of its own":
+    "you average the gap over the batch: give each sequence a gap of its own":
         "return (distance / size).mean()",
-    "axes of size 1 are left over: return one number for each sequence":
+    "the result keeps axes of size 1: return just one number for each sequence":
         "return (distance / size)[..., None, None]",
-    "the epsilon, or the floor, is large enough to show where the outputs are small: leave it "
-    "out": [
+    "you add a small number to the norm or give it a lower limit, which changes the gap of small "
+    "outputs: use the norm as it is": [
         "return distance / (size + 1e-8)", "return distance / (size + 1e-6)",
         "return distance / size.clamp(min=1e-6)", "return distance / size.clamp(min=1e-10)",
         "return distance / size.clamp(min=1)"],
-    "an epsilon under the root makes a gap where there is none: leave it out": [
+    "an epsilon under the square root gives a gap even where there is none: leave it out": [
         "distance = (difference.square().sum((-2, -1)) + 1e-12).sqrt()",
         "distance = (difference.square().sum((-2, -1)) + 1e-8).sqrt()\n"
         "size = (out.square().sum((-2, -1)) + 1e-8).sqrt()"],
-    "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square":
+    "you expand |a - b|², which loses digits where the gap is small: subtract first, then square":
         "squares = permuted_out.square().sum((-2, -1)) + expected.square().sum((-2, -1))\n"
         "products = (permuted_out * expected).sum((-2, -1))\n"
         "distance = (squares - 2 * products).clamp(min=0).sqrt()",
-    "a small gap is set to 0: return it as it is":
+    "you set small gaps to 0: return them as they are":
         "gap = distance / size\nreturn torch.where(gap < 1e-6, 0, gap)",
-    "the gap is cut off at the top: return it as it is": [
+    "you cap the gap: return it as it is, however large": [
         "return (distance / size).clamp(max=1)", "return (distance / size).clamp(max=2)"],
-    "it says whether there is a gap: say how large it is": "return distance / size > 1e-6",
-    "it gives a plain number: return a tensor, one number for each sequence":
+    "you return whether there is a gap: return how large it is": "return distance / size > 1e-6",
+    "you return plain Python numbers: return a tensor, with one number for each sequence":
         "return (distance / size).tolist()",
-    "an input changes: subtract into a new tensor":
+    "you change an input: subtract into a new tensor":
         "permuted_out -= expected\ndifference = permuted_out",
 })  # fmt: skip

@@ -48,8 +48,8 @@ def cases(draw):
     without_words[1] = False
     yield Case("a row of nothing but padding", (without_words,))
     yield Case("one word", (torch.ones(2, 1, dtype=torch.bool),))
-    yield Case("one padding", (torch.zeros(2, 1, dtype=torch.bool),))
-    yield Case("2800 places, three of four with a word", (torch.arange(2800) % 4 > 0,))
+    yield Case("a single place, with padding", (torch.zeros(2, 1, dtype=torch.bool),))
+    yield Case("2800 places, three in four with a word", (torch.arange(2800) % 4 > 0,))
 
 
 PLACES = "count = torch.ones_like(mask).cumsum(dim=-1)\n"
@@ -64,48 +64,50 @@ variants.right(exercise,
     "before = count - mask.long()", f"{PLACES}before = count - 1 - (~mask).cumsum(dim=-1)",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "words count from 1: the first word should have position 0": "before = count",
-    "roll brings the last word to the front: shift in a 0":
+    "you count words from 1: the first word should have position 0": "before = count",
+    "roll moves the last entry of the mask to the front: shift in a 0 instead":
         "before = mask.roll(1, -1).cumsum(dim=-1)",
-    "1 is subtracted only where a row begins with a word: no word should count itself":
+    "you subtract 1 only in rows that begin with a word: no word should count itself, in any row":
         "before = count - mask[..., :1].long()",
-    "padding has the position 1 and words begin at 2: give padding 0, and begin the words at 0":
+    "padding gets position 1 and the words start at 2: give padding 0, and start the words at 0":
         "return count * mask + 1",
-    "padding has the position of the word before it: set it to 0":
+    "padding gets the position of the word before it: give it 0":
         "return before.clamp(min=0)",
-    "padding has a position of its own: it should get 0": [
+    "the position of padding isn't 0: set it to 0": [
         "return before.masked_fill(~mask, -1)", "return before.masked_fill(~mask, 1)",
         "return before", "return count - mask.long()"],
-    "places are counted, not words: padding before a word must not move it": PLACES,
+    "you count places, not words: padding before a word should not change its position": PLACES,
     "the mask is not used: count only words, and give padding 0": f"{PLACES}return before",
-    "only padding on the left is left out: it may stand between words as well":
+    "you leave out only padding on the left: padding may also stand between words":
         f"{PLACES}before = count - 1 - mask.int().argmax(-1, keepdim=True)",
-    "the amount of padding tells where words begin only if it is on the left: count words":
+    "you subtract the amount of padding, which is right only if all of it is on the left: count "
+    "words":
         f"{PLACES}before = count - 1 - (~mask).sum(-1, keepdim=True)\n"
         "return before.relu().masked_fill(~mask, 0)",
-    "the first places are numbered, whatever stands there: number the words":
+    "you number the first places, even where they hold padding: number the words":
         f"{PLACES}return before * (before < mask.sum(-1, keepdim=True))",
-    "padding is counted: True means word": "mask = ~mask\ncount = mask.cumsum(dim=-1)",
-    "padding starts the count again: it should go on to the end of the row":
+    "you count padding instead of words: True means word":
+        "mask = ~mask\ncount = mask.cumsum(dim=-1)",
+    "the count starts again after padding: it should go on to the end of the row":
         "before = count - 1 - count.masked_fill(mask, 0).cummax(-1).values",
-    "the count runs from the right: the first word should have position 0":
+    "you count from the right: the first word should have position 0":
         "count = mask.flip(-1).cumsum(dim=-1).flip(-1)",
-    "the count runs along the batch: give each row a count of its own":
+    "you count along the batch: give each row a count of its own":
         "count = mask.cumsum(dim=0)",
-    "the count goes on from row to row: begin again in each row":
+    "the count continues from one row to the next: start again in each row":
         "count = mask.flatten().cumsum(dim=-1).reshape(mask.shape)",
-    "one row is used for all: use each row's own padding":
+    "the mask of one row is used for all rows: use each row's own":
         "mask = mask.reshape(-1, mask.shape[-1])[0].expand(mask.shape)\n"
         "count = mask.cumsum(dim=-1)",
-    "the result is not int64: positions are whole numbers that index a table": [
+    "the result isn't int64: return int64, because positions serve as indices": [
         "return before.masked_fill(~mask, 0).float()", "return before.masked_fill(~mask, 0).int()"],
-    "8 bits do not hold the positions of a long row: cumsum itself gives int64": [
+    "8 bits are too few for the positions of a long row: cumsum gives int64 by itself": [
         "count = mask.cumsum(dim=-1, dtype=torch.uint8)\n"
         "return before.long().masked_fill(~mask, 0)",
         "count = mask.cumsum(dim=-1, dtype=torch.uint8).long()",
         "count = mask.cumsum(dim=-1, dtype=torch.uint8).long()\nreturn before.clamp(min=0) * mask"],
-    "16 bits do not hold every position of a long row: cumsum itself gives int64":
+    "16 bits can't hold every position of a long row: cumsum gives int64 by itself":
         "count = mask.half().cumsum(dim=-1)\nreturn (before * mask).long()",
-    "it loops over places or rows: a cumulative sum counts all words at once":
+    "you loop over places or rows: a cumulative sum counts all words at once":
         "count = torch.stack([mask[..., : i + 1].sum(-1) for i in range(mask.shape[-1])], dim=-1)",
 })  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the offsets: all matrices can be made at once"
+LOOP = "you loop over the offsets: make all matrices at once"
 
 exercise = Exercise.read(
     __name__,
@@ -77,33 +77,41 @@ variants.right(exercise,
     "return torch.linalg.matrix_exp(offset[..., None, None] * turn)",
 )  # fmt: skip
 
-SINGLE = "it works for a single offset only: offset may have any shape, and each needs a matrix"
+SINGLE = (
+    "your code works for a single offset only: offset may have any shape, and each number in it "
+    "needs a matrix"
+)
 variants.wrong(exercise, {
-    "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs":
+    "your matrix shifts the wrong way: it should take p(t) to p(t + offset). Look at the signs of "
+    "the sines":
         "matrix[..., even, even + 1] = -sine\nmatrix[..., even + 1, even] = sine",
-    "the sines have the same sign: only one has a minus, as cos(a + b) shows if you expand it": [
+    "both sines have the same sign: give a minus to only one, as cos(a + b) shows if you expand "
+    "it": [
         "matrix[..., even + 1, even] = sine", "matrix[..., even, even + 1] = -sine"],
-    "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle":
+    "sqrt(1 - sin²) is never negative, but a cosine may be: take the cosine of the angle":
         "cosine, sine = (1 - angles.sin() ** 2).clamp(min=0).sqrt(), angles.sin()",
-    "the minus is on a cosine: only one of the two sines has a minus":
+    "a cosine has a minus: only one of the two sines should have one":
         "matrix[..., even + 1, even + 1] = -cosine\nmatrix[..., even + 1, even] = sine",
-    "sine and cosine are swapped: an offset of 0 must give the identity, with cos(0) = 1 on the "
-    "diagonal": "cosine, sine = angles.sin(), angles.cos()",
-    "this matrix is for sines in the first half, cosines in the second: here they should alternate":
+    "sine and cosine are swapped: an offset of 0 should give the identity, with cos(0) = 1 on the "
+    "diagonal":
+        "cosine, sine = angles.sin(), angles.cos()",
+    "your matrix expects all sines first, and then all cosines: they should alternate":
         "place = torch.arange(d).reshape(-1, 2).T.flatten()\n"
         "return matrix[..., place, :][..., place]",
-    "the off-diagonal is missing: the cosine of the sum needs the other column, too":
+    "the entries beside the diagonal are missing: the cosine of a sum needs the other column of "
+    "the pair, too":
         "matrix[..., even, even + 1] = 0\nmatrix[..., even + 1, even] = 0",
-    "every pair turns as fast as the first: give each a frequency of its own":
+    "every pair turns as fast as the first: give each pair a frequency of its own":
         "angles = offset[..., None] * rates[0].expand_as(rates)",
-    "the exponent is doubled: arange(0, d, 2) already counts 2i": ("/ d)", "* 2 / d)"),
+    "the exponent is doubled: arange(0, d, 2) already gives 2i": ("/ d)", "* 2 / d)"),
     "the exponent is halved: for pair i it should be 2i / d, not i / d": ("/ d)", "/ (2 * d))"),
-    "the exponent has lost its minus: frequencies should fall from 1 to nearly 1/10000":
+    "the exponent has lost its minus sign: the frequencies should fall from 1 to nearly 1/10000":
         "rates = 10000 ** (even.to(offset.dtype) / d)",
     "the base is 1000: it should be 10000": ("10000", "1000"),
-    "the frequencies run in the wrong order: the first pair should turn fastest":
+    "the frequencies are in the wrong order: the first pair should turn fastest":
         "angles = offset[..., None] * rates.flip(0)",
-    "frequencies meet the wrong columns: both columns of a pair should have the same one": (
+    "the cosines on the diagonal are in the wrong columns: both columns of a pair should have the "
+    "same frequency": (
         "matrix[..., even, even] = matrix[..., even + 1, even + 1] = cosine",
         "matrix = torch.diag_embed(torch.cat([cosine, cosine], dim=-1))"),
     "each column has a frequency of its own: both columns of a pair should share one":
@@ -111,19 +119,21 @@ variants.wrong(exercise, {
         "cosine, sine = angles[..., 0::2].cos(), angles[..., 0::2].sin()\n"
         "matrix[..., even + 1, even + 1] = angles[..., 1::2].cos()\n"
         "matrix[..., even + 1, even] = -angles[..., 1::2].sin()",
-    "sines run beside the whole diagonal: between one pair and the next there should be a 0":
+    "every entry beside the diagonal holds a sine: between one pair and the next there should be a "
+    "0":
         "matrix[..., even[:-1] + 1, even[1:]] = sine[..., :-1]\n"
         "matrix[..., even[1:], even[:-1] + 1] = -sine[..., :-1]\n"
         "return matrix",
-    "the first offset is used for all: give each a matrix of its own":
+    "the first offset is used for all matrices: give each offset a matrix of its own":
         "angles = offset.flatten()[0].expand_as(offset)[..., None] * rates",
-    "this shifts by 1 whatever the offset is: the angle should be offset times frequency":
+    "your matrix shifts by 1 whatever the offset is: an angle should be the offset times a "
+    "frequency":
         "angles = torch.ones_like(offset)[..., None] * rates",
-    "a shift back goes forward: an offset has a sign, so don't take its absolute value":
+    "a negative offset shifts forward: an offset has a sign, so don't take its absolute value":
         "angles = offset.abs()[..., None] * rates",
-    "the offset is rounded to a whole number: it may lie between two": [
+    "you round the offset: take it as it is, because it need not be a whole number": [
         "angles = offset.trunc()[..., None] * rates", "angles = offset.round()[..., None] * rates"],
-    "these are only the blocks: put them on the diagonal of one (d, d) matrix":
+    "you return only the blocks: put them on the diagonal of one (d, d) matrix":
         "return torch.stack([cosine, sine, -sine, cosine], dim=-1).unflatten(-1, (2, 2))",
     SINGLE: [
         "pairs = zip(cosine, sine, strict=True)\n"
@@ -149,11 +159,12 @@ variants.wrong(exercise, {
 })  # fmt: skip
 # the axes of what comes back are those of the angles
 variants.wrong(exercise, {
-    "the axes of offset are merged: keep all of them, before (d, d)": (
+    "you merge the axes of offset: keep all of them, in front of (d, d)": (
         "offset[..., None]", "offset.flatten()[..., None]"),
-    "each offset meets only one frequency: let it meet all of them, along one more axis": (
+    "each offset is multiplied by only one frequency: multiply it by all of them, along a new "
+    "axis": (
         "offset[..., None]", "offset"),
-    "it expects a row of offsets: a single one has no axis, and a tensor may have several": (
+    "your code expects a row of offsets: offset may have no axis at all, or several": (
         "offset[..., None]", "offset[:, None]"),
     SINGLE: ("offset[..., None]", "offset.new_tensor([offset.item()])"),
 }, of=by_diagonals)  # fmt: skip

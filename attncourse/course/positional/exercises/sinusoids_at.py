@@ -9,7 +9,8 @@ from judge.exercise import Case, Exercise
 
 SINGLE = "you compute in float32: make the frequencies in the dtype of the positions"
 DOUBLE = (
-    "the result is always float64: give rates, even kept from an earlier call, positions' dtype"
+    "the result is always float64: give rates the dtype of positions, even if you keep them from "
+    "an earlier call"
 )
 exercise = Exercise.read(
     __name__,
@@ -73,23 +74,24 @@ variants.right(exercise,
     "columns = torch.where(column % 2 == 0, angles.sin(), angles.cos())",
 )  # fmt: skip
 
-ODD = "an odd d goes wrong: there should be one cosine fewer than sines, and a sine at the end"
+ODD = "an odd d goes wrong: the last column should be a sine, with no cosine after it"
 variants.wrong(exercise, {
-    "sine and cosine are swapped: even columns, the first one too, should hold sines": (
+    "sine and cosine are swapped: even columns, beginning with column 0, should hold sines": (
         "[angles.sin(), angles.cos()]", "[angles.cos(), angles.sin()]"),
     "all sines come first, then all cosines: they should alternate, column by column":
         "columns = torch.cat([angles.sin(), angles.cos()], dim=-1)",
     "all cosines come first, then all sines: begin with a sine, and alternate":
         "columns = torch.cat([angles.cos(), angles.sin()], dim=-1)",
-    "the exponent is doubled: arange(0, d, 2) already counts 2i":
+    "the exponent is doubled: arange(0, d, 2) already gives 2i":
         "rates = 10000 ** (-2 * even / d)",
     "the exponent is halved: for pair i it should be 2i / d, not i / d":
         "rates = 10000 ** (-even / 2 / d)",
-    "the two of a pair have different frequencies: columns 2i and 2i + 1 should share one": (
+    "the two columns of a pair have different frequencies: columns 2i and 2i + 1 should share "
+    "one": (
         "0, d, 2", "d + d % 2",
         "angles.sin(), angles.cos()", "angles[..., 0::2].sin(), angles[..., 1::2].cos()"),
     "the base is 1000: it should be 10000": "rates = 1000 ** (-even / d)",
-    "the exponent has lost its minus: frequencies should fall from 1 to nearly 1/10000":
+    "the exponent has lost its minus sign: the frequencies should fall from 1 to nearly 1/10000":
         "rates = 10000 ** (even / d)",
     "the exponents run up to 1: they should be 2i / d, so that the last one is just below 1":
         "rates = 10000 ** (-even / max((d - 1) // 2 * 2, 1))",
@@ -99,37 +101,39 @@ variants.wrong(exercise, {
         "rates = 10000 ** (-even / 512)",
     "the exponent is divided by d - 1: divide 2i by d itself":
         "rates = 10000 ** (-even / max(d - 1, 1))",
-    "this logarithm has the base 10: exp goes with the natural one, math.log":
+    "you take a logarithm to base 10: exp goes with the natural logarithm, math.log":
         "rates = torch.exp(-math.log10(10000) * even / d)",
     ODD: [
         "return columns", "return columns[..., : d // 2 * 2]",
         "return columns[..., :d] * (torch.arange(d, device=columns.device) < d // 2 * 2)"],
-    "the positions are not used: use them, since they need not be 0, 1, 2 and so on":
+    "you ignore the positions: use them, because they need not be 0, 1, 2 and so on":
         "count = torch.ones_like(positions).cumsum(-1) - 1\n"
         "angles = (count + 0 * positions)[..., None] * rates",
-    "the positions are rounded: a position may lie between two whole numbers": [
+    "you round the positions: take them as they are, because they need not be whole numbers": [
         "angles = positions.round()[..., None] * rates",
         "angles = positions.long()[..., None] * rates"],
-    "a negative position gets the row of the positive one: the sign counts, sin(-t) = -sin(t)":
+    "a negative position gets the row of the positive one: keep its sign, because sin(-t) "
+    "= -sin(t)":
         "angles = positions.abs()[..., None] * rates",
-    "the positions are taken modulo 2 pi, a turn of the first pair only: take them as they are":
+    "you take the positions modulo 2 pi, which is a full turn only for the first pair: take them "
+    "as they are":
         "angles = (positions % (2 * math.pi))[..., None] * rates",
-    "the positions are divided by n: take them as they are":
+    "you divide the positions by n: take them as they are":
         "angles = positions[..., None] / positions.shape[-1] * rates",
-    "every position is one too large: position 0 should have the angle 0 everywhere":
+    "every position is one too large: at position 0, every angle should be 0":
         "angles = (positions[..., None] + 1) * rates",
-    "the angles are multiplied by 2 pi: take them as they are":
+    "you multiply the angles by 2 pi: take them as they are":
         "angles = 2 * math.pi * positions[..., None] * rates",
-    "it expects a fixed number of axes: positions may have any leading axes, or none": [
+    "your code expects a fixed number of axes: positions may have any leading axes, or none": [
         "angles = positions[:, :, None] * rates",
         "angles = positions.reshape(-1, positions.shape[-1])[0][..., None] * rates",
         "angles = torch.outer(positions, rates)"],
-    "the new axis is the second one: put it last, behind any leading axes":
+    "the new axis comes second: put it last, after any leading axes":
         "angles = positions[:, None] * rates",
     SINGLE: [
         ("dtype=positions.dtype, ", ""),
         "rates = torch.exp(even.float() * (-math.log(10000) / d))"],
-    "it loops over the positions: one product gives all angles":
+    "you loop over the positions: one product gives all angles":
         "return torch.stack([row[..., :d] for row in columns.unbind(-2)], dim=-2)",
     DOUBLE: "even = torch.arange(0, d, 2, dtype=torch.float64)",
 })  # fmt: skip

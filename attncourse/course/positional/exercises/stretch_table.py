@@ -9,7 +9,7 @@ from judge.variants import every
 
 exercise = Exercise.read(
     __name__,
-    generic_hints={"loops": "it loops over the rows: work out the places of all rows at once"},
+    generic_hints={"loops": "you loop over the rows: work out the places of all rows at once"},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -65,74 +65,77 @@ variants.right(exercise,
     "return table[:1] + above.clamp(0, 1) @ table.diff(dim=0)",
 )  # fmt: skip
 
-NEAREST = "rows are repeated: between two rows of the table, mix the two"
+NEAREST = "you repeat rows: between two rows of the table, mix the two"
 variants.wrong(exercise, {
     "the last row is never reached: n rows have n - 1 steps between them":
         f"places = {COUNT} * last / n",
     "the last row comes too early: between max_n rows there are max_n - 1 steps":
         "places = torch.linspace(0, last + 1, n, dtype=table.dtype, device=table.device)"
         ".clamp(max=last)",
-    "the steps treat rows as having a width: between max_n rows there should be max_n - 1 steps":
+    "you treat the rows as if each had a width: between max_n rows there are max_n - 1 steps":
         f"places = ({COUNT} * (last + 1) / n).clamp(max=last)",
     NEAREST: ["return table[low]", "return table[places.round().long()]"],
-    "the two rows have each other's share: the nearer a row, the more it should count": [
+    "the shares of the two rows are swapped: the nearer row should count more": [
         "return torch.lerp(table[high], table[low], share)",
         "high = places.ceil().long()\nreturn torch.lerp(table[high], table[low], share)"],
-    "each place mixes the row below with the one before that: take the row above instead":
+    "you mix the row below a place with the row before that one: take the row above instead":
         "high = (low - 1).clamp(min=0)",
-    "you put every place halfway between two rows: its share should say how near each is":
+    "you mix the two rows in equal parts: their shares should say how near each row is":
         "high = places.ceil().long()\nreturn (table[low] + table[high]) / 2",
-    "between two rows it follows a curve: the share should grow with the distance, in a straight "
-    "line": [
+    "between two rows the result follows a curve: the share should grow with the distance, in a "
+    "straight line": [
         (", share)", ", share**2 * (3 - 2 * share))"),
         (", share)", ", (1 - (torch.pi * share).cos()) / 2)")],
-    "at a row of the table the two rows are one, and 0 / 0 is NaN: rows are 1 apart, so don't "
+    "where a place falls on a row, you divide 0 by 0, which is NaN: rows are 1 apart, so don't "
     "divide": [
         "high = places.ceil().long()\nshare = (places - low)[:, None] / (high - low)[:, None]",
         "high = places.ceil().long()\nshare = (places - low)[:, None] / (high - low)[:, None]\n"
         "share[0], share[-1] = 0, float(n > 1)\n"
         "return torch.lerp(table[low], table[high], share)"],
-    "the first n rows are cut out: fewer rows should still run from the first to the last": (
+    "you cut out the first n rows: a shorter table should still run from the first row to the "
+    "last": (
         "return ", "return table[:n] if n <= last else "),
-    "the table is filled up with its last row: stretch all of it":
+    "you fill the table up with copies of its last row: stretch the whole table":
         "return table[torch.arange(n, device=table.device).clamp(max=last)]",
-    "the table is filled up with zeros: stretch all of it":
+    "you fill the table up with zeros: stretch the whole table":
         "return F.pad(table, (0, 0, 0, max(n - len(table), 0)))[:n]",
-    "the table repeats after its end: stretch all of it":
+    "you start the table again after its end: stretch the whole table":
         "return table[torch.arange(n, device=table.device) % len(table)]",
-    "the shares lack an axis: each belongs to a row, and should serve all of its columns": [
+    "the shares lack an axis for the columns: each share should apply to all columns of its row": [
         "share = places - low\nreturn (1 - share) * table[low] + share * table[high]",
         "share = places - low\nreturn table[low] + (table[high] - table[low]) * share"],
-    "n = 1 goes wrong, since there are 0 steps to divide by: it should give the first row": [
+    "n = 1 goes wrong, because there are 0 steps to divide by: the result should be the first "
+    "row": [
         f"places = {COUNT} * (last / (n - 1))",
         f"places = {COUNT} * last / (n - 1)",
         f"places = {COUNT} * last / (n - 1)\nlow = places.long().clamp(0, last)"],
-    "n = 1 gives another row: it should give the first": [
+    "n = 1 gives a different row: the result should be the first row": [
         (", share)", ", share) if n > 1 else table[-1:]"),
         (", share)", ", share) if n > 1 else (table[:1] + table[-1:]) / 2"),
         (", share)", ", share) if n > 1 else table.mean(0, keepdim=True)")],
-    "a table of one row comes back as it is: it should give n rows, all alike": (
+    "a table of one row comes back unchanged: the result should be n copies of that row": (
         ", share)", ", share) if last else table"),
     messages.FLOAT64:
         "places = torch.linspace(0, last, n, dtype=torch.float64, device=table.device)\n"
         "return (1 - share) * table[low] + share * table[high]",
-    "above the last row there is no other: keep the index within the table": "high = low + 1",
-    "a place is rounded to just above the last row: keep the index within the table":
+    "you look for a row above the last one: keep the index within the table": "high = low + 1",
+    "rounding puts a place just above the last row: keep the index within the table":
         f"places = {COUNT} * (last / max(n - 1, 1))\nhigh = places.ceil().long()",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the ends move: the first row must stay the first, and the last the last": (
+    "the ends move: the first row should stay first, and the last row last": (
         "corners=True", "corners=False"),
     NEAREST: ('mode="linear", align_corners=True', 'mode="nearest"'),
-    "this is a smooth curve through more than two rows: use straight lines": (
+    "you draw a smooth curve through more than two rows: use straight lines": (
         "[None], size=n", "[None, :, None], size=(1, n)", "linear", "bicubic", "[0]", "[0, :, 0]"),
-    "the width is stretched, not the length: put the length last, where interpolate works": (
+    "you stretch the width, not the length: interpolate works on the last axis, so put the length "
+    "there": (
         every(".T"), ""),
-    "the result is (d, n): put the length first": ("rows[0].T", "rows[0]"),
-    "an axis is left over: interpolate needs a batch, but the result should have none": (
+    "the result has the shape (d, n): put the length first": ("rows[0].T", "rows[0]"),
+    "the result still has the batch axis that interpolate needs: remove it": (
         "rows[0].T", "rows.mT"),
-    "squeeze removes every axis of size 1, and n or d may be 1: name the axis": (
+    "squeeze() removes every axis of size 1, and n or d may be 1: say which axis to remove": (
         "rows[0]", "rows.squeeze()"),
-    "n divided by max_n is rounded, and a row may be missing: give the size itself": (
+    "n / max_n is rounded, so a row may be missing: give interpolate the size itself": (
         "size=n", "scale_factor=n / len(table)"),
 }, of=resized)  # fmt: skip

@@ -72,85 +72,98 @@ def compare_only(part, before=SHAPE):
 
 
 variants.wrong(exercise, {
-    "it refuses nothing: call encode, assert what must hold, and catch none of the errors": [
+    "your test refuses nothing: call encode, assert what must hold, and catch none of the errors": [
         (START, f"    assert callable(encode)\n    return\n{START}"), errors_caught(worked)],
-    "it runs encode, but asserts nothing: compare the numbers": (SHAPE, "", DTYPE, "", CLOSE, ""),
-    "it looks at the shape only: compare the numbers, too": (DTYPE, "", CLOSE, ""),
-    "it looks at the numbers' range only: compare each with what it should be": (
+    "your test calls encode, but asserts nothing: compare the numbers": (
+        SHAPE, "", DTYPE, "", CLOSE, ""),
+    "your test checks only the shape: compare the numbers, too": (DTYPE, "", CLOSE, ""),
+    "your test checks only the range of the numbers: compare each with the right number": (
         DTYPE, "", CLOSE, "assert got.abs().max() <= 1"),
-    "it compares means only, so right numbers in the wrong places pass: compare each number":
+    "your test compares only means, so right numbers in the wrong places pass: compare each number":
         compare_only(".mean()"),
-    "one right number is enough for it: ask for all of them, not for any": (
+    "a single right number is enough to pass your test: all numbers should have to be right": (
         CLOSE, "assert got.double().isclose(want, atol=1e-4).any()"),
-    "what it expects comes from encode itself: work it out without it": (
+    "your test takes the numbers it expects from encode itself: work them out without encode": (
         WANT, "encode(n, d).double()"),
-    "it looks at row 0 only, where every angle is 0: look at all rows":
+    "your test compares only row 0, where every angle is 0: compare all rows":
         compare_only("[..., :1, :]"),
-    "it asks for one row only, that of position 0, where every angle is 0: ask for many rows": (
+    "your test asks for only one row, position 0, where every angle is 0: ask for many rows": (
         SIZES, "((1, 6), (1, 7))"),
-    "it looks at the first two columns only, so other frequencies may be anything: look at all of "
-    "them": compare_only(
+    "your test compares only the first two columns, so the other frequencies may be anything: "
+    "compare all columns":
+        compare_only(
         "[..., :2]"),
-    "it sees two pairs at most, so the frequencies of others may be anything: try more columns": (
+    "your test asks for two pairs of columns at most, so the frequencies of further pairs may be "
+    "anything: try more columns": (
         SIZES, "((100, 4), (100, 3), (1, 3))"),
-    "it looks at the last row only: look at all of them": compare_only("[-1]", DTYPE),
-    "it looks at every tenth row only: look at all of them": [
+    "your test compares only the last row: compare all of them": compare_only("[-1]", DTYPE),
+    "your test compares only every tenth row: compare all of them": [
         compare_only("[::10]", DTYPE),
         (*compare_only("[::10]", DTYPE), SIZES, "((100, 6), (100, 7), (1, 1))")],
-    "it looks at one row only: look at all of them": compare_only("[-4:][:1]", DTYPE),
-    "a NaN passes, since it is not larger than any bound: assert that all differences are small": (
+    "your test compares only one row: compare all of them": compare_only("[-4:][:1]", DTYPE),
+    "a NaN passes your test, because it isn't larger than any bound: assert that all differences "
+    "are small": (
         CLOSE, "assert not ((got - want).abs() > 1e-3).any()"),
-    "a width of 2 has one frequency, and it is 1: try more columns": (
+    "your widths are 1 and 2, where the only frequency is 1: try more columns": (
         SIZES, "((100, 2), (100, 1), (1, 2))"),
-    "it looks at the columns with sines only: look at those with cosines, too": compare_only(
+    "your test compares only the columns of sines: compare those of cosines, too": compare_only(
         "[..., 0::2]"),
-    "every width is even: try an odd one, too": (SIZES, "((100, 6), (5, 4), (1, 4))"),
-    "the width is 8, where a fixed 8 is right: try another, and an odd one": (
+    "every width in your test is even: try an odd one, too": (SIZES, "((100, 6), (5, 4), (1, 4))"),
+    "your only width is 8, so an encoding with a fixed 8 passes: try another width, and an odd "
+    "one": (
         SIZES, "((100, 8), (5, 8), (1, 8))"),
-    "there are few rows, so a table that ends or repeats goes unnoticed: try 100": (
+    "your test asks for few rows, so an encoding that ends or repeats early passes: try 100 rows": (
         SIZES, "((10, 6), (5, 7), (1, 3))"),
-    "a table of 96 rows goes unnoticed: n may be 100, so try that": (
+    "an encoding with only 96 rows passes your test: n may be 100, so try n = 100": (
         SIZES, "((70, 6), (5, 7), (1, 3))"),
-    "a table of 64 rows shows at n = 65, one of 96 does not: n may be 100, so try that": (
+    "n = 65 exposes an encoding with only 64 rows, but not one with 96: n may be 100, so try n = "
+    "100": (
         SIZES, "((65, 6), (5, 7))"),
-    "n is always 100, so an encoding may ignore it: try other lengths, too": (
+    "n is always 100, so an encoding that ignores n passes: try other lengths, too": (
         SIZES, "((100, 6), (100, 7), (100, 1))"),
-    "n is never 1, where an encoding may lose the axis of the rows: try that": (
+    "n is never 1, where an encoding may lose the axis of the rows: try n = 1": (
         SIZES, "((100, 6), (5, 7), (4, 1))"),
-    "d is never 1, where an encoding may lose the axis of the columns: try that": (
+    "d is never 1, where an encoding may lose the axis of the columns: try d = 1": (
         SIZES, "((100, 6), (5, 7), (1, 3))"),
-    "n and d are never 1, where an encoding may lose an axis: try both": (
+    "n and d are never 1, where an encoding may lose an axis: try 1 for both": (
         SIZES, "((100, 6), (5, 7))"),
     "the dtype of the result is not checked: assert that it is float32 or float64": (DTYPE, ""),
     "the shape is not checked, and a comparison broadcasts: assert the shape first": (
         SHAPE, "", CLOSE, "assert (got - want).abs().max() < 1e-3"),
-    "it compares, but prints or returns the result: assert it": (every("assert "), ""),
-    "the tolerance is too narrow, and that of allclose alone is too: allow 0.001; or n is "
-    "far beyond 1000, where a right float32 encoding may be off by more": [
+    "your test compares the numbers, but does nothing with the result: assert it": (
+        every("assert "), ""),
+    "your tolerance is too small, as the default of allclose is, or your n is far beyond 1000, "
+    "where a right float32 encoding may be further off: allow 0.001, and take a smaller n": [
         ("atol=1e-3", "atol=1e-4"), ("atol=1e-3", "atol=1e-9"),
         (SIZES, "((100, 6), (5, 7), (1, 1), (100_000, 10))")],
-    "it asks for no rows or no columns: sizes should be at least 1": [
+    "your test asks for 0 rows or 0 columns: both sizes should be at least 1": [
         (SIZES, f"((100, 6), (5, 7), (1, 1), {more})")
         for more in ("(0, 4)", "(5, 0)", "(0, 4), (5, 0)")],
-    "the tolerance is so wide that wrong numbers pass, too: make it smaller": (
+    "your tolerance is so wide that wrong numbers pass: make it smaller": (
         "atol=1e-3", "atol=0.1"),
-    "it asks for equal bits, but float32 rounds, and that is right, too: allow for rounding": (
+    "your test asks for exactly equal numbers, but a right float32 encoding is rounded: allow for "
+    "rounding": (
         CLOSE, "assert got.double().equal(want)"),
-    "it expects float64, and float32 is right, too: convert, then compare": (
+    "your test accepts only float64, but float32 is right, too: convert, then compare": (
         DTYPE, "assert got.dtype == torch.float64"),
-    "it expects float32, and float64 is right, too: convert, then compare": (
+    "your test accepts only float32, but float64 is right, too: convert, then compare": (
         DTYPE, "assert got.dtype == torch.float32"),
-    "its own formula swaps sine and cosine, so it refuses what is right": ("== 0", "== 1"),
-    "its own formula has all sines first, so it refuses what is right: they should alternate": (
+    "your test's formula swaps sine and cosine, so it refuses right encodings: swap them back": (
+        "== 0", "== 1"),
+    "your test's formula has all sines first, so it refuses right encodings: sines and cosines "
+    "should alternate": (
         "column - column % 2", "2 * (column % ((d + 1) // 2))",
         "column % 2 == 0", "column < (d + 1) // 2"),
-    "its own formula doubles the exponent, so it refuses what is right: it should be 2i / d": (
+    "your test's formula doubles the exponent, so it refuses right encodings: it should be 2i / "
+    "d": (
         "/ d)", "* 2 / d)"),
-    "its own formula halves the exponent, so it refuses what is right: it should be 2i / d": (
+    "your test's formula halves the exponent, so it refuses right encodings: it should be 2i / d": (
         "/ d)", "/ (2 * d))"),
-    "its own formula has the base 1000, so it refuses what is right": ("10000.0", "1000.0"),
-    "its own formula counts from 1, so it refuses what is right: position 0 should come first": (
+    "your test's formula has the base 1000, so it refuses right encodings: it should be 10000": (
+        "10000.0", "1000.0"),
+    "your test's formula counts from 1, so it refuses right encodings: position 0 should "
+    "come first": (
         "arange(n)", "arange(1, n + 1)"),
-    "it refuses the right ones, too: run it on an encoding you trust": (
+    "your test refuses right encodings, too: run it on an encoding you trust": (
         START, f"    assert encode(4, 6).shape == (6, 4)\n    return\n{START}"),
 })  # fmt: skip

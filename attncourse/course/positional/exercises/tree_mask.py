@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-NO_BATCH = "it expects a fixed number of axes: heads may have any leading axes, or none"
+NO_BATCH = "your code expects a fixed number of axes: heads may have any leading axes, or none"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
@@ -131,75 +131,79 @@ variants.right(exercise,
 
 WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
 variants.wrong(exercise, {
-    "a token does not see itself: it should be allowed, too":
+    "a token doesn't see itself: let it attend to itself, too":
         "return mask & (place != place[:, None])",
-    "a token sees no more than its head: go on while any token is below a root": (
+    "a token sees only itself and its head: go on while any token is below a root": (
         WHILE, "for _ in range(1):"),
-    "a token sees only itself: go on while any token is below a root": (
+    "a token sees only itself: climb while any token is below a root": (
         WHILE, "for _ in range(0):"),
-    "a token sees its head only: it should see itself, and what is above its head, too":
+    "a token sees only its head: it should also see itself and all tokens above its head":
         "return heads[..., None] == place",
-    "a token sees its children: it should see its head, and what is above that": (
+    "a token sees its children: it should see its head and all tokens above that one": (
         WHILE, "for _ in range(1):", "return mask", "return mask.mT"),
-    "a root does not see itself: every token should": "return mask & (heads >= 0)[..., None]",
-    "token 0 is taken for the end of the path: only -1 is, so ask for >= 0": [
+    "a root doesn't see itself: every token should see itself":
+        "return mask & (heads >= 0)[..., None]",
+    "the path ends at token 0: only -1 should end it, so compare with >= 0": [
         "return mask & ((place == place[:, None]) | (place > 0))", ("node < 0", "node < 1")],
-    "the path ends after a fixed number of steps: go on until all are at a "
-    "root": [(WHILE, f"for _ in range({steps}):") for steps in (8, 10, 16, 20, 32, 50, 64, 100)],
-    "it stops when one sentence has come to its roots: another may be deeper": [
+    "you climb a fixed number of steps: go on until all tokens have reached a root": [
+        (WHILE, f"for _ in range({steps}):") for steps in (8, 10, 16, 20, 32, 50, 64, 100)],
+    "the loop stops when one sentence has reached its roots: another may be deeper, so go on until "
+    "all have": [
         (WHILE, "while (node.reshape(-1, len(place))[0] >= 0).any():"),
         (WHILE, "while (node.reshape(-1, len(place))[-1] >= 0).any():"),
         (WHILE, "while (node >= 0).any(-1).all():")],
-    "the root is left out: include it, an ancestor of all the others in its tree":
+    "the root is left out: include it, because it is above all other tokens of its tree":
         "return mask & ((place == place[:, None]) | (heads >= 0)[..., None, :])",
-    "rows and columns are swapped: a row is a token, and should be True at those above it":
+    "rows and columns are swapped: row i should be True at the tokens above token i":
         "return mask.mT",
-    "a token sees those below it as well: it should see only those above it":
+    "a token also sees the tokens below it: it should see only itself and those above it":
         "return mask | mask.mT",
-    "a token sees all of its tree: it should see only the tokens on the path up":
+    "a token sees its whole tree: it should see only the tokens on its path up":
         "root = (mask & (heads < 0)[..., None, :]).int().argmax(-1, keepdim=True)\n"
         "return root == root.mT",
-    "tokens with the same head see each other: each should see only those above, and itself":
+    "tokens with the same head see each other: each should see only itself and those above it":
         "same = heads[..., None] == heads[..., None, :]\n"
         "return mask | (same & (heads >= 0)[..., None])",
-    "-1 is no index for gather: a token that has passed a root should stay at -1": (
+    "gather can't take -1 as an index: a token that has passed a root should stay at -1": (
         "node.clamp(min=0)).masked_fill(node < 0, -1)", "node)"),
-    "clamp sends a token that has passed a root on from token 0: it should stay at -1": (
+    "after clamp, a token that has passed a root goes on from token 0: it should stay at -1": (
         ".masked_fill(node < 0, -1)", "", WHILE, TURNS),
-    "an index of -1 is the last token, and nothing stands above a root: stop at -1": (
+    "the index -1 is taken for the last token, but nothing is above a root: stop at -1": (
         WHILE, f"heads = heads.where(heads >= 0, len(place) - 1)\n    {TURNS}"),
-    "clamp makes token 0 of -1, and nothing stands above a root: stop at -1": [
+    "clamp turns -1 into token 0, but nothing is above a root: stop at -1": [
         (WHILE, f"heads = heads.clamp(min=0)\n    {TURNS}"),
         ("| (node[..., None] == place)", "| (node.clamp(min=0)[..., None] == place)"),
         ("| (node[..., None] == place)",
          "| ((node.clamp(min=0)[..., None] == place) & (node >= 0).any())")],
     # there may be circles now: nobody climbs for ever
-    "the heads are taken as counted from 1: here they count from 0": (
+    "you read the heads as if they counted from 1: they count from 0": (
         WHILE, f"heads = torch.where(heads > 0, heads - 1, -1)\n    {TURNS}\n"
         "        if (node < 0).all():\n            break"),
-    "roots see each other, since -1 equals -1: a root has no head":
+    "roots see each other, because -1 equals -1: a root has no head to share":
         "return mask | ((heads < 0)[..., None] & (heads < 0)[..., None, :])",
-    "later tokens are hidden: in a tree, what is above may stand on either side":
+    "later tokens are hidden: a token above in the tree may come earlier or later in the sentence":
         "return mask.tril()",
-    "the mask is upside down: True means may attend": "return ~mask",
-    "the first sentence's tree is used for all: use each one's own":
+    "the mask is inverted: True should mean that a token may attend": "return ~mask",
+    "the first sentence's tree is used for all sentences: use each sentence's own tree":
         "heads = heads.reshape(-1, len(place))[0].expand_as(heads)\nnode = place.expand_as(heads)",
     NO_BATCH: "(n,) = heads.shape\nnode = place.expand_as(heads)",
-    "the mask is not boolean: True = may attend, False = may not": [
+    "the mask isn't boolean: return True where a token may attend, and False where it may not": [
         "return mask.long()", "return mask.float()"],
-    "these are the numbers of paths or steps: return True where there is a path":
+    "you return numbers of paths or steps: return True where there is a path":
         "return mask * mask.sum(-1, keepdim=True)",
     messages.DEVICE: ("device=heads.device", 'device="cpu"'),
-    "the loop grows with n: let all tokens climb at once, and stop when none is below a root": [
+    "the loop takes more steps for more tokens: let all tokens climb at once, and stop when none "
+    "is below a root": [
         (WHILE, TURNS),
         "rows = []\nfor row in mask.unbind(-2):\n    rows.append(row)\n"
         "return torch.stack(rows, -2)"],
 })  # fmt: skip
 variants.wrong(exercise, {
-    "numbers of paths outgrow int64: after each product keep only whether there is one": (
+    "the numbers of paths outgrow int64: after each product, keep only whether there is a path": (
         "reach > 0", "torch.matrix_power((itself | parent).long(), heads.shape[-1]) > 0"),
-    "numbers of paths become infinite, and infinity times 0 is NaN: after each product keep only "
-    "whether there is one": (SQUARE, "reach @ reach"),
-    "the reach is doubled too seldom to get to the top of a long chain: double it more often": [
+    "the numbers of paths become infinite, and infinity times 0 is NaN: after each product, keep "
+    "only whether there is a path": (
+        SQUARE, "reach @ reach"),
+    "you double the reach too few times to get to the top of a long chain: double it more often": [
         ("bit_length()", "bit_length() - 1"), ("bit_length()", "bit_length() - 2")],
 }, of=paths_doubled)  # fmt: skip

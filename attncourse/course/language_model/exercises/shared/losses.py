@@ -72,30 +72,30 @@ OF_REAL_TEXTS = f"{OF_TEXTS}.clamp(min=1)"
 EVERY_ROW = LOG_P, "scores.log_softmax(dim=-1)"
 RIGHT = {
     "a right loss": plain,
-    "a right loss, of torch's cross-entropy": by_cross_entropy,
+    "a right loss, made with torch's cross-entropy": by_cross_entropy,
     "a right loss, added up token by token": token_by_token,
-    "a right loss, which looks only at what is real": of_what_is_real,
-    "a right loss, of lengths that the first padding tells": of_lengths,
+    "a right loss, which looks only at what is not padding": of_what_is_real,
+    "a right loss, which takes the lengths from the first padding": of_lengths,
     "a right loss, which leaves out a set of numbers": by_a_set,
-    "a right loss, of one-hot rows": with_a_padding_more,
-    "a right loss, the mean of what is real": (LOSS, "losses[real].mean()"),
-    "a right loss, of the means of texts, each weighted by its tokens": (
+    "a right loss, made with one-hot rows": with_a_padding_more,
+    "a right loss, the mean of what is not padding": (LOSS, "losses[real].mean()"),
+    "a right loss, made from the means of texts, each weighted by its tokens": (
         LOSS, f"({OF_REAL_TEXTS} * real.sum(1)).sum() / real.sum()"),
 }  # fmt: skip
 # what each wrong one does, and the edits that make it of the plain one
 WRONG = {
-    "asks a row for the token that it has read": (*EVERY_ROW, ASKED, "tokens"),
-    "asks a row for the token that it has read, but for the first": (
+    "asks each row for the token that it has read": (*EVERY_ROW, ASKED, "tokens"),
+    "asks each row but the first for the token that it has read": (
         ROWS, "scores[:, 1:]"),
-    "asks a row for the token that it has read, but for the last": (ASKED, "tokens[:, :-1]"),
-    "asks a row for the token before": (ROWS, "scores[:, 1:]", ASKED, "tokens[:, :-1]"),
+    "asks each row but the last for the token that it has read": (ASKED, "tokens[:, :-1]"),
+    "asks each row for the token before": (ROWS, "scores[:, 1:]", ASKED, "tokens[:, :-1]"),
     "asks the last row for the first token": (
         *EVERY_ROW, ASKED, "tokens.roll(-1, 1)"),
-    "asks the last row of a text for the first token of the next": (
+    "asks the last row of a text for the first token of the next text": (
         *EVERY_ROW, ASKED, "tokens.flatten().roll(-1).view(tokens.shape)"),
     "asks the last row for the last token": (
         *EVERY_ROW, ASKED, "torch.cat([tokens[:, 1:], tokens[:, -1:]], 1)"),
-    "asks a row for the token after the next": (
+    "asks each row for the token after the next": (
         ROWS, "scores[:, : max(1, tokens.shape[1] - 2)]",
         ASKED, "tokens[:, min(2, tokens.shape[1] - 1) :]"),
     "never asks for the second token": (
@@ -113,10 +113,12 @@ WRONG = {
     "leaves out token 0 as well as the padding": (REAL, "(asked != padding) & (asked != 0)"),
     "takes the last number of the vocabulary for the padding": (
         REAL, "asked != scores.shape[-1] - 1"),
-    "takes what stands last in the first text for the padding": (REAL, "asked != tokens[0, -1]"),
+    "takes the last token of the first row for the padding": (REAL, "asked != tokens[0, -1]"),
     "takes -1 for the padding": (REAL, "asked != -1"),
-    "has the padding of the first text in all": (REAL, "(asked != padding)[:1].expand_as(asked)"),
-    "cuts all texts to the shortest": (REAL, "(asked != padding).all(0).expand_as(asked)"),
+    "uses the padding of the first text for all texts": (
+        REAL, "(asked != padding)[:1].expand_as(asked)"),
+    "cuts all texts to the length of the shortest": (
+        REAL, "(asked != padding).all(0).expand_as(asked)"),
     "leaves out a token that repeats the one before": (
         REAL, "(asked != padding) & (asked != tokens[:, :-1])"),
     "divides by all places, padding included": (LOSS, "(losses * real).sum() / real.numel()"),
@@ -129,14 +131,14 @@ WRONG = {
         LOSS, f"({OF_REAL_TEXTS})[real.any(1)].mean()"),
     "takes the mean of the means of places": (
         LOSS, "((losses * real).sum(0) / real.sum(0).clamp(min=1))[real.any(0)].mean()"),
-    "takes the mean of texts of which one may be empty": (
+    "divides 0 by 0 for a text with nothing to predict": (
         LOSS, f"(({OF_TEXTS}) * real.sum(1)).sum() / real.sum()"),
     "gives bits": (RETURN, "return loss / torch.tensor(2.0).log().item()"),
     "gives a logarithm to base 10": (RETURN, "return loss / torch.tensor(10.0).log().item()"),
     "has the wrong sign": (RETURN, "return -loss"),
     "gives the perplexity": (RETURN, "return loss.exp()"),
-    "takes probabilities in place of their logarithms": ("-log_p.gather", "-log_p.exp().gather"),
-    "gives 1 less the probability": ("-log_p.gather", "1 - log_p.exp().gather"),
+    "takes probabilities instead of their logarithms": ("-log_p.gather", "-log_p.exp().gather"),
+    "takes 1 minus the probability": ("-log_p.gather", "1 - log_p.exp().gather"),
     "gives the share of tokens that are not the likeliest": (
         LOSSES, "log_p[..., 0] * 0 + (log_p.argmax(-1) != asked)"),
     "does not normalise the scores": (".log_softmax(dim=-1)", ""),
@@ -144,7 +146,7 @@ WRONG = {
     "normalises over the texts": ("log_softmax(dim=-1)", "log_softmax(dim=0)"),
     "takes a softmax of a softmax": (
         "log_softmax(dim=-1)", "softmax(dim=-1).log_softmax(dim=-1)"),
-    "takes a sigmoid in place of the softmax": (".log_softmax(dim=-1)", ".sigmoid().log()"),
+    "takes a sigmoid instead of the softmax": (".log_softmax(dim=-1)", ".sigmoid().log()"),
     "halves the scores": (LOG_P, "(scores[:, :-1] / 2).log_softmax(dim=-1)"),
     "overflows where scores are large": (
         LOG_P, "scores[:, :-1] - scores[:, :-1].exp().sum(-1, keepdim=True).log()"),
@@ -152,7 +154,7 @@ WRONG = {
         "log_softmax(dim=-1)", "softmax(dim=-1).log()"),
     "adds a small number to each probability": (
         ".log_softmax(dim=-1)", ".softmax(dim=-1).add(1e-12).log()"),
-    "lets no loss be above 100": (LOSSES, f"({LOSSES}).clamp(max=100)"),
+    "caps the loss of a token at 100": (LOSSES, f"({LOSSES}).clamp(max=100)"),
     "cuts the scores off at 30": (LOG_P, "scores[:, :-1].clamp(-30, 30).log_softmax(dim=-1)"),
     "cuts the scores off at 1000": (
         LOG_P, "scores[:, :-1].clamp(-1000, 1000).log_softmax(dim=-1)"),
@@ -175,7 +177,7 @@ WRONG = {
     "has an axis of size 1": (RETURN, "return loss[None]"),
     "gives a plain number": (RETURN, "return loss.item()"),
     "lets no gradient through": (RETURN, "return loss.detach()"),
-    "makes its numbers anew, so that no gradient flows": (
+    "makes its numbers anew, so no gradient flows": (
         LOG_P, f"torch.tensor({LOG_P}.tolist(), dtype=scores.dtype)"),
     "writes into the tokens": (
         RETURN, "tokens.masked_fill_(tokens == padding, -100)\n    return loss"),

@@ -52,7 +52,7 @@ PAIR, CUT, COUNT = "[angles.sin(), angles.cos()]", "[:, :d]", "torch.arange(0, n
 JOIN, RATES = f"torch.stack({PAIR}, dim=-1).flatten(-2)", "[:, None] * rates"
 # what each wrong encoding does, and the edits that make it of the plain one
 WRONG = {
-    "exchanges sine and cosine": (PAIR, "[angles.cos(), angles.sin()]"),
+    "swaps sine and cosine": (PAIR, "[angles.cos(), angles.sin()]"),
     "has sines in both columns": (PAIR, "[angles.sin(), angles.sin()]"),
     "puts the sines first, then the cosines": (JOIN, f"torch.cat({PAIR}, dim=-1)"),
     "doubles the exponent": ("/ d)", "* 2 / d)"),
@@ -65,10 +65,10 @@ WRONG = {
     "divides the exponent by d - 2": ("/ d)", "/ max(d - 2, 1))"),
     "divides the exponent by a fixed 8": ("/ d)", "/ 8)"),
     "is right for an even width only": ("/ d)", "/ (d + d % 2))"),
-    "has a column too many for an odd width": (CUT, ""),
+    "has one column too many for an odd width": (CUT, ""),
     "has zeros in the last column of an odd width": (
         CUT, "[:, :d] * (torch.arange(d) < d // 2 * 2)"),
-    "cannot do an odd width": (f"{JOIN}{CUT}", f"{JOIN}.view(n, d)"),
+    "fails for an odd width": (f"{JOIN}{CUT}", f"{JOIN}.view(n, d)"),
     "counts from 1": (COUNT, "torch.arange(1, n + 1,"),
     "counts backwards": (COUNT, "torch.arange(n - 1, -1, -1,"),
     "begins again after 64 positions": (RATES, "[:, None] % 64 * rates"),
@@ -79,7 +79,7 @@ WRONG = {
     "gives positions 40 to 50 the same row": (
         "positions[", "positions.where((positions < 40) | (positions > 50), 40)["),
     "has a wrong frequency in the third pair": ("    angles", "    rates[2:3] *= 2\n    angles"),
-    "has a row that is not a number": (RATES, "[:, None] / (positions != 33)[:, None] * rates"),
+    "has a row of NaN": (RATES, "[:, None] / (positions != 33)[:, None] * rates"),
     "repeats row 33 in row 34": ("positions[", "positions.where(positions != 34, 33)["),
     "repeats its first row in its last": ("positions[", "positions.where(positions < n - 1, 0)["),
     "is right for an odd width only": ("/ d)", "/ (d + 1 - d % 2))"),
@@ -89,7 +89,7 @@ WRONG = {
     "rounds to one digit": (CUT, "[:, :d].round(decimals=1)"),
     "transposes its result": (CUT, "[:, :d].T"),
     "has a batch axis": (CUT, "[:, :d][None]"),
-    "is scaled by the root of the width": (CUT, "[:, :d] * d**0.5"),
+    "is scaled by the square root of the width": (CUT, "[:, :d] * d**0.5"),
     "gives half precision": (CUT, "[:, :d].half()"),
     "is too large by a hundredth": (CUT, "[:, :d] + 0.01"),
     "is too large by one percent": (CUT, "[:, :d] * 1.01"),
