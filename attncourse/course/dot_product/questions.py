@@ -51,14 +51,14 @@ weight_of_a_key = Number(
         f"The exponentials of the scores are {', '.join(str(s.number) for s in scores)}, because "
         "exp(ln $a$) is $a$, and exp(0) is 1.",
         f"Their sum is {sum(s.number for s in scores)}.",
-        f"The first key gets {scores[0].number} parts of {sum(s.number for s in scores)}, which is "
-        f"{show(weights_of(scores)[0].item())}.",
+        f"The first key gets {scores[0].number}/{sum(s.number for s in scores)} of the weight, "
+        f"which is {show(weights_of(scores)[0].item())}.",
     ),
     check="Compute the other two weights in the same way: do the three sum to 1?",
     placement=True,
     mistakes={
-        "You divided the score by the sum of the scores. A softmax takes the exponentials first: "
-        "what are those of the three scores?":
+        "You divided the score by the sum of the scores. A softmax first takes the exponential of "
+        "each score: what are the three exponentials?":
             lambda scores: scores[0] / sum(scores),
         "You left out a key whose score is 0, as if it got no weight. What is exp(0)?":
             nothing_for_a_score_of_0,
@@ -67,7 +67,8 @@ weight_of_a_key = Number(
             lambda scores: scores[0].number / sum(s.number for s in scores[1:]),
         "That's the weight of the second key. Which one does the question ask for?":
             lambda scores: weights_of(scores)[1],
-        "That's the exponential itself. The weights have to sum to 1: what do you divide it by?":
+        "That's the exponential of the first score. The weights have to sum to 1, so what do you "
+        "divide it by?":
             lambda scores: scores[0].number,
         "That's the weight of the last key. Which one does the question ask for?":
             lambda scores: weights_of(scores)[2],
@@ -96,8 +97,8 @@ def in_thirds(scores, first, second):
 output_of_two = Row(
     aim="compute-attention",
     asks=(
-        "A query scores <scores> with two keys, whose values are <first> and <second>. What does "
-        "the query get?"
+        "A query has the scores <scores> with two keys, whose values are <first> and <second>. "
+        "What is the query's output?"
     ),
     draw=lambda rng: {
         "scores": rng.sample([Ln(1), Ln(3)], 2),
@@ -113,28 +114,28 @@ output_of_two = Row(
         f"Second component: {scores[0].number}/4 · {show(first[1])} + {scores[1].number}/4 · "
         f"{show(second[1])}.",
     ),
-    check="Which weights did you give the two values? They sum to 1, so each component of the mean "
-    "lies between those of the values.",
+    check="What weights did you give the two values? They have to sum to 1, so each component of "
+    "the output lies between the same components of the values.",
     mistakes={
-        "You gave both values the same weight. The scores differ, so the weights do: which value "
-        "counts three times as much?":
+        "You gave both values the same weight. The scores differ, so the weights differ too: which "
+        "value counts three times as much as the other?":
             lambda scores, first, second: [(a + b) / 2 for a, b in zip(first, second, strict=True)],
-        "You used the exponentials as they are. They become weights once they sum to 1: what do "
-        "you divide by?":
+        "You used the exponentials as weights. Weights have to sum to 1: what do you divide the "
+        "exponentials by?":
             weighted_sum,
-        "You gave each value the other one's weight. Which key has which score?":
+        "You swapped the two weights. Which key has which score?":
             lambda scores, first, second: output_of_two.right(scores[::-1], first, second),
         "You multiplied the values by the scores. The scores have to go through the softmax first.":
             lambda scores, first, second: [
                 scores[0] * x + scores[1] * y for x, y in zip(first, second, strict=True)
             ],
-        "One value got all of the weight. What is the exponential of the other score?":
+        "You gave one value all of the weight. What is the exponential of the other score?":
             lambda scores, first, second: first if scores[0] > scores[1] else second,
-        "You divided by 3. What does a softmax divide by: what do the exponentials of both "
-        "scores sum to?":
+        "You divided by 3. A softmax divides by the sum of the exponentials: what do the two "
+        "exponentials sum to?":
             lambda scores, first, second: [x / 3 for x in weighted_sum(scores, first, second)],
         "You gave one value twice the weight of the other. How many times as large is its "
-        "exponential, and how many parts make the whole?":
+        "exponential, and what do the two exponentials sum to?":
             in_thirds,
     },
 )  # fmt: skip
@@ -153,7 +154,7 @@ ratio_of_weights = Number(
     aim="scale",
     asks=(
         "Queries and keys have width <d_k>. A query's dot product with key A is <product>, and "
-        "with key B it is 0. How many times as large as B's weight is A's?"
+        "with key B it is 0. What is the ratio of A's weight to B's?"
     ),
     draw=lambda rng: {
         "d_k": (d := rng.choice([4, 16])),
@@ -166,7 +167,7 @@ ratio_of_weights = Number(
         f"ln {base}. The score of B is 0.",
         f"Their exponentials are {base} and 1, and every weight is an exponential divided by the "
         "same sum.",
-        f"So A gets {base} times as much weight.",
+        f"So A gets {base} times as much weight as B.",
     ),
     check="Write down both scores before you take any exponentials.",
     placement=True,
@@ -178,12 +179,13 @@ ratio_of_weights = Number(
             lambda d_k, base, product: at_width(d_k, base, d_k**2),
         "You divided B's weight by A's. Which of the two has the larger score?":
             lambda d_k, base, product: 1 / at_width(d_k, base, d_k),
-        "That's the score of A. What is the ratio of the exponentials of two scores?":
+        "That's the score of A. What is the ratio of the exponentials of the two scores?":
             lambda d_k, base, product: math.log(base),
-        "That's A's share of the weight of both. How many times B's share is it?":
+        "That's A's share of the weight that A and B have together. How many times as large is it "
+        "as B's share?":
             lambda d_k, base, product: base / (1 + base),
-        "exp(2 ln 7), for example, is 7 to the power of 2, not 2 times 7. But look at the step "
-        "before that: what happens to a dot product before you take its exponential?":
+        "You took something like exp(2 ln 7) for 2 times 7, but it's 7 to the power of 2. And look "
+        "at the step before: what happens to a dot product before you take its exponential?":
             lambda d_k, base, product: math.sqrt(d_k) * base,
     },
 )  # fmt: skip
@@ -193,27 +195,30 @@ unscaled_at_1024 = Choice(
     aim="scale",
     asks=(
         "One query meets eight keys of width $d_k = 1024$. All their numbers are drawn at random, "
-        "with mean 0 and variance 1. Suppose that you leave out the division by $\\sqrt{d_k}$. "
-        "How much weight does the key with the largest score get, on average?"
+        "with mean 0 and variance 1. Suppose you leave out the division by $\\sqrt{d_k}$. How much "
+        "weight does the key with the largest score get, on average?"
     ),
     right="nearly all of it",
     steps=(
-        "The dot products have the standard deviation $\\sqrt{1024} = 32$.",
-        "The largest of eight is then typically more than ten ahead of the second.",
-        "A lead of ten already makes its exponential more than 20,000 times as large, so nearly "
-        "all of the weight is its own: the third row under softmax(q·k) in the figure below.",
+        "The dot products have a standard deviation of $\\sqrt{1024} = 32$.",
+        "The largest of eight such scores is then typically more than ten ahead of the second.",
+        "A lead of ten already makes an exponential more than 20,000 times as large, so the "
+        "leading key takes nearly all of the weight. The third row under softmax(q·k) in the "
+        "figure below shows this.",
     ),
-    check="How far apart are two numbers whose standard deviation is 32, and what is exp of that?",
+    check="How far apart do two random numbers typically lie if their standard deviation is 32, "
+    "and what is the exponential of that?",
     minutes=1,
     mistakes={
-        "That would be true if the scores were all alike. How far apart are numbers whose "
+        "That would be true if the scores were all alike. How far apart are random numbers whose "
         "standard deviation is 32?":
             "about an eighth",
-        "That's roughly what scores with a standard deviation of 1 give, at any width. Here "
-        "nothing was divided by 32.":
+        "That's roughly right for scores with a standard deviation of 1, whatever the width. But "
+        "these scores were not divided by 32.":
             "a little more than a third",
-        "Two keys would have to tie for that. How likely are two of eight numbers to lie within 1 "
-        "of each other at the top, if their standard deviation is 32?":
+        "For a weight of about half, the two largest scores would have to be nearly equal. If "
+        "eight scores have a standard deviation of 32, how likely are the two largest to lie "
+        "within 1 of each other?":
             "about half",
     },
 )  # fmt: skip
@@ -233,21 +238,23 @@ causal_and_padding = Maps(
     aim="mask",
     asks=(
         "A sentence of <words> words is padded to four tokens. All scores are equal. A token may "
-        "attend to earlier words and to itself, but no token, not even the padding, may attend to "
-        "padding. Which map shows the weights? (A row is a query, a column is a key; a larger "
-        "square is more weight.)"
+        "attend to earlier words and to itself, but no token, not even a padding token, may attend "
+        "to padding. Which map shows the weights? (A row is a query, a column is a key; a larger "
+        "square means more weight.)"
     ),
     draw=lambda rng: {"words": rng.choice([2, 3])},
     right=lambda words: uniform(causal_mask(4) & padding_mask(torch.tensor(words), 4)),
     steps=lambda words: (
         "Row $i$ may attend to the columns up to $i$: the causal mask leaves a triangle.",
-        f"The padding mask then takes away the columns of the padding: only {words} are left.",
-        "All scores are equal, so what is left in a row shares the weight equally.",
+        f"The padding mask then takes away the columns of the padding: only {words} columns "
+        "are left.",
+        "All scores are equal, so the keys that are left in a row share its weight equally.",
     ),
-    check="Take the last row. Which columns may it attend to, and what does each of them get?",
+    check="Take the last row. Which columns may it attend to, and how much weight does each of "
+    "them get?",
     mistakes={
-        "In this map, the last row attends to padding. Which columns are padding, and for which "
-        "rows?":
+        "In this map, the last row attends to padding. Which columns are padding, and which rows "
+        "may attend to them?":
             lambda words: uniform(decoder_mask("the padding is not masked", words)),
         "In this map, the first word attends to later words. In which direction does time run "
         "along a row?":
@@ -266,30 +273,36 @@ def halved(scores):
 weight_beside_a_sink = Number(
     aim="mask",
     asks=(
-        "A softmax with a *sink* gives each query one more key, whose score is 0, and throws its "
-        "weight away. A query scores <scores> with two keys. What weight does the first key get?"
+        "A softmax with a *sink* gives each query one more key, whose score is 0, and throws that "
+        "key's weight away. A query has the scores <scores> with two keys. What weight does the "
+        "first key get?"
     ),
     draw=lambda rng: {"scores": rng.sample([Ln(2), Ln(3), Ln(4), Ln(5), Ln(6), Ln(7)], 2)},
     right=lambda scores: softmax_with_sink(double(scores))[0, 0],
     steps=lambda scores: (
-        f"The exponentials of the scores are {scores[0].number} and {scores[1].number}; that of "
-        "the sink's score is exp(0) = 1.",
-        f"All three share the weight, so the sum is {scores[0].number + scores[1].number + 1}.",
-        f"The first key gets {scores[0].number}/{scores[0].number + scores[1].number + 1}.",
+        f"The exponentials of the scores are {scores[0].number} and {scores[1].number}, and "
+        "the sink's is exp(0) = 1.",
+        "All three keys share the weight, so divide by the sum of the exponentials, "
+        f"{scores[0].number + scores[1].number + 1}.",
+        f"So the first key gets {scores[0].number}/{scores[0].number + scores[1].number + 1}.",
     ),
-    check="The weights of the two keys and of the sink sum to 1. What does each of the three get?",
+    check="The weights of the two keys and of the sink sum to 1. What weight does each of the "
+    "three get?",
     mistakes={
-        "That's the weight without a sink. What does a key whose score is 0 add to the sum?":
+        "That's the weight without a sink. What does a key whose score is 0 add to the sum of the "
+        "exponentials?":
             lambda scores: mutant(SINK, "this is the plain softmax")(double(scores))[0, 0],
-        "You used e, which is exp(1), for the sink. Its score is 0: what is exp(0)?":
+        "You used exp(1), which is e, for the sink. Its score is 0: what is exp(0)?":
             lambda scores: mutant(SINK, "the extra score is 1")(double(scores))[0, 0],
-        "You compared the first key with the sink alone. The other key gets a share too.":
+        "You compared the first key with the sink alone. The second key gets a share of the weight "
+        "too.":
             lambda scores: mutant(SINK, "each score meets the extra one alone")(double(scores))[
                 0, 0
             ],
         "That's the weight of the second key. Which one does the question ask for?":
             lambda scores: softmax_with_sink(double(scores))[0, 1],
-        "You halved the weight. The sink joins the sum of the exponentials before you divide.":
+        "You halved the weight that the key would get without a sink. Instead, the sink's "
+        "exponential has to join the sum that you divide by.":
             halved,
         "That's the weight of the sink, which is thrown away. Which key does the question ask "
         "about?":
@@ -308,31 +321,33 @@ wrong_line_of_a_sink = Line(
     aim="mask",
     asks=(
         "This softmax should let a query attend to nothing: it adds a key whose score is 0, a "
-        "*sink*, and throws its weight away. `mask` is True where a query may attend. Which line "
-        "is wrong?"
+        "*sink*, and throws that key's weight away. `mask` is True where a query may attend. Which "
+        "line is wrong?"
     ),
     faults={
         "the mask is upside down":
-            "`mask` is True where a query may attend, so the scores to fill are those of `~mask`.",
+            "`mask` is True where a query may attend, so the scores to fill are those that `~mask` "
+            "selects.",
         "the extra score is 1":
-            "The sink's score is meant to be 0, so that it adds exp(0) = 1 to each row's sum.",
+            "The sink's score should be 0, so that it adds exp(0) = 1 to the sum of each row.",
         "a masked score of 0 still gets weight":
             "exp(0) is 1, so a forbidden key would still get weight: a forbidden score has to be "
             "minus infinity.",
     },
     text_of=partial(texts, SINK),
-    steps=("Ask of each line what it does to a row of two scores, one of them forbidden.",),
+    steps=("Ask what each line does to a row of two scores, one of which is forbidden.",),
     check=(
-        "That line does what it should. Take one row, the scores (0, ln 2) with the second one "
-        "forbidden: what does each line turn it into?"
+        "That line does what it should. Take one row with the scores (0, ln 2), the second of "
+        "which is forbidden. What does each line turn it into?"
     ),
     minutes=3,
     mistakes={
-        "That line is right: without a mask, every key may be attended to, and nothing is filled.":
+        "That line is right: without a mask, every key may be attended to, so no score has to be "
+        "filled.":
             "is not None",
         "That line is right: the sink's score joins the others, and all of them share the weight.":
             "weights = ",
-        "That line is right: the sink comes last, and its weight is thrown away.": "return ",
+        "That line is right: the sink is the last key, and its weight is thrown away.": "return ",
         NAMES_ONLY: "def ",
     },
 )  # fmt: skip
@@ -380,22 +395,22 @@ masked_attention = Order(
         "The scores come first, since everything else is made from them.",
         "The forbidden scores become minus infinity before the softmax, so that the allowed keys "
         "share all of the weight.",
-        "The softmax runs over the keys, the last axis. A row without any key is NaN now, and the "
-        "last fill makes it zeros.",
+        "The softmax runs over the keys, the last axis. A row without any allowed key is now NaN, "
+        "and the second fill turns it into zeros.",
         "The weighted mean comes last.",
     ),
-    check="Does your program end with what it returns? Then run it in your head, with a mask that "
-    "allows one key: what weight does this key get?",
+    check="Is the last line of your program the `return`? If so, run the program in your head, "
+    "with a mask that allows a single key: what weight does that key get?",
     minutes=3,
     mistakes={
         "Your softmax runs over the queries. The weights of one query have to sum to 1 over the "
         "keys.":
             over_the_queries,
         "You mask the weights only after the softmax, so those of the allowed keys no longer sum "
-        "to 1. Which line has to come before it?":
+        "to 1. Which line has to come before the softmax?":
             masked_late,
-        "A query that may attend nowhere gets NaN from your program: its softmax is 0 divided by "
-        "0. Which line turns that into zeros, and does it run before you take the mean?":
+        "A query that may attend nowhere gets NaN from your program, because its softmax divides 0 "
+        "by 0. Which line turns NaN into zeros, and does it run before you take the mean?":
             left_nan,
     },
 )  # fmt: skip
@@ -418,32 +433,36 @@ operations = Number(
         count(attention, torch.ones(n, d_k), torch.ones(m, d_k), torch.ones(m, d_v)).flops
     ),
     steps=lambda n, m, d_k, d_v: (
-        f"Each of the {n} · {m} = {n * m} scores is a sum of {d_k} products: {n * m * d_k} terms.",
+        f"Each of the {n} · {m} = {n * m} scores is a sum of {d_k} products: {n * m * d_k} "
+        "terms in all.",
         f"Each of the {n} · {d_v} numbers of the output is a sum of {m} products: {n * m * d_v} "
-        "terms.",
-        f"That is {n * m * (d_k + d_v)} terms with two operations each: {2 * n * m * (d_k + d_v)}.",
+        "terms in all.",
+        f"Two operations for each of these {n * m * (d_k + d_v)} terms make "
+        f"{2 * n * m * (d_k + d_v)}.",
     ),
-    check="What shape does the result of each product have, and how long are its sums?",
+    check="What shape does the result of each product have, and how many terms does each of its "
+    "numbers sum?",
     tolerance=0.4,
     mistakes={
-        "A term takes two operations: a multiplication and an addition.":
+        "You counted one operation for each term. A term takes two: a multiplication and an "
+        "addition.":
             lambda n, m, d_k, d_v: n * m * (d_k + d_v),
-        "There is a second product: the weights meet the values.":
+        "You counted only the first product. In the second one, the weights meet the values.":
             lambda n, m, d_k, d_v: 2 * n * m * d_k,
         "You multiplied the two widths. The two products come one after the other: add their "
         "costs.":
             lambda n, m, d_k, d_v: 2 * n * m * d_k * d_v,
-        "It's true that a sum needs one addition fewer than it has terms. But here we count an "
-        "addition for each term, including the first.":
+        "It's true that a sum needs one addition fewer than it has terms. But the question counts "
+        "an addition for each term, including the first.":
             lambda n, m, d_k, d_v: n * m * (2 * d_k - 1) + n * d_v * (2 * m - 1),
-        "In the second product, the sums run over the keys, and there is one for each number of "
-        "the output. How many terms does each have?":
+        "You counted as many terms in the second product as in the first. Each number of the "
+        "output is a sum over the keys: how many such numbers are there?":
             lambda n, m, d_k, d_v: 2 * n * m * 2 * d_k,
-        "Those are the terms of the first product alone. What comes after the scores, and how "
-        "many operations does a term take?":
+        "Those are the terms of the first product alone. Which product comes after the softmax, "
+        "and how many operations does a term take?":
             lambda n, m, d_k, d_v: n * m * d_k,
-        "In the second product you counted one term for each number of the output. How many "
-        "values does such a number sum up?":
+        "In the second product, you counted one term for each number of the output. How many terms "
+        "does each of these numbers sum?":
             lambda n, m, d_k, d_v: 2 * (n * m * d_k + n * d_v),
     },
 )  # fmt: skip
@@ -458,18 +477,20 @@ different_directions = Choice(
     ),
     right="the queries are $x\\,W_Q$, and the keys are the vectors $x$",
     steps=(
-        "With queries and keys equal to the vectors themselves, the dot product of two words is "
-        "the same, whichever of them asks.",
-        "With $W_Q$ on the queries alone, the query of one word and the key of the other are "
-        "different vectors in each direction, so the two dot products can differ.",
+        "If queries and keys are the vectors themselves, the dot product of two words is the same "
+        "whichever of them asks.",
+        "If the queries alone go through $W_Q$, the two directions multiply different pairs of "
+        "vectors, so the two dot products can differ.",
     ),
-    check="Write down the dot product for both directions. What would have to differ in it?",
+    check="Write down the dot product for each direction. What would have to be different in the "
+    "two?",
     minutes=1,
     mistakes={
-        "Then both vectors of a dot product have gone through the same matrix: if you swap the "
-        "two words, what changes?":
+        "If queries and keys go through the same matrix, so do both vectors of each dot product. "
+        "What changes if you swap the two words?":
             "queries and keys are both $x\\,W$, with the same matrix",
-        "The values are what we take from a word. Do they play a part in how much weight it gets?":
+        "The values are what a query takes from the words. Do they play any part in how much "
+        "weight a word gets?":
             "the values are $x\\,W_V$, while queries and keys are $x$",
         "Two equal numbers stay equal when you divide both by the same number. What would have "
         "to differ in the two dot products?":
