@@ -52,10 +52,10 @@ def distances(k, i, keys):
 rows_of_the_table = Row(
     aim="two-tables",
     asks=(
-        "The offset of a pair says how far the key stands to the right of the query. A table has "
-        "a row for each offset from −<k> to <k>, and an offset beyond is clipped to the "
-        "nearer of these two. The rows are counted from 0. Which rows serve a query at position "
-        "<i> and its keys at positions <keys>?"
+        "The offset of a pair says how far the key stands to the right of the query. A table has a "
+        "row for each offset from −<k> to <k>, and an offset beyond these is clipped to the nearer "
+        "of the two. The rows are counted from 0. Which rows does a query at position <i> read for "
+        "the keys at positions <keys>?"
     ),
     draw=three_keys,
     right=lambda k, i, keys: relative_index(WORDS, k)[i, [*keys]],
@@ -65,26 +65,28 @@ rows_of_the_table = Row(
         f"{', '.join(show(max(-k, min(k, j - i))) for j in keys)}.",
         f"The row of offset −{k} is row 0, so add {k} to each.",
     ),
-    check="Write down the three offsets, and what clipping makes of each. Which offset has row 0?",
+    check="Write down the three offsets, and what clipping turns each of them into. Which offset "
+    "has row 0?",
     placement=True,
     mistakes={
         "You took the query's position minus the key's. On which side of the query does a key "
         "with a negative offset stand?":
             partial(rows_by, "the offset is taken the other way round"),
-        "Those are the clipped offsets. Which offset does row 0 stand for, and so what is missing?":
+        "Those are the clipped offsets, but not yet the numbers of rows. Which offset does row 0 "
+        "stand for?":
             partial(rows_by, "reach is not added"),
-        "Not all of your rows exist. What happens to an offset that is too far to either side?":
+        "Some of your rows do not exist. What happens to an offset that lies beyond the table?":
             partial(rows_by, "row numbers leave the table"),
-        "You counted first and clipped afterwards. The bounds hold for the offset itself, so clip "
-        "it before you add anything.":
+        "You turned the offsets into row numbers first and clipped afterwards. The bounds are "
+        "those of the offset, so clip it before you add anything.":
             partial(rows_by, "it clips to -reach and reach"),
-        "You counted the rows from 1. Which number does the first row have here?":
+        "You counted the rows from 1. Which number does the first row have in the question?":
             lambda k, i, keys: rows_of_the_table.right(k, i, keys) + 1,
-        "Those are the offsets as they are. To which of them does clipping do something, and "
-        "which row has the number 0?":
+        "Those are the bare offsets. Which of them have to be clipped, and which offset does row 0 "
+        "stand for?":
             lambda k, i, keys: [j - i for j in keys],
-        "You took distances, so left and right share their rows. Which sign has the offset of a "
-        "key to the left of its query?":
+        "You took distances, so left and right share their rows. What sign does the offset of a "
+        "key to the left of its query have?":
             distances,
     },
 )  # fmt: skip
@@ -133,8 +135,8 @@ def steps_with_tables(end, exponentials, values, table):
     return (
         f"The keys read rows {', '.join(map(str, rows.tolist()))}, because an offset of "
         f"{'2 is clipped to 1' if end == 'first' else '−2 is clipped to −1'}.",
-        "Divided by $\\sqrt{4} = 2$, the products are the scores; their exponentials are "
-        f"{', '.join(map(str, shares))}, with the sum {sum(shares)}.",
+        "The products divided by $\\sqrt{4} = 2$ are the scores. Their exponentials are "
+        f"{', '.join(map(str, shares))}, which sum to {sum(shares)}.",
         f"With their rows added, the values are {', '.join(sums)}.",
         "Multiply each by its weight: "
         + " + ".join(
@@ -201,11 +203,11 @@ def not_divided(end, exponentials, products, values, table):
 output_with_both_tables = Number(
     aim="two-tables",
     asks=(
-        "A head has width 4. Both its tables have rows for the offsets −1, 0 and 1, and offsets "
-        "beyond are clipped. Of three tokens, the <end> is the query. Its dot products with the "
-        "three keys are 0, and those with the rows of the keys' table are <products>. In their "
-        "first component, the values are <values> and the rows of the values' table <table>. What "
-        "does the query get in this component?"
+        "A head has width 4. Both of its tables have rows for the offsets −1, 0 and 1, and offsets "
+        "beyond these are clipped. The <end> of three tokens is the query. Its dot products with "
+        "the three keys are 0, and those with the rows of the keys' table are <products>. The "
+        "first components of the values are <values>, and those of the rows of the values' table "
+        "are <table>. What is the first component of the query's output?"
     ),
     draw=two_tables,
     right=relative_output,
@@ -216,29 +218,31 @@ output_with_both_tables = Number(
     minutes=3,
     placement=True,
     mistakes={
-        "You divided the products by the width. What is a score of this width divided by?":
+        "You divided the products by the width itself. What does a head of this width divide them "
+        "by?":
             divided_by_the_width,
-        "You left both tables out. Which of them changes the weights, and which the values?":
+        "You left both tables out. Which of them changes the weights, and which changes the "
+        "values?":
             lambda end, exponentials, products, values, table: double(*values).mean(),
-        "Those are the values alone. What does the second table add to a value before the mean is "
-        "taken?":
+        "You averaged the values alone. What does the second table add to each value before the "
+        "mean is taken?":
             without_the_values_table,
-        "You took exponentials of the products as they are. By what is a score of a head of this "
-        "width divided?":
+        "You took the exponentials of the products as they are. What does a head of this width "
+        "divide the products by first?":
             not_scaled,
-        "You read left for right. On which side of this query do the other two tokens stand, and "
-        "which sign do their offsets have?":
+        "You mixed up left and right. On which side of this query do the other two tokens stand, "
+        "and what sign do their offsets have?":
             mirrored,
-        "The farthest key got nothing from the tables. Its offset is clipped: which row does it "
-        "share with a nearer key?":
+        "In your answer, the farthest key gets nothing from the tables. Its offset is clipped: "
+        "which row does it share with a nearer key?":
             nothing_for_the_farthest,
         "You gave the three keys the three rows in order, as if the query stood in the middle. "
-        "Which offset does the query itself have?":
+        "What offset does the query's own key have?":
             rows_in_order,
-        "You gave the three keys equal weights. The keys' table takes part in their scores: what "
-        "are these?":
+        "You gave the three keys equal weights. The keys' table contributes to their scores: what "
+        "are the three scores?":
             without_the_keys_table,
-        "You used the exponentials as they are. What do you divide by, so that the weights sum "
+        "You used the exponentials as weights. What do you divide them by, so that the weights sum "
         "to 1?":
             not_divided,
     },
@@ -248,10 +252,10 @@ output_with_both_tables = Number(
 weights_of_alibi = Maps(
     aim="family",
     asks=(
-        "All the dot products of <n> tokens are equal, so only ALiBi tells the tokens apart: it "
-        "subtracts from each score a penalty in proportion to the distance, here 1/2 for each "
-        "place. Nothing is masked. Which map shows the weights? (A row is a query, a column is a "
-        "key; a larger square is more weight.)"
+        "All the dot products of <n> tokens are equal, so only ALiBi tells the tokens apart: from "
+        "each score, it subtracts a penalty in proportion to the distance, 1/2 for each place. "
+        "Nothing is masked. Which map shows the weights? (A row is a query, a column is a key; a "
+        "larger square means more weight.)"
     ),
     draw=lambda rng: {"n": rng.choice([4, 5])},
     right=lambda n: alibi_bias(8, n, dtype=torch.float64)[0].softmax(-1),
@@ -259,19 +263,19 @@ weights_of_alibi = Maps(
         "A query is at distance 0 from its own position, so the diagonal has no penalty.",
         "On both sides, the penalty grows by 1/2 from place to place, so the exponentials fall by "
         "the same factor each time.",
-        "Each row therefore has its largest square on the diagonal, and smaller ones the further "
-        "away they are.",
+        "So each row has its largest square on the diagonal, and the squares get smaller with the "
+        "distance from it.",
     ),
     check="Take the second row. Which two keys are equally far from the query?",
     mistakes={
         "In this map, the first query looks most at the last key. Does a penalty raise a score or "
         "lower it?":
             lambda n: (-alibi_bias(8, n, dtype=torch.float64)[0]).softmax(-1),
-        "In this map, all rows are the same, so no query knows where it stands. A distance has no "
-        "sign: what happens to the keys on the left?":
+        "In this map, all rows are the same, as if every query stood in the first place. How far "
+        "is each key from the query of the last row?":
             lambda n: alibi_bias(8, n, dtype=torch.float64)[0, :1].softmax(-1).expand(n, n),
-        "In this map, a query gives all later keys as much as itself. Are they not at a distance, "
-        "too?":
+        "In this map, a query gives every later key as much weight as its own key. Are the later "
+        "keys not at a distance too?":
             lambda n: alibi_bias(8, n, dtype=torch.float64)[0].tril().softmax(-1),
     },
 )  # fmt: skip
@@ -317,7 +321,7 @@ def to_the_right(query, key, i, j):
 score_after_turning = Number(
     aim="rotate",
     asks=(
-        "A vector at position $m$ is rotated by $m$ quarter turns to the left, of which each takes "
+        "A vector at position $m$ is rotated by $m$ quarter turns to the left, each of which takes "
         "$(x, y)$ to $(-y, x)$. A query <query> stands at position <i>, and a key <key> at "
         "position <j>. What is the dot product of the two after both have been rotated?"
     ),
@@ -330,19 +334,20 @@ score_after_turning = Number(
         f"The dot product of {show(query)} and {show(turned_by(key, j - i))} is "
         f"{show(round((double(*query) @ quarter_turns(key, j - i)).item()))}.",
     ),
-    check="Four quarter turns change nothing. How many are left for each of the two vectors?",
+    check="Four quarter turns change nothing. How many quarter turns does that leave for each of "
+    "the two vectors?",
     mistakes={
-        "That comes out if both vectors are turned by the same angle, or if neither is turned. A "
-        "quarter turn too many or too few in one of them can lead there, too. How many does the "
-        "query get, and how many does the key?":
+        "You get this number if both vectors are turned by the same angle, or if neither is "
+        "turned. A quarter turn too many or too few in one of them can lead to it as well. How "
+        "many quarter turns does the query get, and how many does the key get?":
             lambda query, key, i, j: double(*query) @ double(*key),
-        "You turned the wrong way, took the query's position minus the key's or the sum of the "
-        "two, or turned the query alone. Where does a quarter turn to the left take (1, 0), and "
-        "which of the two vectors are turned?":
+        "You turned the wrong way, took the query's position minus the key's, added the two "
+        "positions, or turned the query alone. Where does a quarter turn to the left take (1, 0), "
+        "and which of the two vectors should be turned?":
             to_the_right,
-        "That comes out if the key alone is turned, by its own position, or if one of the two "
-        "gets a quarter turn too many or too few. How many does the query get, and how many does "
-        "the key?":
+        "You get this number if only the key is turned, by its own position, or if one of the two "
+        "gets a quarter turn too many or too few. How many quarter turns does the query get, and "
+        "how many does the key get?":
             lambda query, key, i, j: double(*query) @ quarter_turns(key, j),
     },
 )  # fmt: skip
@@ -367,33 +372,33 @@ slower_by_the_base = Number(
     asks=(
         "In RoPE, pair $c = 0, 1, \\ldots$ turns by $\\beta^{-2c/d}$ from one position to the "
         "next, where $\\beta$ is the base and $d$ the width. At a width of <d>, you make the base "
-        "<factor> times as large. How many times as many positions does a full turn of pair <c> "
-        "take then?"
+        "<factor> times as large. How many times as many positions does pair <c> then need for a "
+        "full turn?"
     ),
     draw=pair_and_base,
     right=lambda d, factor, c: angle(d, 1e4, c) / angle(d, factor * 1e4, c),
     steps=lambda d, factor, c: (
         f"The exponent of pair {c} is −{2 * c}/{d}, so its angle is multiplied by {factor} to the "
         f"power of −{2 * c}/{d}.",
-        f"That is 1/{round(factor ** (2 * c / d))}, and a full turn takes as many times longer as "
-        "the angle is smaller.",
+        f"That is 1/{(times := round(factor ** (2 * c / d)))}. If the angle is {times} times "
+        f"smaller, a full turn takes {times} times as many positions.",
     ),
-    check="For pair 0, whose exponent is 0, the answer is 1. To which power is the factor raised "
-    "for this pair?",
+    check="For pair 0, whose exponent is 0, the answer is 1. To what power is the factor raised "
+    "for your pair?",
     mistakes={
-        "That's how the angle changes. If a pair turns by less each time, does a full turn take "
-        "more positions or fewer?":
+        "That's the factor by which the angle changes. If a pair turns by less each time, does a "
+        "full turn take more positions or fewer?":
             lambda d, factor, c: factor ** (-2 * c / d),
-        "You counted the pairs from 1. The first pair has the number 0, and turns as fast as "
-        "before.":
+        "You counted the pairs from 1. The first pair is number 0, and turns as fast as before.":
             lambda d, factor, c: factor ** (2 * (c + 1) / d),
-        "Your exponent is half of the right one. A pair is two of the components, so there are "
-        "only half as many pairs. What stands in the exponent beside the number of the pair?":
+        "Your exponent is half the right one. A pair takes two components, so there are half as "
+        "many pairs as components. What is the number of the pair multiplied by in the exponent?":
             lambda d, factor, c: factor ** (c / d),
-        "You took the whole factor. The base is raised to a power: to which one, for this pair?":
+        "You took the factor itself. The base is raised to a power: which power is it for this "
+        "pair?":
             lambda d, factor, c: factor,
-        "You multiplied the factor by the exponent. The base is raised to a power: what does that "
-        "make of the factor?":
+        "You multiplied the factor by the exponent. The base is raised to a power, so what happens "
+        "to the factor?":
             lambda d, factor, c: factor * 2 * c / d,
     },
 )  # fmt: skip
@@ -402,7 +407,7 @@ slower_by_the_base = Number(
 line_of_shaw = Choice(
     aim="family",
     asks=(
-        "Thirteen tokens have the same content. Their keys have Shaw's table, with random numbers "
+        "Thirteen tokens have the same content. Their keys use Shaw's table, with random numbers "
         "and a maximum distance of 4. You plot the score of every pair against its offset, from "
         "−12 to 12. What does the line look like to the left of −4 and to the right of 4?"
     ),
@@ -411,23 +416,23 @@ line_of_shaw = Choice(
         "Every offset from 4 on reads the last row of the table, so from there on the score stays "
         "the same.",
         "Every offset up to −4 reads the first row, so the line is flat on the left as well.",
-        "These are two rows with numbers of their own, so their products with the query differ. "
-        "The figure below begins with this line.",
+        "The two rows hold different numbers, so their products with the query differ. The figure "
+        "below begins with this line.",
     ),
     check="Which row of the table does offset 7 read, and which does offset −7?",
     minutes=1,
     mistakes={
-        "For that, left and right would have to share a row. How many rows has a table with a "
-        "maximum distance of 4?":
+        "For a single height, left and right would have to share a row. How many rows does a table "
+        "with a maximum distance of 4 have?":
             "flat on both sides, at one height",
-        "For that, distant keys would have to read the row of offset 0. To which offset does "
-        "clipping take 7?":
+        "To be at that height, distant keys would have to read the row of offset 0. Which offset "
+        "does clipping turn 7 into?":
             "flat on both sides, at the height of offset 0",
-        "A penalty that grows with the distance does that. Do two keys with the same row get "
-        "different scores here?":
-            "falling on both sides, more and more",
-        "For that, the row numbers would have to start again from 0. Clipping doesn't: to which "
-        "offset does it take 7?":
+        "A penalty that grows with the distance would give such a line. Do two keys that read the "
+        "same row of the table get different scores?":
+            "falling further and further on both sides",
+        "For a repetition, the row numbers would have to start again from 0 beyond offset 4. "
+        "Clipping doesn't do that: which offset does it turn 7 into?":
             "a repetition of what lies between −4 and 4",
     },
 )  # fmt: skip
@@ -443,14 +448,14 @@ wrong_line_of_the_values = Line(
     ),
     faults={
         "keys that share a row overwrite each other":
-            "Several keys share a row when they are clipped, and then `scatter` keeps the weight "
-            "of only one of them. Their weights have to be added up.",
+            "Several keys share a row when their offsets are clipped, and `scatter` keeps the "
+            "weight of only one of them. Their weights have to be added up.",
         "it divides by sqrt(d)":
-            "The scale is for scores, before the softmax. These are weights already, and their "
-            "sum is multiplied by the table as it is.",
+            "The scale is for scores, before the softmax. These are weights already, so their sums "
+            "are multiplied by the table as it is.",
         "the number of rows is taken for reach":
-            "A table of three rows goes one place each way: `reach` is half its length, rounded "
-            "down.",
+            "A table of three rows reaches one place to each side, so `reach` is half its length, "
+            "rounded down.",
     },
     text_of=partial(texts, VALUES),
     steps=(
@@ -458,16 +463,16 @@ wrong_line_of_the_values = Line(
         "through the lines.",
     ),
     check="Take a table of three rows, and a query with two keys far to its left. What is `reach`, "
-    "what becomes of their two weights, and what is done with the sums?",
+    "what becomes of the weights of these two keys, and what is done with the sums?",
     minutes=3,
     mistakes={
         "That line is right: it makes room for one sum for each query and each row of the table.":
             "new_zeros",
-        "That line is right: the row numbers are the same in each head and each sentence, so they "
-        "are only repeated.":
+        "That line is right: the row numbers are the same in each head and each sentence, so it "
+        "only repeats them.":
             ".expand(",
-        "That line is right: it gives the row number of each pair, counted from 0, for an offset "
-        "that is clipped to the reach.":
+        "That line is right: it clips the offset of each pair to the reach, and turns it into a "
+        "row number, counted from 0.":
             "rows = ",
         NAMES_ONLY: "def ",
     },
@@ -490,37 +495,39 @@ cost_of_the_tables = Number(
     asks=(
         "One head of width <d> reads <n> tokens with a table for the keys and one for the values, "
         "both with a maximum distance of <k>. Each query is multiplied by each row of the keys' "
-        "table, and its weights, added up for each row, by the values' table. What fraction of the "
-        "operations of attention's own two matrix products do these two products take?"
+        "table, and its weights, added up for each row, are multiplied by the values' table. How "
+        "many operations do these two products take, as a fraction of those of attention's own two "
+        "matrix products?"
     ),
     draw=draw_sizes,
     right=extra_cost,
     steps=lambda d, k, n: (
         f"In attention, each query meets {n} keys and then {n} values.",
-        f"In the tables, it meets 2 · {k} + 1 = {2 * k + 1} rows, and then as many again.",
-        f"All of these vectors have the same width, so the ratio is {2 * k + 1}/{n}.",
+        f"In the tables, it meets 2 · {k} + 1 = {2 * k + 1} rows, and then as many rows again.",
+        f"All of these vectors have the same width, so the fraction is {2 * k + 1}/{n}.",
     ),
     check="How many vectors does one query meet in attention, and how many in the tables?",
     mistakes={
-        "That's what the dense form takes, which has a vector for each pair. Here a query meets "
-        "each row of a table once: how many rows are there?":
+        "That's the fraction for the dense form, which has a vector for each pair. In this form, a "
+        "query meets each row of a table once: how many rows are there?":
             1,
-        "You have the cost of attention in it as well. What do the tables take by themselves?":
+        "Your number includes the cost of attention itself. How many operations do the tables take "
+        "on their own?":
             lambda d, k, n: 1 + (2 * k + 1) / n,
-        "You counted the offsets on one side only. How many rows has such a table in all?":
+        "You counted the offsets on one side only. How many rows does such a table have in all?":
             lambda d, k, n: (k + 1) / n,
         "You counted the offsets to the left and to the right. Which offset is on neither side?":
             lambda d, k, n: 2 * k / n,
-        "You compared one table with both of attention's products. There are two tables, too.":
+        "You compared one table with both of attention's products. There are two tables as well.":
             lambda d, k, n: (2 * k + 1) / (2 * n),
-        "You divided what attention takes by what the tables take. Which of the two is the "
-        "fraction to be taken of?":
+        "You divided the operations of attention by those of the tables. Which of the two belongs "
+        "in the denominator?":
             lambda d, k, n: n / (2 * k + 1),
-        "You counted the offsets on one side only, and left out offset 0. How many rows has such "
-        "a table in all?":
+        "You counted the offsets on one side only, and left out offset 0. How many rows does such "
+        "a table have in all?":
             lambda d, k, n: k / n,
-        "You divided by the operations of tables and attention together. Of what is a fraction "
-        "asked for?":
+        "You divided by the operations of the tables and attention together. What does the "
+        "question ask for a fraction of?":
             lambda d, k, n: (2 * k + 1) / (n + 2 * k + 1),
     },
 )  # fmt: skip
@@ -544,40 +551,42 @@ second_row_of_the_skew = Row(
     asks=(
         "In a causal model, four queries are multiplied by the vectors for the offsets −3, −2, −1 "
         "and 0, in this order. The first three rows of the result are <a>, <b> and <c>. A causal "
-        "skew moves the numbers so that column $j$ belongs to key $j$, and puts 0 on later keys. "
-        "What does it make of the second row?"
+        "skew moves the numbers so that column $j$ belongs to key $j$, and puts 0 in the columns "
+        "of later keys. What does the second row become?"
     ),
     draw=products_of_four,
     right=lambda a, b, c: causal_skew(products(a, b, c))[1],
     steps=lambda a, b, c: (
-        f"The second row, {show(b)}, is that of the query at position 1.",
+        f"The second row, {show(b)}, belongs to the query at position 1.",
         f"Its own key has offset 0, so the last number, {b[3]}, belongs on the diagonal, in column "
         "1.",
-        f"The key before it has offset −1, whose number is {b[2]}. The first two numbers have no "
+        f"The key before it has offset −1, so its number is {b[2]}. The first two numbers have no "
         "key, and the keys at positions 2 and 3 come later, so they get 0.",
     ),
     check="The second query stands at position 1. Which offsets do keys 0 and 1 have?",
     mistakes={
-        "A number of the third query got into your row. What belongs on the keys that come later?":
+        "One of the third query's numbers got into your row. What belongs in the columns of the "
+        "keys that come later?":
             partial(skewed_by, "above the diagonal the skew leaves"),
-        "You moved the row too little. To which key does its last number belong?":
+        "You didn't move the row far enough. Which key does its last number belong to?":
             lambda a, b, c: double(0, b[2], b[3], 0),
-        "You left the numbers where they were. The first column belongs to offset −3: does this "
+        "You left the numbers in their old columns. The first of them is for offset −3: does this "
         "query have a key there?":
             partial(skewed_by, "nothing is moved"),
-        "You kept the right numbers, but left them in their columns. Which column belongs to key "
-        "0?":
+        "You kept the right numbers, but left them in their old columns. Which column belongs to "
+        "key 0?":
             lambda a, b, c: [0, 0, *b[2:]],
         "You have the right two numbers in the wrong order. Which of the two belongs to the "
-        "query's own key, and in which column does this key stand?":
+        "query's own key, and which column does that key have?":
             lambda a, b, c: [b[3], b[2], 0, 0],
-        "You lost the query's own key. Causal means that a query sees itself, too.":
+        "Your row has no number for the query's own key. In a causal model, a query sees itself as "
+        "well.":
             partial(skewed_by, "the diagonal is lost"),
-        "Those are the numbers as they came out of the product. To which key does the last of "
-        "them belong, for the query at position 1?":
+        "Those are the numbers as they came out of the product. For the query at position 1, which "
+        "key does the last of them belong to?":
             lambda a, b, c: b,
-        "You moved the row by one place. Its last number has offset 0: in which column does the "
-        "key of offset 0 stand?":
+        "You moved the row by one place. Its last number is for offset 0: in which column does the "
+        "key with offset 0 stand?":
             lambda a, b, c: [*b[1:], 0],
     },
 )  # fmt: skip
