@@ -79,25 +79,25 @@ output_of_two_inputs = Number(
     ),
     check="Which of the two inputs reach this position, and from which side?",
     mistakes={
-        "You took the other side for the second input. Seen from that input, on which side is the "
-        "position that is asked for?":
+        "You took the wrong side of the second input. Seen from that input, on which side is the "
+        "position in the question?":
             lambda a, b, left, middle, right, **_: a * middle + b * right,
-        "That's the output at the position of the second input. Which of the two positions is "
-        "asked for?":
+        "That's the output at the position of the second input. Which of the two positions does "
+        "the question ask about?":
             lambda a, b, middle, right, **_: a * right + b * middle,
-        "You counted one of the inputs alone. Does the one at the next position reach this one, "
-        "too?":
+        "You counted only the first input. Does the input at the next position reach this position "
+        "as well?":
             lambda a, b, middle, **_: a * middle,
-        "You took both inputs as if they stood at the position itself. One of them is a place "
-        "away.":
+        "You treated both inputs as if they stood at this position. One of them is one place away.":
             lambda a, b, middle, **_: (a + b) * middle,
-        "You used what a 1 gives. What do inputs that are not 1 give, if the layer is linear?":
+        "You treated both inputs as if they were 1. What do other inputs give, if the layer is "
+        "linear?":
             lambda left, middle, **_: middle + left,
         "You multiplied the first input by what a 1 gives on its left. Where does the first input "
-        "stand, seen from the position that is asked for?":
+        "stand, seen from the position in the question?":
             lambda a, b, left, middle, **_: a * left + b * middle,
-        "Equivariant outputs don't stay where they were. What happens to them when the input "
-        "moves?":
+        "The outputs of an equivariant layer don't stay where they were. What happens to them when "
+        "the input moves?":
             0,
     },
 )  # fmt: skip
@@ -129,21 +129,22 @@ inputs_of_a_stack = Number(
         f"{width // 2} = {layers * (width // 2)} places to each side.",
         f"With the place in the middle, that makes 2 · {layers * (width // 2)} + 1 inputs.",
     ),
-    check="Draw two layers of three taps, and mark all inputs from which a line leads to one "
-    "output.",
+    check="Draw two layers of three taps each, and mark all the inputs from which a line leads to "
+    "one output.",
     tolerance=0.4,
     placement=True,
     mistakes={
         "You added the widths of the layers. The fields of neighbouring taps overlap: how many "
-        "inputs more does another layer let an output see?":
+        "more inputs does another layer let an output see?":
             lambda width, layers: width * layers,
         "You multiplied the widths. That's the number of paths, and many of them lead to the "
         "same input.":
             lambda width, layers: width**layers,
-        "You counted one side, with the output's own place, or one layer alone. A kernel reaches "
-        "both ways, in every layer.":
+        "You counted only one side and the output's own place, or only one layer. A kernel reaches "
+        "both ways in every layer.":
             lambda width, layers: layers * (width // 2) + 1,
-        "Those are the inputs on the two sides. Does the output see the one at its own place, too?":
+        "Those are the inputs on the two sides. Does the output also see the input at its own "
+        "place?":
             lambda width, layers: layers * (width - 1),
     },
 )  # fmt: skip
@@ -175,29 +176,29 @@ def seen_the_other_way(n: int, width: int) -> Tensor:
 seen_through_two_windows = Maps(
     aim="measure-reach",
     asks=(
-        "A causal window of <width> positions ends at the query's own. You stack two layers of "
-        "attention in such windows, over <n> tokens. Which map shows which inputs (columns) each "
-        "output (row) sees?"
+        "A causal window of <width> positions ends at the query's own position. You stack two "
+        "layers of attention in such windows, over <n> tokens. Which map shows which inputs "
+        "(columns) each output (row) sees?"
     ),
     draw=lambda rng: dict(zip(("n", "width"), rng.choice([(6, 2), (8, 3)]), strict=True)),
     right=positions_seen,
     steps=lambda n, width: (
-        "One layer does not look ahead, so two do not either: nothing lies to the right of the "
-        "diagonal.",
+        "One layer does not look ahead, so two layers don't either: nothing lies to the right of "
+        "the diagonal.",
         f"In the upper layer, an output reads its own position and {width - 1} before it. The "
-        "farthest of these has read just as far back in the lower layer.",
+        "farthest of these has read just as far back again in the lower layer.",
         f"So an output sees its own position and {2 * (width - 1)} before it.",
     ),
-    check="Take the last row. Which position is the farthest that it reads in one layer, and what "
-    "does that one read?",
+    check="Take the last row. What is the farthest position that it reads in the upper layer, and "
+    "what has that position read in the lower one?",
     mistakes={
         "In this map, the outputs see what comes after them. Is a row an output or an input?":
             seen_the_other_way,
-        "This map shows what one layer sees. The tokens that an output reads there have read "
-        "others before.":
+        "This map shows what one layer sees. In the second layer, an output reads tokens that have "
+        "already read others.":
             lambda n, width: window_mask(n, width, causal=True).double(),
-        "In this map, an output sees one position too many. Each window holds the position that it "
-        "starts from: how far back does one layer reach?":
+        "In this map, an output sees one position too many. Each window includes the position that "
+        "it starts from: how far back does one layer reach?":
             lambda n, width: window_mask(n, 2 * width, causal=True).double(),
     },
 )  # fmt: skip
@@ -209,27 +210,27 @@ wrong_line_of_the_windows = Line(
         "For each position of `x`, which has the shape `(n, d)`, this function should give the "
         "`width` vectors around it, in the shape `(n, width, d)`, with zeros beyond the ends; "
         "`width` is odd. `pad` takes the amounts for the last axis first, then for the one before "
-        "it; `unfold(-2, width, 1)` cuts all stretches of `width` positions and puts the new axis "
-        "last. Which line is wrong?"
+        "it; `unfold(-2, width, 1)` cuts out all stretches of `width` positions and puts the new "
+        "axis last. Which line is wrong?"
     ),
     faults={
         "positions near the ends get no window":
-            "It cuts the windows from `x` itself, so the zeros are never used, and the positions "
+            "The windows are cut from `x` itself, so the zeros are never used, and the positions "
             "near the ends get no window.",
         "it adds zeros to every vector":
             "`pad` counts axes from the last one, so a single pair of numbers makes every vector "
             "wider and adds no position.",
         "the last two axes are swapped":
-            "`unfold` puts the places of a window last, behind the width of the vectors, so the "
-            "two axes still have to change places.",
+            "`unfold` puts the positions of a window last, after the width of the vectors, so "
+            "these two axes still have to be swapped.",
         "the windows lie before their position":
-            "With all the zeros in front, a window ends at its position. Half of it should lie "
+            "All the zeros are in front, so a window ends at its position. Half of it should come "
             "after.",
     },
     text_of=partial(texts, WINDOWS),
     steps=(
         "Take three positions of two numbers and a width of 3, and write down the shape after each "
-        "line. Where the shapes are right, ask which positions are in the first window.",
+        "line. If all the shapes are right, ask which positions are in the first window.",
     ),
     check="Write down the shape after each line, for three positions, vectors of two numbers and a "
     "width of 3. If all shapes are right, which positions are in the first window?",
@@ -237,7 +238,7 @@ wrong_line_of_the_windows = Line(
     mistakes={
         "That line is right: a window of odd width reaches as far to the left as to the right.":
             "width // 2",
-        "That line is right: it does what the task says of the function that it calls.":
+        "That line is right: it does what the question says about the function that it calls.":
             lambda mutant, **_: "padded.unfold" if "padded.unfold" in mutant else "pad(x",
         NAMES_ONLY: "def ",
     },
@@ -254,9 +255,9 @@ scores_in_blocks = Number(
     aim="window",
     asks=(
         "<n> queries are cut into blocks of <size>. A query's window holds <width> positions, with "
-        "its own in the middle. Each block is multiplied, in one product, by all the keys that any "
-        "of its queries reaches; beyond the ends, keys of zeros take their place. How many scores "
-        "are computed in all?"
+        "the query's own in the middle. Each block is multiplied, in one product, by all the keys "
+        "that any of its queries reaches; beyond the ends, zeros stand in for the keys. How many "
+        "scores are computed in all?"
     ),
     draw=lambda rng: {
         "size": (size := rng.choice([2, 3, 4, 6])),
@@ -272,28 +273,28 @@ scores_in_blocks = Number(
         f"That makes {size} · {size + width - 1} = {size * (size + width - 1)} scores for a block.",
         f"There are {n // size} blocks, so there are {n * (size + width - 1)} scores.",
     ),
-    check="Draw one block. Which key is the first that its first query reaches, and which is the "
-    "last that its last query reaches?",
+    check="Draw one block. What is the first key that its first query reaches, and what is the "
+    "last key that its last query reaches?",
     tolerance=0.4,
     mistakes={
-        "Those are the scores inside the windows. A block is multiplied as a whole: does the "
-        "first of its queries meet the keys of the last one, too?":
+        "Those are the scores inside the windows. A block is multiplied as a whole: does its first "
+        "query also meet the keys of its last one?":
             lambda n, size, width: n * width,
-        "You added a whole window to the block, but a part of it lies inside. How many keys does "
-        "the block reach beyond its own positions, on each side?":
+        "You added a whole window to the block, but a part of a window lies inside the block. How "
+        "many keys does the block reach beyond its own positions, on each side?":
             lambda n, size, width: n * (size + width),
         "You extended the block on one side only. A window has its query in the middle.":
             lambda n, size, width: n * (size + width // 2),
-        "You left out the keys beyond the ends. They are zeros, but are their scores computed all "
-        "the same?":
+        "You left out the keys beyond the ends. They are zeros, but are their scores computed "
+        "anyway?":
             without_the_zeros,
         "Those are the scores of one block. How many blocks are there?":
             lambda n, size, width: size * (size + width - 1),
-        "Those are all the pairs. Which keys does a block never meet, because no query of it "
-        "reaches them?":
+        "You counted all the pairs of a query and a key. Which keys does a block not meet, because "
+        "none of its queries reaches them?":
             lambda n, size, width: n * n,
-        "You let the queries of a block meet its own keys alone. Which keys beyond the block does "
-        "its first query reach, and which does its last?":
+        "You let the queries of a block meet only the keys of that block. Which keys beyond it "
+        "does the first query reach, and which does the last query reach?":
             lambda n, size, width: n * size,
         "You added a whole window on each side. A window has its query in the middle: how far "
         "does it reach to one side?":
@@ -316,40 +317,41 @@ heads_at_zero = Number(
     asks=(
         "The kernel <taps> becomes three heads, for the offsets −1, 0 and 1. In each, a key's "
         "score is $-\\alpha$ times the squared distance from the place that the head looks at. "
-        "Each head's output is multiplied by its tap, and the three are added up. You set "
-        "$\\alpha$ to 0. What does the token in the middle of <tokens> get?"
+        "Each head's output is multiplied by its tap, and the three results are added up. You set "
+        "$\\alpha$ to 0. What is the output for the token in the middle of <tokens>?"
     ),
     draw=blunt,
     right=lambda tokens, taps: convolution_as_attention(kernel_of(taps), 0.0)(column(tokens))[2, 0],
     steps=lambda tokens, taps: (
         "With $\\alpha = 0$, all the scores are 0, so each head gives each of the five tokens a "
         "weight of 1/5.",
-        f"Every head returns the mean of the five, {sum(tokens) // 5}, wherever its place is.",
-        f"The taps add up to {show(sum(taps))}, so together they give "
+        f"Every head returns the mean of the five, {sum(tokens) // 5}, whatever place it looks at.",
+        f"The taps add up to {show(sum(taps))}, so the three heads together give "
         f"{show(sum(taps))} · {sum(tokens) // 5}.",
     ),
-    check="What are the scores of one head when $\\alpha$ is 0, and what does a softmax make of "
-    "them?",
+    check="What are the scores of one head when $\\alpha$ is 0, and which weights does a softmax "
+    "turn them into?",
     mistakes={
-        "All the scores are 0, but not the weights. What does a softmax make of equal scores?":
+        "All the scores are 0, but the weights are not. What does a softmax turn equal scores "
+        "into?":
             0,
-        "That's what the kernel itself gives, and what very sharp heads come close to. Does a "
-        "head still know its place when all its scores are equal?":
+        "That's the output of the kernel itself, which very sharp heads come close to. Does a head "
+        "still know its place when all its scores are equal?":
             lambda tokens, taps: convolution(column(tokens), kernel_of(taps))[2, 0],
-        "You gave each token the weight exp(0) = 1. The weights of a head sum to 1: by what do "
-        "you divide?":
+        "You gave each token the weight exp(0) = 1. The weights of a head have to sum to 1: what "
+        "do you divide by?":
             lambda tokens, taps: sum(taps) * sum(tokens),
         "You averaged the three tokens in the middle. If all the scores of a head are equal, "
         "which keys get a weight?":
             lambda tokens, taps: sum(taps) * sum(tokens[1:4]) / 3,
-        "That's the output of one head. Each is multiplied by its tap before the three are added "
-        "up.":
+        "That's the output of one head. Each output is multiplied by the head's tap before the "
+        "three are added up.":
             lambda tokens, taps: sum(tokens) / len(tokens),
-        "You took the mean of the heads. What is done with their outputs when each has been "
+        "You took the mean of the heads. What should be done with their outputs once each has been "
         "multiplied by its tap?":
             lambda tokens, taps: sum(taps) / len(taps) * sum(tokens) / len(tokens),
-        "Each of your heads looks at the token in the middle alone. Which scores do the other "
-        "tokens get?":
+        "Each of your heads looks only at the token in the middle. What scores do the other tokens "
+        "get?":
             lambda tokens, taps: sum(taps) * tokens[2],
     },
 )  # fmt: skip
@@ -374,10 +376,10 @@ outputs_of_sharp_heads = Row(
     aim="convolution-by-heads",
     asks=(
         "Three heads stand in for a kernel with the taps <taps> at the offsets −1, 0 and 1. A "
-        "head's place is the query's position plus its offset, and each key scores $-\\alpha$ "
-        "times its squared distance from that place, with a very large $\\alpha$. The outputs, "
-        "each multiplied by its head's tap, are added up. What do the tokens of the sequence "
-        "<tokens> get?"
+        "head's place is the query's position plus the head's offset, and each key's score is "
+        "$-\\alpha$ times its squared distance from that place, with a very large $\\alpha$. Each "
+        "head's output is multiplied by its tap, and the three results are added up. What are the "
+        "outputs for the tokens of the sequence <tokens>?"
     ),
     draw=lambda rng: {
         "taps": tuple(rng.sample(range(1, 6), 3)),
@@ -388,8 +390,8 @@ outputs_of_sharp_heads = Row(
     ],
     steps=lambda taps, tokens: (
         "With a large $\\alpha$, a head looks only at the key nearest to its place.",
-        "At an end, the head whose place lies outside finds the end token itself nearest, so this "
-        "token counts twice.",
+        "At each end, one head's place lies outside. The nearest key is the end token's own, so "
+        "this token counts twice.",
         *(
             f"The {ordinal} token gets "
             + " + ".join(f"{tap} · {x}" for tap, x in zip(taps, inputs, strict=True))
@@ -397,29 +399,28 @@ outputs_of_sharp_heads = Row(
             for ordinal, inputs in zip(("first", "second", "third"), seen_by(tokens), strict=True)
         ),
     ),
-    check="The weights of each head sum to 1 at every token. Where does the first token put that "
-    "of the head for offset −1?",
+    check="For every token, the weights of each head sum to 1. Where does the head for offset −1 "
+    "put its weight for the first token?",
     minutes=3,
     placement=True,
     mistakes={
-        "That's what the kernel gives, which finds zeros outside. A softmax has to put its "
+        "That's what the kernel gives, because it finds zeros outside. A softmax has to put its "
         "weight somewhere: which key is nearest to a place outside?":
             lambda taps, tokens: convolution(column(tokens), kernel_of(taps))[:, 0],
-        "You joined the two ends. A head whose place lies outside looks at the key that is "
-        "nearest to it: which end is that?":
+        "You joined the two ends. A head whose place lies outside looks at the key nearest to that "
+        "place: at which end is this key?":
             lambda taps, tokens: mutant(HEADS, "the two ends are joined")(
                 column(tokens), kernel_of(taps)
             )[:, 0],
-        "You flipped the kernel. Which neighbour is at the offset −1, and which of the taps goes "
-        "with it?":
+        "You flipped the kernel. Which neighbour is at offset −1, and which tap goes with it?":
             flipped,
-        "You flipped the kernel, and let the heads find zeros outside. Which tap goes with the "
-        "offset −1? And where does a softmax put its weight when a head's place lies outside?":
+        "You flipped the kernel, and let the heads find zeros outside. Which tap goes with offset "
+        "−1? And where does a softmax put its weight when a head's place lies outside?":
             lambda taps, tokens: mutant(HEADS, "the kernel is flipped")(
                 column(tokens), kernel_of(taps)
             )[:, 0],
-        "At the ends you turned back to the inner neighbour. Which key is nearest to a place just "
-        "outside?":
+        "At the ends, you used the inner neighbour in place of the one outside. Which key is "
+        "nearest to a place just outside?":
             mirrored,
     },
 )  # fmt: skip
@@ -463,8 +464,8 @@ output_of_a_dynamic_convolution = Number(
     asks=(
         "A dynamic convolution has one head and three taps, at the offsets −1, 0 and 1. A token of "
         "one number $x$ gives the taps the scores $x$ times <factors>, which go through a softmax. "
-        "Beyond the ends are zeros. The first token of a sequence is <x>, and the second is "
-        "<y>. What does the first one get?"
+        "Beyond the ends, there are zeros. The first token of a sequence is <x>, and the second is "
+        "<y>. What is the output for the first token?"
     ),
     draw=draw_token,
     right=lambda x, y, left, right, factors: dynamic_convolution(
@@ -472,27 +473,28 @@ output_of_a_dynamic_convolution = Number(
     )[0, 0],
     steps=lambda x, y, left, right, factors: (
         f"The first token makes the weights. The exponentials of its scores are {left**x}, 1 and "
-        f"{right**x}, with the sum {left**x + 1 + right**x}.",
-        "The tap at offset −1 finds 0 outside, but its weight is still a part of the sum.",
-        f"So the token gets ({left**x} · 0 + 1 · {x} + {right**x} · {y}) / "
+        f"{right**x}, which sum to {left**x + 1 + right**x}.",
+        "The tap at offset −1 finds 0 outside, but its weight still counts in that sum.",
+        f"So the output is ({left**x} · 0 + 1 · {x} + {right**x} · {y}) / "
         f"{left**x + 1 + right**x}.",
     ),
     check="Write down the weights of all three taps: do they sum to 1?",
     mistakes={
-        "You left the place outside out of the softmax, as attention would. Here each tap has its "
-        "score, whatever it finds: does the tap at offset −1 take part?":
+        "You left the tap that looks outside out of the softmax, as attention would. In a dynamic "
+        "convolution, each tap has a score, whatever it finds: does the tap at offset −1 take "
+        "part?":
             lambda x, y, left, right, factors: (x + right**x * y) / (1 + right**x),
-        "You used the exponentials as they are. What do you divide by, so that the weights sum "
+        "You used the exponentials as weights. What do you divide them by, so that the weights sum "
         "to 1?":
             lambda x, y, left, right, factors: x + right**x * y,
         "You took the factors themselves for the scores. What are they multiplied by?":
             lambda x, y, left, right, factors: (x + right * y) / (left + 1 + right),
-        "You gave the second token the weight of another tap. At which offset does it stand, seen "
-        "from the first?":
+        "You gave the second token the weight of the wrong tap. At which offset does this token "
+        "stand, seen from the first?":
             lambda x, y, left, right, factors: dynamic_convolution(
                 column([x, y]), rows_of_factors(right, left)
             )[0, 0],
-        "You left out what has a score of 0, as if it got no weight. What is exp(0)?":
+        "You left out the tap whose score is 0, as if it got no weight. What is exp(0)?":
             nothing_for_a_score_of_0,
         "You took something like exp(2 ln 7) for 2 times 7. What is $x$ ln $a$ the logarithm of?":
             times_the_number,
@@ -504,27 +506,29 @@ weight_that_may_change = Choice(
     aim="between-layers",
     asks=(
         "Four layers each give token 5 a weighted sum of tokens 4, 5 and 6. Now token 6 changes, "
-        "and the other two stay. In which of the layers may the weight of token 4 in this sum "
-        "change?"
+        "and the other two stay the same. In which of these layers may the weight of token 4 in "
+        "the sum change?"
     ),
     right="attention in a window of three",
     steps=(
         "In a depthwise and in a lightweight convolution, the weights are learned numbers, which "
-        "stay whatever the input is.",
+        "stay the same whatever the input is.",
         "In a dynamic convolution, the weights are computed from the token in the middle, and that "
         "is token 5.",
         "In attention, the score of token 6 changes, and the softmax shares out the weight among "
         "all three, so the weight of token 4 changes as well.",
     ),
-    check="Ask of each layer: from which tokens are its weights computed?",
+    check="For each layer, ask which tokens its weights are computed from.",
     minutes=1,
     mistakes={
-        "Its weights are computed from a token, but from only one. Which of the three is it?":
+        "A dynamic convolution computes its weights from a token, but from only one. Which of the "
+        "three is it?":
             "a dynamic convolution with three taps",
-        "Its weights have been through a softmax, but a softmax of what? Is there a token in it?":
+        "The weights of a lightweight convolution have been through a softmax, but a softmax of "
+        "what? Does it contain anything from a token?":
             "a lightweight convolution with three taps",
-        "It has a number of its own for each tap and channel. Does it look at any token to get "
-        "them?":
+        "A depthwise convolution has a number of its own for each tap and channel. Does it look at "
+        "any token to get these numbers?":
             "a depthwise convolution with three taps",
     },
 )  # fmt: skip
