@@ -48,8 +48,8 @@ dearer_order = Number(
     aim="reorder",
     asks=(
         "The queries and keys of <n> tokens have <d> features, and their values have width <d>. "
-        "Count the operations of the two matrix products. How many times as many does it take to "
-        "multiply queries and keys first as to multiply keys and values first?"
+        "Count the operations of the two matrix products. How many times as many operations does "
+        "it take to multiply queries and keys first as to multiply keys and values first?"
     ),
     # in this order the first numbers drawn are those with which the figure opens
     draw=lambda rng: {
@@ -65,15 +65,17 @@ dearer_order = Number(
         f"The ratio is {n} / {d} = {n // d}. The figure in the chapter also counts the few "
         "operations of the sums of weights.",
     ),
-    check="Write down the shapes of the two factors of each product. How many terms has it?",
+    check="Write down the shapes of the two factors of each product. How many terms does each "
+    "product have?",
     mistakes={
-        "You compared the sizes of the matrices in between. How long is the sum behind each of "
-        "their numbers?":
+        "You compared the sizes of the matrices in between. How many terms does each of their "
+        "numbers sum?":
             lambda n, d: (n / d) ** 2,
         "You counted the sums of the weights as well, as the figure does. Count the two matrix "
         "products only.":
             lambda n, d: 2 * n / (2 * d + 1),
-        "You took the ratio the other way round. Which order is asked about?": lambda n, d: d / n,
+        "You took the ratio the other way round. Which order's operations belong in the numerator?":
+            lambda n, d: d / n,
         "With keys and values first, your count doesn't grow with the number of tokens. How many "
         "keys and values are summed?":
             lambda n, d: n * n / d,
@@ -125,8 +127,8 @@ negative_products = Number(
     aim="features",
     asks=(
         "Suppose you leave out the feature map. A query's products with three keys are <products>, "
-        "and linear attention uses them as they are. The values are <values>. What does the query "
-        "get?"
+        "and linear attention uses them as they are. The values are <values>. What is the query's "
+        "output?"
     ),
     draw=drawn_products,
     right=of_products,
@@ -135,23 +137,24 @@ negative_products = Number(
         f"{show(dot(products, values))}.",
         f"The weights sum to {show(sum(products))}, so the query gets "
         f"{show(of_products(products, values).item())}.",
-        "That is beyond all the values, so it is no mean of them. The nearer the negative weights "
-        "come to cancelling the positive ones, the further off it may be.",
+        "That is outside the range of the values, so it is not a mean of them. The nearer the "
+        "negative weights come to cancelling the positive ones, the further outside it may be.",
     ),
-    check="Linear attention divides a weighted sum by the sum of the weights. What is each here?",
+    check="Linear attention divides a weighted sum by the sum of the weights. What are these two "
+    "sums?",
     mistakes={
         "That's the weighted sum of the values. What does linear attention divide it by?":
             not_divided,
-        "You divided by the number of keys. The weights have a sum of their own.":
+        "You divided by the number of keys. What do the weights sum to?":
             lambda products, values: not_divided(products, values) / 3,
-        "You left the negative products out, as a feature map would see to. Here nothing does: "
-        "they count in both sums.":
+        "You left out the negative products. Without a feature map, nothing removes them: they "
+        "count in both sums.":
             lambda products, values: of_products([max(x, 0) for x in products], values),
         "You divided by the sum of the absolute values. The normaliser is the plain sum of the "
         "products, with their signs.":
             lambda products, values: not_divided(products, values) / sum(map(abs, products)),
-        "You took the negative products for positive ones. No feature map changes them here: they "
-        "count with their signs, in both sums.":
+        "You used the negative products as if they were positive. Without a feature map, they keep "
+        "their signs, in both sums.":
             lambda products, values: of_products([*map(abs, products)], values),
     },
 )  # fmt: skip
@@ -166,25 +169,25 @@ wrong_line_of_running_sums = Line(
     ),
     faults={
         "the normaliser counts the later keys too":
-            "The sum of the keys' features is one for all tokens, so it holds later keys. It has "
-            "to be a running sum, as the states are.",
+            "All tokens share a single sum of the keys' features, so it contains later keys. It "
+            "has to be a running sum, as the states are.",
         "the state leaves the token itself out":
-            "Each token's own term is taken off its state, while the normaliser still counts it. "
-            "A token sees itself.",
+            "Each token's own term is subtracted from its state, but the normaliser still counts "
+            "it. A token should see itself.",
         "it is divided by the number of keys so far":
             "The sums are divided by the number of keys so far. They have to be divided by the "
             "sum of the weights so far.",
         "the sum runs over a width":
-            "The running sum goes along the features. It has to go along the tokens, which are "
-            "the third axis from the end once each token has a matrix.",
+            "The running sum goes along the features. It should go along the tokens, which are the "
+            "third axis from the end once each token has a matrix.",
         "a query is multiplied by its own key before the sum":
-            "Each query meets its own key alone, and these products are summed. A query has to "
+            "Each query meets its own key alone, and these products are summed. A query should "
             "meet the sum of all keys so far.",
     },
     text_of=partial(texts, SUMS),
     steps=(
-        "Ask of each line which keys and values its result for token $i$ contains: it should be "
-        "those up to $i$.",
+        "For each line, ask which keys and values its result for token $i$ contains: they should "
+        "be those up to $i$.",
     ),
     check="Follow three tokens of width 1 through the lines. What does each line give for the "
     "first of them?",
@@ -195,7 +198,7 @@ wrong_line_of_running_sums = Line(
             "outer = ",
         "That line is right: it multiplies each query's features by the state of its own token.":
             "sums = ",
-        "That line is right: it divides what was read by the total weight. Look at how the two "
+        "That line is right: it divides the weighted sum by the total weight. Look at how the two "
         "are computed.":
             "return ",
         NAMES_ONLY: "def ",
@@ -244,7 +247,7 @@ output_of_a_step = Number(
         "Causal linear attention with two features and values of width 1 has read some tokens. Its "
         "state is S = <state>, with a number for each feature, and z = <z>. The next token's key "
         "has the features <key>, its value is <value>, and its query has the features <query>. "
-        "What is its output?"
+        "What is the output for this token?"
     ),
     draw=drawn_step,
     right=next_output,
@@ -261,14 +264,14 @@ output_of_a_step = Number(
     minutes=3,
     placement=True,
     mistakes={
-        "Your token has read a state that it is not part of. In causal attention, does a token "
-        "see itself?":
+        "Your token reads a state that it isn't part of. In causal attention, does a token see "
+        "itself?":
             partial(output_by_mutant, "the state is read before it is updated"),
         "That's the weighted sum of the values. What do you divide it by, so that it becomes a "
         "mean?":
             partial(output_by_mutant, "the output is not normalised"),
-        "You divided by the sum of z. Each weight is a product with this query, and so is their "
-        "sum.":
+        "You divided by the sum of the numbers in z. Each weight is a product with this query, and "
+        "so is the sum of the weights.":
             partial(output_by_mutant, "it is divided by the sum of z"),
         "You added the value to S without its key. What does the key decide about where the value "
         "goes?":
@@ -278,16 +281,16 @@ output_of_a_step = Number(
                 dot(query, state_after(state, z, key, 1)[0])
                 / dot(query, state_after(state, z, key, 1)[1])
             ),
-        "You added the value to z as well. What does z sum?": value_in_z,
-        "Your token has joined z, but not S. What is S to hold of it?":
+        "You added the value to z as well. What is z a sum of?": value_in_z,
+        "You added the token to z, but not to S. What should S hold of it?":
             lambda state, z, key, value, query: (
                 dot(query, state) / dot(query, state_after(state, z, key, value)[1])
             ),
-        "You exchanged the key and the query. Which of the two is written, and which one reads?":
+        "You swapped the key and the query. Which of the two is written, and which one reads?":
             lambda state, z, key, value, query: output_of_a_step.right(
                 state=state, z=z, key=query, value=value, query=key
             ),
-        "Your token has joined S, but not z. What does z sum?":
+        "You added the token to S, but not to z. What should z hold of it?":
             lambda state, z, key, value, query: (
                 dot(query, state_after(state, z, key, value)[0]) / dot(query, z)
             ),
@@ -299,16 +302,17 @@ after_an_exchange = Choice(
     aim="four-forms",
     asks=(
         "Five tokens go through causal linear attention without positions. You exchange the first "
-        "two of them, each with its query, key and value. Which tokens get another output than "
+        "two of them, each with its query, key and value. Which tokens get a different output than "
         "before?"
     ),
-    right="the two that are exchanged, because they alone read another sum",
+    right="the two that are exchanged, because they alone read a different sum",
     steps=(
         "The state after the first two tokens is a sum of two terms, which does not depend on "
         "their order. So the three later tokens read the same states as before.",
-        "The token that stood first saw only itself, and now sees the other as well. With the "
-        "other it is just the opposite.",
-        "In the figure in the chapter, shuffle the tokens before the chosen one: its output stays.",
+        "The token that stood first saw only itself, and now sees the other one as well. For the "
+        "other token, it's the opposite.",
+        "In the figure in the chapter, shuffle the tokens before the chosen one: its output stays "
+        "the same.",
     ),
     check="Write down the sum of terms that each of the five tokens reads, before and after.",
     minutes=1,
@@ -319,7 +323,7 @@ after_an_exchange = Choice(
         "The later states do contain both tokens. Does it matter to a sum which of the two was "
         "added first?":
             "all five, because every later state contains the two",
-        "The later tokens read a sum that contains the two. Which of its terms has changed?":
+        "The later tokens read a sum that contains both of them. Which of its terms has changed?":
             "the three later ones, because what they read was written in another order",
     },
 )  # fmt: skip
@@ -330,27 +334,28 @@ first_failure = Choice(
     asks=(
         "Linear attention with the 16 features elu(x) + 1 stores random keys of width 16 and norm "
         "1 with random values. Then each key, multiplied by as large a number as you like, asks "
-        "for its own value. With how many stored keys does the answer begin to be wrong?"
+        "for its own value. With how many stored keys do the answers begin to be wrong?"
     ),
     right="with two, because each query gives weight to both",
     steps=(
-        "One key is recalled exactly, since the sum of weights is its own weight.",
-        "With two, the weight of each key is the product of its features and those of the query. "
-        "All features are positive, so the other key has weight, too, and some of its value is in "
-        "the answer.",
+        "The value of a single key is recalled exactly, because the sum of the weights is that "
+        "key's own weight.",
+        "With two keys, the weight of each is the product of its features and those of the query. "
+        "All features are positive, so the other key gets some weight as well, and some of its "
+        "value is in the answer.",
         "The rank says only that recall has to fail beyond 16 keys. The figure in the chapter "
         "shows the error from one key on.",
     ),
     check="What weight does a query give to a key that is not its own? Can it be 0?",
     minutes=1,
     mistakes={
-        "The rank says from where on recall has to fail. Can it fail before?":
+        "The rank only says beyond how many keys recall has to fail. Can it fail before that?":
             "with 17, because the rank is at most 16",
         "A large number makes a softmax sharp. What does it do to weights that are products of "
         "features, divided by their sum?":
-            "with no number of them, if the keys are multiplied by enough",
-        "A single key has all the weight, whatever its product with the query is. What is it "
-        "divided by?":
+            "with no number of keys, if they are multiplied by enough",
+        "A single key gets all of the weight, whatever its product with the query is. What is that "
+        "product divided by?":
             "with one, because its features are not the key itself",
     },
 )  # fmt: skip
@@ -371,7 +376,8 @@ recalled_by_the_first = Number(
     asks=(
         "Linear attention has the features elu(x) + 1, which is x + 1 for positive x and exp(x) "
         "for all others. It stores two keys, (<size>, 0) and (0, <size>), with the values <first> "
-        "and <second>. A query equal to the first key asks for its value. What does it get?"
+        "and <second>. A query equal to the first key asks for its value. What is the query's "
+        "output?"
     ),
     draw=lambda rng: {
         "size": (size := rng.choice([1, 2, 3])),
@@ -380,8 +386,8 @@ recalled_by_the_first = Number(
     },
     right=lambda size, first, second: linear_attention(*of_two_keys(size, first, second))[0, 0],
     steps=lambda size, first, second: (
-        f"The features of the query and of the first key are ({size + 1}, 1), those of the second "
-        f"key (1, {size + 1}).",
+        f"The features of the query and of the first key are ({size + 1}, 1), and those of the "
+        f"second key are (1, {size + 1}).",
         f"The products are {size + 1} · {size + 1} + 1 = {(size + 1) ** 2 + 1} and "
         f"2 · {size + 1} = {2 * size + 2}, and their sum is {(size + 2) ** 2}.",
         f"So the query gets {(size + 1) ** 2 + 1}/{(size + 2) ** 2} of {show(first)} and "
@@ -391,20 +397,19 @@ recalled_by_the_first = Number(
     check="The two weights are positive and sum to 1. What are they?",
     placement=True,
     mistakes={
-        "In your answer, the second key has no weight. What are the features of a 0?":
+        "In your answer, the second key has no weight. What does the feature map turn a 0 into?":
             partial(weighed, "q and k have no features yet"),
-        "You took features on one side only. What is turned into features: the query, the keys, "
-        "or both?":
+        "You took the features on one side only. What goes through the feature map: the query, the "
+        "keys, or both?":
             partial(weighed, "the keys have no features"),
         "That's the weighted sum of the values. Divide it by the sum of the two weights.":
             partial(weighed, "the rows do not sum to 1"),
-        "You gave each key the other's weight. Which key is equal to the query?":
+        "You swapped the weights of the two keys. Which key is equal to the query?":
             lambda size, first, second: recalled_by_the_first.right(size, second, first),
         "You gave both values the same weight. Is the query as close to the second key as to the "
         "first?":
             lambda size, first, second: (first + second) / 2,
-        "That's the first value's part of the mean. What does the second key's weight bring with "
-        "it?":
+        "That's the first value's part of the mean. What does the second key's weight add to it?":
             lambda size, first, second: recalled_by_the_first.right(size, first, 0),
     },
 )  # fmt: skip
@@ -443,8 +448,8 @@ weights_with_a_gate = Maps(
     asks=(
         "Before each of <n> tokens is added to a state, a gate multiplies the whole state. The "
         "gate is 1 at every token but the <nth>, where it is <gate>. All products of queries and "
-        "keys are 1, and nothing is divided. Which map shows the weight of each key (column) for "
-        "each query (row)?"
+        "keys are 1, and nothing is normalised. Which map shows the weight of each key (column) "
+        "for each query (row)?"
     ),
     draw=lambda rng: {
         "n": (n := rng.choice([5, 6])),
@@ -455,12 +460,12 @@ weights_with_a_gate = Maps(
     right=gated_weights,
     steps=lambda n, t, nth, gate: (
         f"Before the {nth} token, nothing fades: each query gives weight 1 to every key so far.",
-        f"At the {nth}, all that the state holds is multiplied by {show(gate)}: the keys before "
-        "it. Its own key is added afterwards, whole.",
+        f"At the {nth} token, all that the state holds is multiplied by {show(gate)}: the keys "
+        "before it. The token's own key is added afterwards, in full.",
         "No later token brings back what was lost, so in all the rows from there on, the earlier "
         f"keys have weight {show(gate)}.",
     ),
-    check="Write down the state after each token, as a sum of keys with numbers in front.",
+    check="Write down the state after each token, as a sum of keys with factors in front.",
     minutes=2,
     mistakes={
         "In this map, the gate also multiplies the key of its own token. Is that key in the state "
@@ -469,8 +474,8 @@ weights_with_a_gate = Maps(
         "In this map, the gate acts one token late. Does it act before its own token is added, or "
         "after?":
             partial(gates_by_mutant, "the factor of the step before is used"),
-        "In this map, only one query reads a faded state. From which state do the later tokens get "
-        "theirs?":
+        "In this map, only one query reads a faded state. Which state do the later tokens add "
+        "their keys to?":
             one_row_only,
     },
 )  # fmt: skip
@@ -491,9 +496,9 @@ def replaced(old, new, beta):
 recalled_afterwards = Row(
     aim="fixed-state",
     asks=(
-        "For a key of norm 1, a state recalls the value <old>. The same key now comes again with "
-        "the value <new>. What does the state recall for it afterwards: first, if the token is "
-        "simply added; second, with the delta rule and β = <beta>? Nothing is divided."
+        "For a key of norm 1, a state recalls the value <old>. Now the same key comes again, with "
+        "the value <new>. What does the state recall for this key afterwards: first, if the token "
+        "is simply added; second, with the delta rule and β = <beta>? Nothing is normalised."
     ),
     draw=lambda rng: {
         **dict(zip(("old", "new"), rng.sample([-12, -8, 4, 16, 20], 2), strict=True)),
@@ -509,18 +514,19 @@ recalled_afterwards = Row(
     ),
     check="With β = 1, the delta rule would recall the new value, and with β = 0 the old one.",
     mistakes={
-        "By the delta rule, you added a share of the new value. The rule adds a share of what is "
-        "missing: read the state first.":
+        "With the delta rule, you added a share of the new value. The rule adds a share of what is "
+        "missing, so read the state first.":
             lambda old, new, beta: (old + new, old + beta * new),
         "You corrected the whole error. How much of it does β correct?":
             lambda old, new, beta: (old + new, new),
-        "In your sum, the new value has replaced the old one. What takes the old one out of a sum?":
+        "In your sum, the new value has replaced the old one. Does adding a value remove the one "
+        "before it?":
             replaced,
-        "You gave the old value the weight β, and the new one the rest. Which of the two does the "
-        "rule reach if β is 1?":
+        "You gave the old value the weight β, and the new one the rest. Which of the two values "
+        "does the rule end up with if β is 1?":
             lambda old, new, beta: (old + new, new + beta * (old - new)),
-        "By the delta rule, your second number is what is added to the state. What does the state "
-        "recall with it?":
+        "Your second number is what the delta rule adds to the state. What does the state recall "
+        "afterwards?":
             lambda old, new, beta: (old + new, beta * (new - old)),
         "You moved away from the new value. What is missing: new − old, or old − new?":
             lambda old, new, beta: (old + new, old - beta * (new - old)),
