@@ -30,26 +30,27 @@ without_attention = Choice(
     aim="read-gpt",
     asks=(
         "A GPT learns texts that count up in equal steps, modulo 11, such as 3, 5, 7, 9, 0, 2; the "
-        "step of a text is a number from 1 to 5. Before the training, you take the attention away, "
-        "so that each row knows only its own number and its place. What will it write after 3, 5, "
-        "7, if it always appends the likeliest number?"
+        "step of a text is a number from 1 to 5. Before training, you take the attention away, so "
+        "that each row knows only its own number and its place. What will the model write after 3, "
+        "5, 7, if it always appends the likeliest number?"
     ),
     right="numbers that are each 1 to 5 further on than the one before, in steps that may differ",
     steps=(
         "The row of 7 has read no other number, so nothing in it depends on the step.",
         "In the training texts, 7 is followed by a number that is 1 to 5 further on, and each of "
         "the five is as likely as the others. The row can learn this much.",
-        "So every number is followed by one of its five possible successors. Which of the five it "
-        "prefers is chance, and need not be the same step for another number or place.",
+        "So every number is followed by one of its five possible successors. It is chance which of "
+        "the five the row prefers, and it need not be the same step for another number or place.",
     ),
-    check="List what the row of 7 knows, and what follows a 7 in the texts of the training.",
+    check="List what the row of 7 knows, and what follows a 7 in the training texts.",
     minutes=1,
     mistakes={
-        "To count on, the row of 7 needs the step. From which two numbers would it find that out?":
+        "To count on, the row of 7 needs to know the step. Which two numbers would tell it the "
+        "step?":
             "9, 0, 2 and so on, in steps of 2",
-        "The row is trained on what comes next. Does a 7 ever follow a 7 in these texts?":
+        "The row is trained on what comes next. Does a 7 ever follow a 7 in the training texts?":
             "7 again and again",
-        "A row still sees its own number. Are all 11 numbers possible after it?":
+        "A row still sees its own number. Can all 11 numbers follow it?":
             "any of the 11 numbers, whatever number came before",
     },
 )  # fmt: skip
@@ -85,56 +86,59 @@ def residual(hint, x, a):
 out_of_pre_norm = Row(
     aim="build-blocks",
     asks=(
-        "The token <x> comes to a part of a *pre-norm* block. The norm takes away the mean of the "
-        "two numbers, then divides what is left by the root of the mean of its squares. The "
-        "part replaces negative numbers by 0, and multiplies the others by <a>. What has become of "
-        "the token after this part and its skip connection?"
+        "The token <x> reaches a part of a *pre-norm* block. The norm subtracts the mean of the "
+        "two numbers, then divides the result by the root of the mean of its squares. The part "
+        "replaces negative numbers by 0, and multiplies the others by <a>. What is the token after "
+        "this part and its skip connection?"
     ),
     draw=one_token,
     right=pre_norm_output,
     steps=lambda x, a, normed: (
         f"The mean of {show(x)} is {sum(x) // 2}, and each number is {abs(x[0] - x[1]) // 2} away "
         f"from it, so the norm gives {show(normed)}.",
-        f"The part reads this, and gives {show(tuple(a * max(y, 0) for y in normed))}.",
-        f"That is added to the token as it came, {show(x)}.",
+        f"The part reads this, and its output is {show(tuple(a * max(y, 0) for y in normed))}.",
+        f"The skip connection adds this to the original token, {show(x)}.",
     ),
-    check="Write down three rows: the token, what the part reads, and what the part gives.",
+    check="Write down three rows: the token, what the part reads, and the part's output.",
     placement=True,
     mistakes={
-        "Those are normalised numbers, but nothing normalises what leaves a pre-norm block's "
-        "part. What does the norm read, and what is added to the part's result?":
+        "Your result is normalised, but nothing normalises the result of a part in a pre-norm "
+        "block. What does the norm read, and what is added to the part's output?":
             lambda x, a, normed: residual("pre and post are exchanged", x, a),
-        "You added to the normalised token. Which token travels on along the residual stream?":
+        "You added the part's output to the normalised token. Which token travels on along the "
+        "residual stream?":
             lambda x, a, normed: residual("pre-norm adds to the normalised x", x, a),
-        "That's what the part gives. What does a residual do with it?":
+        "That's the output of the part. What does a skip connection do with it?":
             lambda x, a, normed: residual("pre-norm leaves x out", x, a),
-        "Your part read the token as it came. What stands between the stream and the part?":
+        "Your part reads the token itself. What stands between the residual stream and the part?":
             lambda x, a, normed: residual("in pre-norm the part reads x itself", x, a),
-        "Your part let a negative number through. What does it make of one?":
+        "Your part let a negative number through. What should it do with a negative number?":
             lambda x, a, normed: [t + a * y for t, y in zip(x, normed, strict=True)],
-        "Your norm takes the mean away and stops there. What does it divide the rest by?":
+        "Your norm subtracts the mean and stops there. What does it divide the rest by?":
             lambda x, a, normed: [t + a * max(t - sum(x) / 2, 0) for t in x],
-        "Your norm divides by the mean of the squares itself. Read again by what it should "
-        "divide.":
+        "Your norm divides by the mean of the squares itself. Read the question again: what should "
+        "it divide by?":
             lambda x, a, normed: [
                 t + a * max(y, 0) / abs(x[0] - x[1]) * 2 for t, y in zip(x, normed, strict=True)
             ],
-        "Your norm divides by the root of the sum of the squares. Read again what it takes "
-        "the root of.":
+        "Your norm divides by the root of the sum of the squares. Read the question again: what "
+        "should it take the root of?":
             lambda x, a, normed: [
                 t + a * max(y, 0) / 2**0.5 for t, y in zip(x, normed, strict=True)
             ],
-        "Your norm divides the token as it is. What does it take away first, and what is the mean "
+        "Your norm divides the token as it is. What should it subtract first, and what is the mean "
         "of the two numbers then?":
             lambda x, a, normed: [
                 t + a * max(t, 0) / (sum(u * u for u in x) / 2) ** 0.5 for t in x
             ],
-        "Your part turned a negative number into a positive one. What does it put in its place?":
+        "Your part turned a negative number into a positive one. What should it replace a negative "
+        "number by?":
             lambda x, a, normed: [t + a * abs(y) for t, y in zip(x, normed, strict=True)],
-        "Your part lets a positive number through as it is. What does it make of one?":
+        "Your part lets a positive number through as it is. What should it do with a positive "
+        "number?":
             lambda x, a, normed: out_of_pre_norm.right(x, 1, normed),
-        "Your part gives 0 for a negative number. To which number does the skip connection add "
-        "that 0?":
+        "Your part gives 0 for a negative number, which is right. Which number does the skip "
+        "connection add that 0 to?":
             lambda x, a, normed: [
                 t + a * y if y > 0 else 0 for t, y in zip(x, normed, strict=True)
             ],
@@ -160,24 +164,26 @@ seen_of_the_source = Maps(
     aim="build-blocks",
     asks=(
         "In training, a source of <source> words is padded to <m> tokens, and its target of "
-        "<target> words is padded to <n>. Which map shows what the cross-attention of the decoder "
-        "may see? (A row is a query, a column is a key.)"
+        "<target> words is padded to <n>. Which map shows what the decoder's cross-attention may "
+        "see? (A row is a query, a column is a key.)"
     ),
     draw=two_texts,
     right=lambda m, n, source, target: padding_mask(torch.tensor(source), m).expand(n, m).double(),
     steps=lambda m, n, source, target: (
-        f"The queries come from the target, the keys from the source: {n} rows, {m} columns.",
-        f"The padding of the source is hidden from every query: the first {source} columns "
+        f"The queries come from the target and the keys from the source, so there are {n} rows and "
+        f"{m} columns.",
+        f"The padding of the source is hidden from every query, so only the first {source} columns "
         "are left.",
         "The whole source is known before the first word of the target, so no query has to wait "
         "for a part of it.",
     ),
     check="Whose tokens are the columns? Which of them are padding?",
     mistakes={
-        "In this map, the first word of the target sees only the first of the source. Which of the "
-        "two texts is not known yet while the decoder writes?":
+        "In this map, the first word of the target sees only the first word of the source. Which "
+        "of the two texts is not yet known while the decoder writes?":
             causal,
-        "In this map, the columns go by the length of the target. Of which text are the keys?":
+        "In this map, the number of columns that may be seen is the length of the target. Which "
+        "text do the keys come from?":
             partial(cross, "the cross-attention hides by the target's lengths"),
         "In this map, the target attends to padding. Which columns hold words?":
             partial(cross, "the padding of the source is not hidden from the decoder"),
@@ -202,7 +208,7 @@ written_without_the_shift = Row(
     asks=(
         "A GPT is trained on texts that count up in equal steps, modulo 11. By mistake, its "
         "targets are not shifted, and its loss falls to nearly 0. Now it gets the prompt <prompt>, "
-        "and appends the likeliest token three times. Which three?"
+        "and appends the likeliest token three times. Which three tokens does it append?"
     ),
     draw=lambda rng: {
         "start": (start := rng.randrange(11)),
@@ -215,23 +221,24 @@ written_without_the_shift = Row(
     steps=lambda start, step, prompt: (
         "Without the shift, the target of each row is the token that this row has just read, so "
         "the model learns to pass its input on.",
-        f"The last row has read {prompt.split(', ')[-1]}, which is therefore the likeliest token.",
-        "It is appended, the new last row reads it, and so on.",
+        f"The last row has read {prompt.split(', ')[-1]}, so that is the likeliest token.",
+        "That token is appended, the new last row reads it, and so on.",
     ),
-    check="What has the last row read at each of the three times, and what was it trained to say?",
+    check="At each of the three steps, what has the last row read, and what was it trained to say?",
     minutes=1,
     mistakes={
-        "That's how a model with shifted targets goes on. What was this one asked for at each row?":
+        "That's how a model with shifted targets goes on. What was each row of this model trained "
+        "to say?":
             lambda start, step, prompt: count_up(start, step, 3),
-        "You copied the prompt from its beginning. Which row of scores decides about the next "
-        "token?":
+        "You copied the prompt from its beginning. Which row of scores decides on the next token?":
             lambda start, step, prompt: count_up(start, step, 0),
-        "Your first token is right for shifted targets. What did the last row learn to say here?":
+        "Your first token would be right with shifted targets. What did the last row of this model "
+        "learn to say?":
             lambda start, step, prompt: count_up(start, step, 3)[:1] * 3,
-        "You read the prompt from its end. Your first token becomes the input of the next step: "
-        "what does the model make of it?":
+        "You read the prompt backwards. Your first token becomes the input of the next step: what "
+        "does the model do with it?":
             lambda start, step, prompt: count_up(start, step, 0)[::-1],
-        "Your first token is right. Then your model counts: has it ever been asked to?":
+        "Your first token is right, but then your model counts. Has it ever been trained to count?":
             lambda start, step, prompt: count_up(start, step, 2),
     },
 )  # fmt: skip
@@ -242,41 +249,45 @@ wrong_line_of_a_step = Line(
     asks=(
         "This function is a causal head with a cache. It is given `n` new tokens `x`, the `keys` "
         "and `values` of the `m` tokens before them, and a table with a row for each position. The "
-        "new tokens should get what they would get if the head read the whole text at once. Which "
+        "new tokens should get the same output as if the head read the whole text at once. Which "
         "line is wrong?"
     ),
     faults={
         "the positions of every call start at 0":
-            "`positions[:n]` begins at 0 again, but `m` tokens stand before the new ones.",
+            "`positions[:n]` starts at position 0 again, but `m` tokens stand before the new ones.",
         "the new values come in front":
-            "The new values come before the old ones, while the new keys come after the old keys: "
+            "The new values come before the old ones, but the new keys come after the old keys, so "
             "the weights would meet the wrong values.",
         "the mask starts at the corner":
-            "The diagonal of the mask starts at the first key of the cache. It has to move by "
-            "`m`: the first new token sees all that is kept, and itself.",
-        "a new token sees one ahead": "`tril(m + 1)` shows each new token the one after it.",
+            "The diagonal of the mask starts at the first key in the cache. It has to be shifted "
+            "by `m`, because the first new token sees all the keys in the cache and its own.",
+        "a new token sees one ahead": "`tril(m + 1)` lets each new token see the one after it.",
     },
     text_of=partial(texts, STEP),
     steps=(
-        "Take one new token after three: it stands at position 3 (counted from 0), and sees four "
-        "keys.",
+        "Take one new token after three old ones: it stands at position 3 (counted from 0) and "
+        "sees four keys.",
     ),
-    check="Follow two new tokens after three through the lines: where they stand, what they see.",
+    check="Follow two new tokens after three old ones through the lines. Which positions do they "
+    "stand at, and which keys do they see?",
     minutes=3,
     mistakes={
-        "That line is right: it counts the new tokens and those that are kept. See how each is "
-        "used.":
+        "That line is right: it counts the new tokens and those in the cache. Look at how each "
+        "number is used.":
             "n, m =",
-        "That line is right: the new tokens alone ask. Look at which keys and values answer them.":
+        "That line is right: the queries come from the new tokens alone. Look at which keys and "
+        "values they meet.":
             "q = ",
-        "That line is right: the keys of the new tokens follow those that are kept.":
+        "That line is right: the keys of the new tokens follow those in the cache.":
             "keys = torch.cat",
-        "That line is right: each new query meets every key, and the scale is the root of their "
-        "width.":
+        "That line is right: each new query meets every key, and the scale is the root of the "
+        "queries' width.":
             "scores = ",
-        "That line is right: it is attention under a mask. Look at what it is given.": "weights =",
-        "That line is right: the new tokens get their means, and the next step needs all keys and "
-        "values.":
+        "That line is right: it turns the scores into weights under the mask. Look at what it's "
+        "given.":
+            "weights =",
+        "That line is right: the new tokens get their weighted means, and the next step needs all "
+        "keys and values.":
             "return",
     },
 )  # fmt: skip
@@ -334,25 +345,25 @@ def first_two_kept(scores, temperature):
 probability_of_the_first = Number(
     aim="generate",
     asks=(
-        "Three tokens have the scores <scores>. A model samples with the temperature <temperature> "
-        "and with top-k, where k = 2. How probable is the first token?"
+        "Three tokens have the scores <scores>. A model samples with a temperature of "
+        "<temperature> and with top-k, where k = 2. What is the probability of the first token?"
     ),
     draw=scores_of_three,
     right=top_two_probability,
     steps=lambda scores, temperature: (
-        f"The lowest score, {min(scores)}, belongs to the token that cannot be drawn.",
+        f"The token with the lowest score, {min(scores)}, cannot be drawn.",
         f"The others are divided by {temperature}: "
-        + ("twice a logarithm is that of the square, " if temperature == "1/2" else "")
-        + ("half a logarithm is that of the root, " if temperature == "2" else "")
+        + ("twice a logarithm is the logarithm of the square, " if temperature == "1/2" else "")
+        + ("half a logarithm is the logarithm of the root, " if temperature == "2" else "")
         + "so their exponentials are "
         + " and ".join(str(x) for x in top_two(scores, temperature))
         + ".",
-        f"The first token gets {top_two(scores, temperature)[0]} of "
-        f"{sum(top_two(scores, temperature))} parts.",
+        f"So the probability of the first token is {top_two(scores, temperature)[0]}/"
+        f"{sum(top_two(scores, temperature))}.",
     ),
     check="Write down the scores that are left, divide each by the temperature, then take exp.",
     mistakes={
-        "Your tokens are the right two, but the temperature has changed nothing. What does it "
+        "You kept the right two tokens, but the temperature has changed nothing. What does it "
         "divide?":
             lambda scores, temperature: mutant(TOP_K, "the temperature is ignored")(
                 row_of(scores), 2, tau(temperature)
@@ -360,11 +371,11 @@ probability_of_the_first = Number(
         "You multiplied the scores by the temperature. A temperature above 1 should make tokens "
         "more alike: does yours?":
             temperature_multiplies,
-        "All three tokens have a share in your answer. How many of them can be drawn?":
+        "In your answer, all three tokens can be drawn. How many of them does top-k keep?":
             lambda scores, temperature: mutant(TOP_K, "the k is ignored")(
                 row_of(scores), 2, tau(temperature)
             )[0],
-        "You kept the two tokens that are written first. Which two does top-k keep?":
+        "You kept the first two tokens. Which two does top-k keep?":
             first_two_kept,
         "That's the softmax of the scores as they are. What does the temperature do to them, and "
         "how many tokens can be drawn?":
@@ -393,10 +404,9 @@ length_of_equal_cost = Number(
     aim="count-block",
     asks=(
         "A block of width <d> has a feed-forward network with a hidden width of <hidden>. Every "
-        "token sees all tokens. Count a multiplication and an addition for each term of the matrix "
-        "products, and nothing else. "
-        "At how many tokens does the attention layer, with its four matrices, take as many "
-        "operations as the feed-forward network?"
+        "token sees all tokens. Count one multiplication and one addition for each term of the "
+        "matrix products, and nothing else. At how many tokens does the attention layer, with its "
+        "four matrices, take as many operations as the feed-forward network?"
     ),
     draw=lambda rng: {
         "d": (d := rng.choice([10, 16, 20, 50, 64, 100])),
@@ -406,31 +416,35 @@ length_of_equal_cost = Number(
     right=equal_cost_length,
     steps=lambda d, times, hidden: (
         f"For each token, the two matrices of the feed-forward network take 2 · 2 · {d} · {hidden} "
-        f"operations: that is {4 * times} times the square of {d}.",
+        f"operations, which is {4 * times} times the square of {d}.",
         f"The four matrices of the attention layer take 4 · 2 · {d} · {d}, which is 8 times the "
-        f"square. Scores and weighted sums take 2 · 2 · {d} for each of the n tokens that it sees.",
+        f"square. The scores and weighted sums take 2 · 2 · {d} for each of the n tokens that it "
+        "sees.",
         f"So 4 · {d} · n has to make up for {4 * times} − 8 = {4 * times - 8} times the square of "
         f"{d}: n is {times - 2} · {d}.",
     ),
-    check="Count for one token: what does it cost in each matrix, and what for each token it sees?",
+    check="Count the operations for one token: how many does it take in each matrix, and how many "
+    "for each token that it sees?",
     tolerance=0.4,
     minutes=3,
     placement=True,
     mistakes={
-        "At that length, scores and weighted sums alone cost as much as the network. What else "
+        "At that length, the scores and weighted sums alone cost as much as the network. What else "
         "does the attention layer compute for each token?":
             lambda d, times, hidden: times * d,
-        "Your scores and weighted sums cost half of what they do. How many products are there, "
+        "You counted half of what the scores and weighted sums cost. How many products are there, "
         "and how many tokens does each token see?":
             lambda d, times, hidden: 2 * (times - 2) * d,
-        "Your network costs half of what it does. How many matrices does it have, and what does "
+        "You counted half of what the network costs. How many matrices does it have, and what does "
         "each term of a product take besides a multiplication?":
             lambda d, times, hidden: (times / 2 - 2) * d,
-        "You counted three matrices in the attention layer. Which one does its output go through?":
+        "You counted three matrices in the attention layer. Which one does the layer's output go "
+        "through?":
             lambda d, times, hidden: (times - 1.5) * d,
-        "You counted one matrix in the attention layer. How many does it have?":
+        "You counted only one matrix in the attention layer. How many does it have?":
             lambda d, times, hidden: (times - 0.5) * d,
-        "That holds where the hidden width is four times the width of the block. What is it here?":
+        "That would be right if the hidden width were four times the width of the block. How many "
+        "times as large is it in this block?":
             lambda d, times, hidden: 2 * d,
     },
 )  # fmt: skip
@@ -439,30 +453,31 @@ length_of_equal_cost = Number(
 place_of_offsets = Choice(
     aim="choose-attention",
     asks=(
-        "You build a model that translates, with an encoder and a decoder. Where in it does an "
-        "attention make sense that depends on the offset between query and key, such as RoPE or "
-        "ALiBi?"
+        "You build a model that translates, with an encoder and a decoder. In which of its "
+        "attention layers does it make sense for the scores to depend on the offset between query "
+        "and key, as with RoPE or ALiBi?"
     ),
     right="in the self-attention of the encoder and in that of the decoder",
     steps=(
-        "In both self-attentions, queries and keys stand in one text, so their positions have an "
-        "offset. A causal mask changes nothing about this, nor does a cache, because the positions "
-        "of the tokens in it are known.",
+        "In both self-attentions, queries and keys stand in the same text, so their positions have "
+        "an offset. Neither a causal mask nor a cache changes this, because the positions of the "
+        "tokens are known.",
         "In the cross-attention, the query stands in the target and the key in the source. These "
-        "are two texts with an order and a length of their own, so an offset between them means "
+        "are two texts, each with its own order and length, so an offset between them means "
         "nothing.",
     ),
-    check="For each attention, ask in which text the query stands, and in which the key.",
+    check="For each attention layer, ask which text the query stands in, and which text the key "
+    "stands in.",
     minutes=1,
     mistakes={
-        "Take the cross-attention: what would it mean that a word of the target stands two places "
-        "after a word of the source?":
+        "Think of the cross-attention: what would it mean for a word of the target to stand two "
+        "places after a word of the source?":
             "in both self-attentions and in the cross-attention",
-        "An offset may be negative as well as positive. Does the encoder's attention lack "
+        "An offset may be negative as well as positive. Does the encoder's self-attention lack "
         "anything that an offset needs?":
             "in the self-attention of the decoder alone, because it is causal",
-        "An offset is the difference of two positions. Which of the two would a decoder with a "
-        "cache not know?":
+        "An offset is the difference between two positions. Which of the two would a decoder with "
+        "a cache not know?":
             "in the self-attention of the encoder alone, because the decoder writes with a cache",
     },
 )  # fmt: skip
