@@ -42,8 +42,8 @@ def mistaken_perplexity(hint: str, bits: Sequence[int]) -> torch.Tensor:
 perplexity_of_a_text = Number(
     aim="bits",
     asks=(
-        "A text has three tokens, and the model gave them the probabilities <p>. What is the "
-        "model's perplexity on this text?"
+        "A text has three tokens, and a model gave them the probabilities <p>. What is the model's "
+        "perplexity on this text?"
     ),
     draw=lambda rng: {
         "bits": (bits := rng.sample(rng.choice(BITS), 3)),
@@ -54,31 +54,31 @@ perplexity_of_a_text = Number(
         f"The tokens cost {', '.join(map(str, bits))} bits, because {p[0]} is 2 to the power of "
         f"−{bits[0]}, and so on.",
         f"The mean of these is {sum(bits)}/3 = {sum(bits) // 3} bits.",
-        f"The perplexity is 2 to this power: {2 ** (sum(bits) // 3)}.",
+        f"The perplexity is 2 to the power of this mean: {2 ** (sum(bits) // 3)}.",
     ),
     check="Write down the bits of each token, and take their mean. Which power of 2 is that?",
     placement=True,
     mistakes={
-        "That's the mean surprisal, in bits. With how many equally likely tokens would each one "
-        "cost that much?":
+        "That's the mean surprisal, in bits. How many equally likely tokens would each cost that "
+        "much?":
             lambda bits, p: mistaken_perplexity("you return bits per token", bits),
-        "That uses the bits of the whole text. A perplexity is a figure per token: what do you "
-        "do with the bits before they become an exponent?":
+        "You used the bits of the whole text as the exponent. A perplexity is a figure per token: "
+        "what do you do with the bits first?":
             lambda bits, p: mistaken_perplexity("you take exp of the sum of the nats", bits),
-        "Those are the bits of the whole text. What is their mean, and with how many equally "
-        "likely tokens would each one cost that much?":
+        "Those are the bits of the whole text. What is their mean, and how many equally likely "
+        "tokens would each cost that much?":
             lambda bits, p: sum(bits),
         "You raised e to a number of bits. Which base goes with an exponent in bits?":
             lambda bits, p: math.exp(sum(bits) / len(bits)),
         "That's the mean surprisal in nats. How do you turn it into a number of tokens?":
             lambda bits, p: math.log(2) * sum(bits) / len(bits),
-        "You averaged the numbers 1/*p*. Turn each of them into bits first, then average those.":
+        "You averaged the numbers 1/*p*. Turn each of them into bits first, then average the bits.":
             lambda bits, p: mistaken_perplexity("you average 1 / p", bits),
         "You averaged the probabilities, so the least likely token hardly counts. Which quantity "
         "adds up over a text?":
             lambda bits, p: mistaken_perplexity("you divide 1 by the mean probability", bits),
-        "That's the geometric mean of the three. A perplexity is a number of tokens: how many "
-        "equally likely ones would each have this probability?":
+        "That's the geometric mean of the three probabilities. A perplexity is a number of tokens: "
+        "how many equally likely ones would each have this probability?":
             lambda bits, p: 2 ** (-sum(bits) / len(bits)),
     },
 )  # fmt: skip
@@ -149,24 +149,24 @@ cut_into_tokens = Choice(
     right=token_texts,
     steps=lambda word, merges, rules: (
         f"Begin with the letters: {code_list(word)}.",
-        "Of the neighbours that are in the list, merge those that come first in it: "
+        "Of the neighbouring pairs that are in the list, merge the one that comes first in it: "
         f"`{merges[0][0]}` + `{merges[0][1]}`. That gives {one_merge(word, merges, rules)}.",
-        "Do the same with the neighbours that there are now, until no pair of them is in the list: "
+        "Repeat this with the new neighbours until none of their pairs is in the list. That gives "
         f"{token_texts(word, merges, rules)}.",
     ),
-    check="Write the word down letter by letter, and under it the row after each merge.",
+    check="Write the word down letter by letter, and under it the tokens after each merge.",
     mistakes={
-        "You merged from left to right, or took the longest token there is. If two pairs share a "
+        "You merged from left to right, or took the longest token that fits. If two pairs share a "
         "letter, which of them does the encoding merge first?":
             lambda word, merges, rules: tokens_by(
                 word, with_merges(merges), lambda options, rank: options[0]
             ),
-        "You began at the end of the list. In which order does the encoding repeat what it has "
-        "learned?":
+        "You began at the end of the list. In which order does the encoding apply the merges that "
+        "it has learned?":
             lambda word, merges, rules: tokens_by(
                 word, with_merges(merges), lambda options, rank: max(options, key=rank)
             ),
-        "You merged one pair, and stopped. Are any neighbours in your row still in the list?":
+        "You merged one pair and stopped. Are any neighbouring tokens still a pair in the list?":
             one_merge,
     },
 )  # fmt: skip
@@ -190,11 +190,11 @@ def probability_of_the_unseen(counts, men, people, **_):
 left_for_the_unseen = Number(
     aim="n-grams",
     asks=(
-        'Only four words can follow "my fellow". In training, "citizens" did so <first>, '
+        'Only four words can follow "my fellow". In training, "citizens" followed it <first>, '
         '"Americans" <second>, and "men" and "people" never. A back-off model takes 1/2 off each '
-        'count and gives what it has taken to the words that never followed "my fellow", '
-        'and to no others. After "fellow" alone, it gives "men" a probability of <men> and '
-        '"people" one of <people>. What probability does "men" get after "my fellow"?'
+        'count and shares out what it has taken among the words that never followed "my fellow", '
+        'and no others. After "fellow" alone, it gives "men" a probability of <men> and "people" '
+        'one of <people>. What probability does "men" get after "my fellow"?'
     ),
     draw=lambda rng: {
         "counts": (counts := rng.choice(COUNTS)),
@@ -204,7 +204,7 @@ left_for_the_unseen = Number(
     },
     right=probability_of_the_unseen,
     steps=lambda counts, men, people, **_: (
-        f"Two counts lose 1/2 each. That is 1 of {sum(counts)}, so a probability of "
+        f"Two counts lose 1/2 each, which is 1 out of {sum(counts)}. So a probability of "
         f"1/{sum(counts)} is taken off in all.",
         'The words that never followed "my fellow" share it in the proportions that they have '
         f'after "fellow" alone, {show(men)} to {show(people)}: "men" gets '
@@ -212,27 +212,29 @@ left_for_the_unseen = Number(
         f"That is {round(10 * men)}/{round(10 * (men + people))} · 1/{sum(counts)}.",
     ),
     check=(
-        'What do "citizens" and "Americans" get after the discount? All four probabilities sum '
-        "to 1."
+        'What probabilities do "citizens" and "Americans" have after the discount? All four '
+        "probabilities sum to 1."
     ),
     minutes=3,
     mistakes={
-        'That is what "men" gets after "fellow" alone. How much probability is left, after "my '
-        'fellow", for words that never followed it?':
+        "That's the probability of \"men\" after \"fellow\" alone. After \"my fellow\", how much "
+        "probability is left for words that never followed it?":
             lambda men, **_: men,
-        'You multiplied what was taken off by the probability after "fellow" alone. The words '
-        "that never followed share all of it: do your two shares make up the whole?":
+        'You multiplied what was taken off by the probability after "fellow" alone. The words that '
+        'never followed "my fellow" share all of it: do your two shares add up to the whole?':
             lambda counts, men, **_: men / sum(counts),
-        'You gave both of the unseen words the same. Which of them is more likely after "fellow" '
-        "alone?":
+        "You gave both unseen words the same probability. Which of them is more likely after "
+        '"fellow" alone?':
             lambda counts, **_: 1 / sum(counts) / 2,
-        'That is all that is taken off the counts. Which words share it with "men"?':
+        "That's all of the probability that is taken off the counts. Which words share it with "
+        '"men"?':
             lambda counts, **_: 1 / sum(counts),
-        'That is what "people" gets. How likely is "men" compared with that?':
+        "That's the probability of \"people\". How likely is \"men\" compared with \"people\"?":
             lambda counts, men, people, **_: people / (men + people) / sum(counts),
-        "You took the discount off only once. How many counts lose it?":
+        "You took the discount off only one count. How many counts lose it?":
             lambda counts, men, people, **_: 0.5 / sum(counts) * men / (men + people),
-        "That's what counting alone gives. Which words share what is taken off the counts?":
+        "That's the probability that counting alone gives. Which words share what is taken off the "
+        "counts?":
             0,
     },
 )  # fmt: skip
@@ -263,19 +265,19 @@ what_a_count_sees = Maps(
     steps=lambda kind, n: (
         f"A {kind} model counts runs of {KINDS[kind]} tokens, and predicts the last of a run from "
         "those before it.",
-        f"So the marks of a row reach {KINDS[kind] - 1} back from the diagonal, or to the first "
-        "token.",
-        "The first token has none before it, so its row is empty.",
+        f"So the marks of a row reach {KINDS[kind] - 1} to the left of the diagonal, or as far as "
+        "the first token.",
+        "The first token has no token before it, so its row is empty.",
     ),
-    check="Take the last row: which tokens does the model look at to predict this one?",
+    check="Take the last row. Which tokens does the model look at to predict that token?",
     mistakes={
-        "In this map, a row has one token too many. How many tokens of a run are left to look at, "
-        "if the last one is predicted?":
+        "In this map, a row marks one token too many. If the last token of a run is predicted, how "
+        "many of its tokens are left to look at?":
             lambda kind, n: seen_by(KINDS[kind] + 1, n),
         "In this map, a token takes part in its own prediction. Is it known before it is "
         "predicted?":
             lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril().triu(2 - KINDS[kind]),
-        "In this map, a row sees the text from its beginning, as in a GPT. How far back do the "
+        "In this map, a row marks the text from its beginning, as in a GPT. How far back do the "
         "runs go that this model has counted?":
             lambda kind, n: torch.ones(n, n, dtype=torch.float64).tril(-1),
     },
@@ -304,8 +306,8 @@ perplexity_of_characters = Number(
     aim="bits",
     asks=(
         "Model A cuts a text into tokens of <k> characters each, and has a perplexity of <p> on "
-        "it. Model B reads the same text character by character. At which perplexity would B need "
-        "as many bits for the text as A?"
+        "it. Model B reads the same text character by character. What perplexity would B have if "
+        "it needed as many bits for the text as A?"
     ),
     draw=lambda rng: {
         "base": (sizes := rng.choice(SIZES))[0],
@@ -314,14 +316,14 @@ perplexity_of_characters = Number(
     },
     right=perplexity_per_character,
     steps=lambda base, k, p: (
-        f"A token of A is as surprising as one of {p} that are equally likely.",
-        f"In the same stretch of text, B predicts {k} characters. With a perplexity of *x* it is "
-        f"torn between {times('x', k)} strings of {k} characters.",
+        f"A token costs A as many bits as a choice among {p} equally likely tokens.",
+        f"In the same stretch of text, B predicts {k} characters. With a perplexity of *x*, these "
+        f"cost as many bits as a choice among {times('x', k)} equally likely strings.",
         f"So {times('x', k)} = {p}, and *x* is {base}.",
     ),
     check=(
-        "Let B be torn between your number of characters at each step. Among how many strings as "
-        "long as one of A's tokens is it torn then?"
+        "Suppose that B chooses among as many equally likely characters at each step as your "
+        "answer says. How many strings as long as one of A's tokens are equally likely then?"
     ),
     placement=True,
     mistakes={
@@ -331,9 +333,10 @@ perplexity_of_characters = Number(
         "You split the perplexity among the characters. It's the bits that you can split: what "
         "happens to the perplexities of two steps in a row?":
             lambda base, k, p: p / k,
-        "That's what a character may cost, in bits. What perplexity is that?":
+        "That's how many bits a character may cost. What perplexity is that?":
             lambda base, k, p: torch.tensor(p).double().log2() / k,
-        "That's what a token costs A, in bits. How many characters of B have to share these bits?":
+        "That's how many bits a token costs A. How many of B's characters have to share these "
+        "bits?":
             lambda base, k, p: torch.tensor(p).double().log2(),
         "Your perplexity is larger than A's. Which of the two models pays more often for the same "
         "text, and so has to pay less each time?":
@@ -349,24 +352,26 @@ head_on_itself = Choice(
         "remove the head and measure how many more bits a character the model needs. What do you "
         "expect?"
     ),
-    right="it may be little or much, because the weights do not show what is done with a value",
+    right="it may be few or many, because the weights do not show what is done with a value",
     steps=(
-        "The head gives each token's own value: what $W_V$ and then $W_O$ make of the token's "
+        "The head adds each token's own value: what $W_V$ and then $W_O$ make of the token's "
         "vector. The residual stream carries the vector on, but not what these two make of it.",
-        "How much later blocks rely on that does not show in the weights: it has to be measured.",
-        "The course's GPT needs 0.88 bits more without such a head. No other costs so many.",
+        "The weights do not show how much later blocks rely on that: it has to be measured.",
+        "Without such a head, the course's GPT needs 0.88 more bits a character. No other head is "
+        "worth so much.",
     ),
-    check="What does such a head add to the residual stream? And what do its weights say of that?",
+    check="What does such a head add to the residual stream? And what do its weights tell you "
+    "about that?",
     minutes=1,
     mistakes={
-        "The residual stream carries the token's vector on. Is that also what the head adds, "
-        "after its $W_V$ and $W_O$?":
+        "The residual stream does carry the token's vector on. Is that the same as what the head "
+        "adds, after its $W_V$ and $W_O$?":
             "nothing is lost, because the residual stream carries the token along anyway",
-        "It's true that this head fetches nothing from elsewhere. Is fetching all that a head "
+        "It's true that this head fetches nothing from other tokens. Is fetching all that a head "
         "can do for the blocks after it?":
             "little is lost, because the head fetches nothing from other tokens",
-        "The last token does matter for the next one. But does the model lose sight of it when "
-        "this head is gone?":
+        "The last token does matter for the next one. But does the model lose sight of it if you "
+        "remove this head?":
             "much is lost, because the model no longer knows which token it has just read",
     },
 )  # fmt: skip
@@ -407,22 +412,22 @@ where_a_copy_looks = Row(
     draw=draw_copied_text,
     right=lambda text, tokens: keys_looked_at(exercise(COPIES).valid_answers[0], tokens),
     steps=lambda text, tokens: (
-        f"The last token is *{text[-1]}*, and it has stood at places "
-        f"{' and '.join(str(i) for i in range(7) if tokens[i] == tokens[7])} before.",
-        "What may come next is what came next then. So the head looks one place after each of "
-        "these, at tokens whose key says: *"
-        f"{text[-1]}* stood before me.",
+        f"The last token is *{text[-1]}*, which also stands at places "
+        f"{' and '.join(str(i) for i in range(7) if tokens[i] == tokens[7])}.",
+        "What followed it there may follow it now. So the head looks one place after each of "
+        f"these, at the tokens whose keys say that the token before them was *{text[-1]}*.",
     ),
-    check="Which token would the model write next, if it copied? Where does that token stand?",
+    check="Which token would the model write next if it copied? At which places does that token "
+    "stand?",
     mistakes={
-        "The same token stands there as at the end. If the head looked at it, what would the "
-        "model learn about the next token?":
+        "The token at your places is the same as the last one. If the head looked there, what "
+        "would the model learn about the next token?":
             at_the_same_token,
-        "Those are the tokens just before the earlier ones. In which direction does the copied "
-        "text go on?":
+        "Your places are just before those of the earlier occurrences. In which direction does the "
+        "copied text go on?":
             lambda text, tokens: [i - 2 for i in where_a_copy_looks.right(text, tokens)],
-        "You are one place too far to the right, perhaps because you counted the places from 1. "
-        "Which token followed directly?":
+        "Your places are one too far to the right, perhaps because you counted them from 1. Which "
+        "token directly followed each earlier occurrence?":
             lambda text, tokens: keys_looked_at(
                 mutant(COPIES, "you take the weight on the key two places after"), tokens
             ),
@@ -442,17 +447,17 @@ costliest_change = Choice(
         "With one head, with a short window or without the decade, the model can still tell which "
         "token came just before. To the models that count, no other token is worth as much.",
         "Without positions, only the causal mask tells one place from another.",
-        "Measured: a tenth of a bit is lost without positions, and less than a hundredth with any "
-        "of the other changes.",
+        "In our measurement, the model loses a tenth of a bit without positions, and less than a "
+        "hundredth with any of the other changes.",
     ),
     check="After each change, can the model still tell which token came just before?",
     minutes=1,
     mistakes={
-        "A single head per block, as wide as the four together, still reaches all tokens. What "
-        "can it no longer tell apart, and is there a change that takes away more?":
+        "A single head per block, as wide as the four together, still reaches all tokens. What can "
+        "the model no longer tell apart, and is there a change that takes away more?":
             "each block has one head",
-        "A trigram, which sees two tokens, is about as good as this small GPT. How much can "
-        "tokens far back be worth to it?":
+        "A trigram model, which sees only two tokens, is about as good as this small GPT. How much "
+        "can tokens far back be worth to the GPT?":
             "in each block, a token sees only the last 16 tokens",
         "Without that token, the model still reads the text, whose words may give its age away. "
         "How much can the name of the decade add to them?":
@@ -464,42 +469,45 @@ costliest_change = Choice(
 wrong_line_of_a_perplexity = Line(
     aim="bits",
     asks=(
-        "This function should give the perplexity of each text of a batch. `scores` has the shape "
+        "This function should give the perplexity of each text in a batch. `scores` has the shape "
         "(batch, n, vocabulary), and row *t* scores token *t* + 1. Each text has at least two "
         "tokens; `lengths` says how many, and what comes after them is padding. Which line is "
         "wrong?"
     ),
     faults={
         "you shorten rows and tokens at the same end":
-            "Row *t* scores token *t* + 1. The rows have lost their last, so the tokens have to "
-            "lose their first.",
+            "Row *t* scores token *t* + 1. The scores have lost their last row, so the tokens have "
+            "to lose the first one.",
         "you divide by the padded length":
-            "A text has one predicted token fewer than it has tokens. `n` counts the padding "
-            "too, so it is the same for a short text.",
+            "The sum should be divided by the number of predicted tokens, which is one fewer than "
+            "the text has. `n` counts the padding too, so it's the same for a short text as for a "
+            "long one.",
         "you raise 2 to a number of nats":
-            "`log_softmax` gives natural logarithms, so exp undoes them. 2 is the base for bits.",
+            "`log_softmax` gives natural logarithms, so `exp` has to undo them. 2 is the base for "
+            "bits.",
         "log_softmax runs over the positions":
-            "The probabilities of all tokens of the vocabulary sum to 1, and the vocabulary is "
-            "the last axis.",
+            "The probabilities have to sum to 1 over the tokens of the vocabulary, and the "
+            "vocabulary is the last axis.",
     },
     text_of=partial(texts, PERPLEXITY),
     steps=(
         "Follow a text of two tokens that is padded to four. Only its second token is predicted, "
         "by row 0.",
     ),
-    check="Take a text of two tokens, padded to four. What should each line make of it?",
+    check="Take a text of two tokens, padded to four. What should each line give for it?",
     minutes=3,
     mistakes={
-        "That line is right. Nothing predicts token 0, so the places from 1 to the text's end are "
-        "asked for.":
+        "That line is right. Nothing predicts token 0, so the line marks the places from 1 to the "
+        "end of each text.":
             "torch.arange(1, n",
         "That line is right. The last row has nothing to predict, and the rows that would predict "
-        "padding are made harmless.":
+        "padding are filled with zeros.":
             "scores[..., :-1, :]",
-        "That line is right. It leaves out what padding would cost, and adds up the rest of each "
-        "text.":
+        "That line is right. It leaves out what padding would cost, and adds up the costs of the "
+        "other tokens of each text.":
             "nats = ",
-        "That line only says how many places a row of tokens has. Look at what's done with it.":
+        "That line only says how many places a row of tokens has. Look at what's done with that "
+        "number.":
             "n = tokens.shape[-1]",
     },
 )  # fmt: skip
