@@ -39,9 +39,9 @@ def mistaken_mean(hint: str, rows: dict) -> torch.Tensor:
 scores_of_a_text = Row(
     aim="one-encoder",
     asks=(
-        "A text has two words, and its encoder outputs the rows <first> and <second> for them. "
-        "Since the batch has a longer text too, a row <pad> for padding follows. A classifier "
-        "takes the mean of the text's rows, then a linear layer whose $W$ is the identity and "
+        "For the two words of a text, an encoder outputs the rows <first> and <second>. Because "
+        "the batch also has a longer text, a row for padding follows, <pad>. A classifier takes "
+        "the mean of the text's rows, then applies a linear layer whose $W$ is the identity and "
         "whose $b$ is zero. What are the text's two scores?"
     ),
     draw=lambda rng: {
@@ -56,16 +56,17 @@ scores_of_a_text = Row(
         "the same way.",
         "The identity leaves the mean as it is, and nothing is added.",
     ),
-    check="Suppose that the text stands in a batch without padding. Do you get the same scores?",
+    check="Suppose the text were in a batch without padding. Would you get the same scores?",
     placement=True,
     mistakes={
         "You took the mean of all three rows. Which of them belongs to no word?":
             lambda **rows: mistaken_mean("padding takes part in both halves", rows),
-        "You divided by the number of words, but added up a row that belongs to none of them.":
+        "You divided by the number of words, but you also added a row that belongs to none of "
+        "them.":
             lambda **rows: mistaken_mean("padding takes part in the mean", rows),
         "You left the padding out of the sum, but not out of the number that you divided by.":
             lambda **rows: mistaken_mean("the mean divides by all n places", rows),
-        "You added the words' rows up. What makes a mean of a sum?":
+        "You added up the rows of the words. How do you turn a sum into a mean?":
             lambda **rows: mistaken_mean("this is the sum", rows),
         "You averaged the numbers of each word. The mean is taken over the words: which numbers "
         "belong to the same component?":
@@ -78,7 +79,8 @@ shuffled_words = Choice(
     aim="one-encoder",
     asks=(
         "A tagger and a classifier both have an encoder without positions, and no mask but that of "
-        "the padding. You shuffle the words of a text. What happens to their scores?"
+        "the padding. You shuffle the words of a text. What happens to the scores of the two "
+        "models?"
     ),
     right="the tagger's move with the words, and the classifier's stay as they are",
     steps=(
@@ -93,11 +95,10 @@ shuffled_words = Choice(
         "A word keeps its own scores in the tagger. But in which row do they stand after the "
         "shuffle?":
             "both models' stay as they are, row by row",
-        "You gave the words other scores because they have other neighbours. What could tell a "
-        "word, in such an encoder, who its neighbours are?":
+        "For its scores to change, a word would have to know its neighbours. In such an encoder, "
+        "what could tell a word which words are next to it?":
             "the tagger's become different numbers, and the classifier's stay as they are",
-        "The tagger's do move with the words. Does it matter to a mean in which order its rows "
-        "come?":
+        "The tagger's scores do move with the words. Does a mean depend on the order of its rows?":
             "the tagger's move with the words, and the classifier's become different numbers",
     },
 )  # fmt: skip
@@ -106,38 +107,39 @@ shuffled_words = Choice(
 wrong_line_of_a_lookup = Line(
     aim="baselines",
     asks=(
-        "A baseline labels the words of a new text: each gets the label that it had most often in "
-        "training. For a word that training does not have, its suffix decides in the same way, and "
-        "where training has neither, the commonest label of all. Words, suffixes and labels are "
-        "given as numbers; `one_hot` makes a row for each label, with a 1 at its place. Which line "
-        "is wrong?"
+        "A baseline labels the words of a new text. Each word gets the label that it had most "
+        "often in training. A word that training does not have gets the label that its suffix had "
+        "most often, and if training has neither, the commonest label of all. Words, suffixes and "
+        "labels are given as numbers; `one_hot` makes a row for each label, with a 1 at its place. "
+        "Which line is wrong?"
     ),
     faults={
         "new suffixes are compared":
-            "A new suffix has to be compared with the suffixes of training: a word's number means "
-            "something else.",
+            "A new suffix has to be compared with the suffixes of training, because the number of "
+            "a word means something else.",
         "the new word is looked up":
             "The suffixes of training have to be compared with the new suffix, and not with the "
             "number of the new word.",
         "where neither is known, the label is 0":
-            "Zeros for all labels make `argmax` give label 0. The counts of all of training give "
-            "the commonest one.",
+            "If all labels have a count of 0, `argmax` gives label 0. The counts of all of "
+            "training would give the commonest label.",
         "the larger count of word":
-            "Where the word is known, it decides alone. Here a frequent suffix outvotes it.",
+            "If the word is known, it should decide alone. This line lets a frequent suffix "
+            "outvote it.",
         "the maximum runs over":
             "A row of `counts` belongs to a new word, and a column to a label. The maximum has to "
             "run over the labels, along the last axis.",
     },
     text_of=partial(texts, LOOKUP),
     steps=(
-        "Take a word that training has, one of which training has only the suffix, and one of "
-        "which it has neither. Follow each of them through the lines.",
+        "Take three words: one that training has, one of which training has only the suffix, and "
+        "one of which it has neither. Follow each of them through the lines.",
     ),
-    check="Say of each line what a row of its result belongs to, and what a column belongs to.",
+    check="For each line, say what a row of its result stands for, and what a column stands for.",
     minutes=3,
     mistakes={
-        "That line is right: it makes a row for each label, so that a product with them counts "
-        "labels.":
+        "That line is right: it makes a row for the label of each training word, so that a product "
+        "with these rows counts labels.":
             "rows = ",
         "That line is right: for each new word, it counts the labels of the same word in training.":
             "by_word = ",
@@ -181,9 +183,9 @@ recall_of_the_most_confused = Number(
     aim="read-errors",
     asks=(
         "In a confusion matrix, rows stand for the right label and columns for the predicted one. "
-        "The row of label A is <a>, that of B <b>, and that of C <c>. Find the label that loses "
-        "the most words to a single other label. What proportion of its words does the model label "
-        "correctly?"
+        "The row of label A is <a>, that of B is <b>, and that of C is <c>. Find the label that "
+        "loses the most words to a single other label. What proportion of its words does the model "
+        "label correctly?"
     ),
     draw=matrix,
     right=lambda a, b, c: found_again(exercise(CONFUSED).valid_answers[0], a, b, c),
@@ -191,34 +193,35 @@ recall_of_the_most_confused = Number(
         f"The largest number off the diagonal is {most_frequent(a, b, c)[1]}, in the row of "
         f"{'ABC'[most_frequent(a, b, c)[0]]}: this is the label.",
         f"Its words are those of this row: {sum((a, b, c)[most_frequent(a, b, c)[0]])} in all.",
-        "The correct ones stand on the diagonal: "
+        "The words that it labels correctly are on the diagonal: "
         f"{(a, b, c)[most_frequent(a, b, c)[0]][most_frequent(a, b, c)[0]]} of them.",
     ),
-    check="Write the three rows under each other, and mark the diagonal before you look.",
+    check="Write the three rows under each other, and mark the diagonal before you look for the "
+    "label.",
     mistakes={
-        "You divided by the column, which has all that was given this label. Where do you find "
-        "the words whose right label it is?":
+        "You divided by the sum of the column, which counts all the words that were given this "
+        "label. Where do you find the words whose right label it is?":
             lambda a, b, c: found_again(mutant(CONFUSED, "this is the precision"), a, b, c),
-        "That's the proportion of its words that the model gets wrong. The correct ones are "
-        "asked for.":
+        "That's the proportion of its words that the model gets wrong. The question asks for those "
+        "that it gets right.":
             lambda a, b, c: found_again(
                 mutant(CONFUSED, "this is the share that was missed"), a, b, c
             ),
-        "That's the proportion of its words that went to the other label. Where do the correct "
-        "ones stand?":
+        "That's the proportion of its words that went to the other label. Which number in the row "
+        "counts the correct ones?":
             lambda a, b, c: found_again(
                 mutant(CONFUSED, "this is how much of the label went"), a, b, c
             ),
-        "You read the matrix by columns, so you took the label that the words were given for the "
-        "one that they have. Which of the two does a row stand for?":
+        "You read the matrix by columns, as if each column stood for a right label. Which label "
+        "does a row stand for: the right one, or the predicted one?":
             lambda a, b, c: found_again(
                 mutant(CONFUSED, "rows and columns are swapped"), a, b, c
             ),
         "Your label has the most mistakes in all, but they go to two labels. Which number off the "
         "diagonal is the largest by itself?":
             the_most_mistakes,
-        "That's the accuracy over all three labels. Of which label's words is the proportion "
-        "asked for?":
+        "That's the accuracy over all three labels. Which label's words does the question ask "
+        "about?":
             lambda a, b, c: (a[0] + b[1] + c[2]) / sum((*a, *b, *c)),
     },
 )  # fmt: skip
@@ -256,18 +259,18 @@ parents_next_door = Number(
     aim="test-guess",
     asks=(
         "A sentence has six words, numbered from 0 to 5. Word 5 is the root, and the parents of "
-        "words 0 to 4 are <parents>. A head gives nearly all of its weight to the next word. For "
-        "what proportion of the words that have a parent is the next word the parent?"
+        "words 0 to 4 are <parents>. A head gives nearly all of its weight to the next word. Of "
+        "the words that have a parent, for what proportion is that parent the next word?"
     ),
     draw=drawn_parents,
     right=lambda parents: attached(exercise(PARENTS).valid_answers[0], parents),
     steps=lambda parents: (
-        f"The next words of the words 0 to 4 are {show((1, 2, 3, 4, 5))}, and the parents are "
-        f"{show(parents)}.",
-        f"They agree for {next_to(parents)} of the 5 words, which is a proportion of "
+        f"The words that follow words 0 to 4 are {show((1, 2, 3, 4, 5))}, and the parents of words "
+        f"0 to 4 are {show(parents)}.",
+        f"The two agree for {next_to(parents)} of the 5 words, which is a proportion of "
         f"{show(next_to(parents) / 5)}.",
-        "A head that knows nothing of trees finds as many parents. Only the other words can tell "
-        "it from a head that follows the tree.",
+        "A head that knows nothing of trees but looks at the next word finds as many parents. Only "
+        "the other words can tell it from a head that follows the tree.",
     ),
     check="Write the next word under each word, and its parent under that. Where do they agree?",
     mistakes={
@@ -275,12 +278,14 @@ parents_next_door = Number(
             lambda parents: attached(
                 mutant(PARENTS, "the roots count as words that miss their parent"), parents
             ),
-        "That's how many words it is right for. Of how many words is the proportion asked for?":
+        "That's the number of words whose parent is the next word. Out of how many words do you "
+        "have to take the proportion?":
             lambda parents: attached(mutant(PARENTS, "this is the number of words"), parents),
-        "Those are the words whose parent is elsewhere. They are the ones that would show whether "
-        "the head knows the tree, but the others are asked for.":
+        "That's the proportion of the words whose parent is elsewhere. They would show whether the "
+        "head knows the tree, but the question asks for the others.":
             elsewhere,
-        "You left out the words whose parent is the root. The root has no parent: may it be one?":
+        "You left out the words whose parent is the root. The root has no parent, but can it be "
+        "one?":
             without_the_root,
     },
 )  # fmt: skip
@@ -289,27 +294,29 @@ parents_next_door = Number(
 one_of_two_heads = Choice(
     aim="test-guess",
     asks=(
-        "With one seed, one head of a tagger looks mostly at the word after, and the tagger loses "
-        "11 points of accuracy without it. With another seed, two heads look mostly there, and "
-        "the tagger loses 6 points without either one. What does that suggest?"
+        "With one seed, one head of a tagger looks mostly at the next word, and the tagger loses "
+        "11 points of accuracy without this head. With another seed, two heads look mostly there, "
+        "and the tagger loses 6 points if you remove either one of them. What does that suggest?"
     ),
     right="each of the two can do a part of the other's work",
     steps=(
-        "The tagger needs to know the word after, because it loses much without the single head "
+        "The tagger needs to know the next word, because it loses much without the single head "
         "that looks there.",
-        "Where two heads look there, one is left when the other is gone, and less is lost: 6 "
-        "points and not 11.",
+        "If two heads look there, one is left when the other is gone, so the tagger loses less: 6 "
+        "points instead of 11.",
         "So each of the two seems to do a part of the other's work.",
     ),
     check="What does the tagger still know when one of the two heads is gone?",
     minutes=1,
     mistakes={
-        "All three heads look mostly at the word after. Is as much lost without each of them?":
-            "you can read off a head's weights how much is lost without it",
+        "All three heads look mostly at the next word. Does the tagger lose as much without each "
+        "of them?":
+            "a head's weights tell you how much is lost without it",
         "Only one of the two heads was removed. What does the other one still tell the tagger?":
-            "the second tagger needs the word after less than the first",
-        "Then nothing would be lost without one of the two. How much accuracy is lost?":
-            "one head that looks at the word after is as good as two",
+            "the second tagger needs the next word less than the first does",
+        "If one head were as good as two, the second tagger would lose nothing without one of "
+        "them. How much does it lose?":
+            "one head that looks at the next word is as good as two",
     },
 )  # fmt: skip
 
@@ -344,9 +351,9 @@ coins_alone = Number(
     steps=lambda a, b, n: (
         f"The models differ on {a + b} tweets, and {a + b} coins can fall in "
         f"{2 ** (a + b)} equally likely ways.",
-        f"{max(a, b)} or more for the first model: "
+        f"The first model gets {max(a, b)} or more of them in "
         f"{' + '.join(str(comb(a + b, i)) for i in range(max(a, b), a + b + 1))}"
-        f" = {way_count(a, b)} of these ways. There are as many for the second.",
+        f" = {way_count(a, b)} of these ways, and the second model in as many.",
         f"That is {2 * way_count(a, b)}/{2 ** (a + b)}.",
     ),
     check=(
@@ -356,24 +363,25 @@ coins_alone = Number(
     minutes=3,
     placement=True,
     mistakes={
-        "You looked at one direction. Coins may favour the first model as well as the second.":
+        "You looked at only one direction. Coins may favour the first model as well as the second.":
             lambda a, b, n: way_count(a, b) / 2 ** (a + b),
-        "You took the splits that are just as uneven as this one. Are there any that are more "
-        "uneven?":
+        "You counted only the splits that are exactly as uneven as this one. Are there any that "
+        "are more uneven?":
             split_probability,
-        "You took only the splits that are more uneven than this one. Does this one count?":
+        "You counted only the splits that are more uneven than this one. Does this one count as "
+        "well?":
             lambda a, b, n: coins_alone.right(a, b, n) - split_probability(a, b, n),
-        "That's how likely a split is that is less uneven than this one. Which splits are asked "
-        "for?":
+        "That's the probability of a split that is less uneven than this one. Which splits does "
+        "the question ask about?":
             lambda a, b, n: 1 - coins_alone.right(a, b, n),
-        "That's how likely this very split is. Which other splits are at least as uneven, in "
-        "either direction?":
+        "That's the probability of exactly this split. Which other splits are at least as uneven, "
+        "in either direction?":
             lambda a, b, n: comb(a + b, a) / 2 ** (a + b),
-        "That's how far apart the two accuracies are. Could equally good models be so far apart "
-        "by luck? Look only at the tweets on which they differ.":
+        "That's the difference between the two accuracies. Could equally good models be so far "
+        "apart by luck? Look only at the tweets on which they differ.":
             lambda a, b, n: abs(a - b) / n,
-        "That's the larger part of the tweets on which the models differ. How likely is a split "
-        "as uneven as this, if each of them is the toss of a coin?":
+        "That's the larger share of the tweets on which the models differ. How likely is a split "
+        "as uneven as this one, if each of these tweets is the toss of a coin?":
             lambda a, b, n: max(a, b) / (a + b),
     },
 )  # fmt: skip
@@ -398,20 +406,22 @@ longer_names = Number(
         f"A name of {m} tokens is right in every token if each of its {times} stretches of {n} is.",
         f"Each stretch is right with probability {show(share)}, independently of the others, so "
         "these probabilities multiply.",
-        f"{' · '.join([show(share)] * times)} = {show(share**times)}",
+        f"So the proportion is {' · '.join([show(share)] * times)} = {show(share**times)}.",
     ),
-    check="How many stretches as long as the short names fit into a long one? All must be right.",
+    check="How many stretches as long as a short name fit into a long one? All of them have to be "
+    "right.",
     mistakes={
-        "A longer name has more tokens that may be wrong, and a single one makes the whole name "
-        "wrong.":
+        "You gave the long names the same proportion as the short ones. A longer name has more "
+        "tokens that may be wrong, and a single one makes the whole name wrong.":
             lambda share, **_: share,
-        "You divided by how many times as long the names are. How likely is it that two "
-        "stretches, independent of each other, are both right?":
+        "You divided the proportion by how many times as long the names are. What is the "
+        "probability that two independent stretches are both right?":
             lambda share, times, **_: share / times,
         "You multiplied the proportion of wrong names. A name with several mistakes is wrong only "
-        "once: begin with what is right.":
+        "once, so begin with the proportion that is right.":
             lambda share, times, **_: max(0.0, 1 - times * (1 - share)),
-        "That's the proportion of long names with at least one mistake. The others are asked for.":
+        "That's the proportion of long names with at least one mistake. The question asks for the "
+        "others.":
             lambda share, times, **_: 1 - share**times,
     },
 )  # fmt: skip
@@ -446,9 +456,9 @@ looks_ahead = Maps(
     aim="test-guess",
     asks=(
         "A decoder translates *<english>* into *<german>*, token by token. In which map does it "
-        "always look at the English word that it needs for the *next* German token? (The rows "
-        "stand for the start, *<a>*, *hundert* and *und*, as the last token written so far; the "
-        "columns for the English words.)"
+        "always look at the English word that it needs for the *next* German token? (A row stands "
+        "for the last token written so far: the start, *<a>*, *hundert* and *und*. A column stands "
+        "for an English word.)"
     ),
     draw=lambda rng: numbered(rng.choice(NUMBERS)),
     right=lambda number, **_: weight_map(number, (0, 1, 4, 3)),
@@ -460,8 +470,8 @@ looks_ahead = Maps(
     ),
     check="Write down the German token that follows each of the four. What is its English word?",
     mistakes={
-        "In this map, each row looks at the word of the token that it has just written. Which "
-        "token is to be written next?":
+        "In this map, each row looks at the word for the token that has just been written. Which "
+        "token does the decoder have to write next?":
             lambda number, **_: weight_map(number, (None, 0, 1, 2)),
         "In this map, the decoder goes through the English words one by one. In which order do the "
         "tens and the ones come in German?":
