@@ -220,7 +220,7 @@ class Order(Question):
     lines: Sequence[str]
     spare: str
     cases: Callable[[], Sequence[tuple]]
-    UNDEFINED: ClassVar = "One of your lines uses a name that no line above it has made."
+    UNDEFINED: ClassVar = "One of your lines uses a name that no line above it defines."
 
     @property
     def says(self) -> list[str]:
@@ -377,7 +377,7 @@ def bare(source: str, name: str) -> str:
 
 
 # of the first line of a function, as a mistake in a wrong line
-NAMES_ONLY = "That line only names the function and what it is given. Look at what is done with it."
+NAMES_ONLY = "That line only names the function and its arguments. Look at what is done with them."
 
 
 def code_lines(text: str) -> list[str]:
