@@ -16,7 +16,7 @@ def changed(old: str, new: str) -> str:
 
 
 UPSIDE_DOWN = changed("~mask", "mask")
-UPSIDE_DOWN_HINT = "the mask is upside down: True means may attend"
+UPSIDE_DOWN_HINT = "the mask is upside down: True means that the query may attend to the key"
 # what it is told, and the line that is marked, by its text
 FAULTY = {
     STUB: ("not attempted: the line `raise NotImplementedError` is still there", ""),

@@ -296,9 +296,7 @@ weight_beside_a_sink = Number(
             lambda scores: mutant(SINK, "the extra score is 1")(double(scores))[0, 0],
         "You compared the first key with the sink alone. The second key gets a share of the weight "
         "too.":
-            lambda scores: mutant(SINK, "each score meets the extra one alone")(double(scores))[
-                0, 0
-            ],
+            lambda scores: mutant(SINK, "each score is weighed")(double(scores))[0, 0],
         "That's the weight of the second key. Which one does the question ask for?":
             lambda scores: softmax_with_sink(double(scores))[0, 1],
         "You halved the weight that the key would get without a sink. Instead, the sink's "

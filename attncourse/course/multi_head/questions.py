@@ -135,7 +135,7 @@ numbers_of_a_view = Maps(
         "length, width). Which map marks the numbers of `x` that head <head> gets?"
     ),
     draw=lambda rng: {"n": rng.choice([3, 5]), "head": rng.choice([0, 1])},
-    right=lambda n, head: read_by(mutant(IN_HEADS, "the sequence is cut"), n, head),
+    right=lambda n, head: read_by(mutant(IN_HEADS, "you split the sequence"), n, head),
     steps=lambda n, head: (
         "`view` keeps the order in which the numbers are stored: row by row.",
         f"So it deals the {4 * n} numbers out in that order: the first {2 * n} to head 0, the rest "
@@ -150,7 +150,7 @@ numbers_of_a_view = Maps(
             lambda n, head: read_by(attend_in_heads, n, head),
         "In this map, the heads take turns within each row. Which numbers stand next to each other "
         "in memory, and does `view` move any of them?":
-            lambda n, head: read_by(mutant(IN_HEADS, "a head takes numbers from all"), n, head),
+            lambda n, head: read_by(mutant(IN_HEADS, "each head takes numbers"), n, head),
         "This map marks the numbers that the other head gets. Heads are counted from 0.":
             lambda n, head: numbers_of_a_view.right(n, 1 - head),
     },
@@ -166,10 +166,10 @@ wrong_line_in_heads = Line(
         "shape (batch, n, m). Which line is wrong?"
     ),
     faults={
-        "the scale is that of the whole width":
+        "the scale comes from the whole width":
             "After the split, `q.shape[-1]` is the width of one head. A score is a sum of that "
             "many products, so the scale should be the root of that width alone.",
-        "the mean is of the keys":
+        "you average the keys":
             "The third tensor to split should be `v`: the keys decide the weights, but it's the "
             "values that are averaged.",
         "the softmax runs over the heads":
@@ -304,13 +304,13 @@ what_a_head_adds = Row(
             partial(added_by, "w_v is not transposed"),
         "You took a column of $W_O$. The joined heads are a row vector to the left of $W_O$: which "
         "numbers of $W_O$ does this head's number multiply?":
-            partial(added_by, "w_o is cut by its rows"),
+            partial(added_by, "you split the rows of w_o"),
         "You took a row of $W_V$ and a column of $W_O$, as if tokens were columns. But tokens are "
         "rows, and each matrix stands to their right.":
             as_if_tokens_were_columns,
         "Your value comes from one head, but your part of $W_O$ belongs to the other. Which head "
         "does the question ask about?":
-            partial(added_by, "the heads pair up in reverse"),
+            partial(added_by, "the heads of w_o are in reverse"),
         "That's what the other head would add. Heads are counted from 0.":
             lambda **numbers: what_a_head_adds.right(**numbers | {"head": 1 - numbers["head"]}),
     },

@@ -6,7 +6,7 @@ from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by
 from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
-LOOP = "it loops over positions or sequences: compute all scores at once"
+LOOP = "you loop over positions or sequences: compute all scores at once"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -82,76 +82,84 @@ variants.right(exercise,
 EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
 NORMED = "weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-9)"
 variants.wrong(exercise, {
-    "the scores are not scaled: divide by sqrt(d)": "scale = 1",
-    "the scores are divided by d, not by its square root": "scale = query.shape[0]",
-    "the scale is taken from the length: take it from the width, d": [
+    "the scores are not scaled: divide them by sqrt(d)": "scale = 1",
+    "the scores are divided by d: divide them by its square root instead": "scale = query.shape[0]",
+    "the scale comes from the length: compute it from the width, d": [
         "scale = lengths.clamp(min=1)[:, None] ** 0.5", "scale = x.shape[1] ** 0.5"],
-    "the scale is a fixed number: it should follow the width d": "scale = 64**0.5",
-    "all words weigh the same: the query should decide how much each counts":
+    "the scale is a fixed number: compute it from the width, d": "scale = 64**0.5",
+    "all words get the same weight: the query should decide how much each counts":
         "scores = 0 * x @ query",
-    "only the best position is kept: take the mean of all, weighted by the softmax":
+    "only the position with the highest score counts: average all of them, weighted by the softmax":
         "best = scores.masked_fill(~words, -torch.inf).amax(-1, keepdim=True)\n"
         "weights = (scores == best).to(x.dtype)",
-    "the sum is weighted by the scores themselves: the softmax is missing":
+    "you use the scores themselves as weights: take their softmax first":
         "weights = scores * words",
-    "it returns the weights: multiply the positions by them and add up": "return weights",
-    "the positions are weighted but not added up: return one vector for each sequence":
+    "you return the weights: multiply each position by its weight, then sum": "return weights",
+    "the positions are weighted but not summed: return one vector for each sequence":
         "return weights[..., None] * x",
-    "the weights already sum to one: sum, do not average": [
+    "you average the weighted positions: sum them, because the weights already sum to 1": [
         ("squeeze(1)", "squeeze(1) / x.shape[1]"),
         ("squeeze(1)", "squeeze(1) / lengths.clamp(min=1)[:, None]")],
-    "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, then "
-    "drop that axis again": "return weights @ x",
-    "an axis of size 1 goes missing: drop only the axis you added, by its place": (
+    "weights of shape (batch, n) need one more axis to multiply x: use weights[:, None] @ x, then "
+    "drop that axis":
+        "return weights @ x",
+    "an axis of size 1 is lost: drop only the axis that you added, by its number": (
         "squeeze(1)", "squeeze()"),
     "the softmax runs over the batch: run it over the positions, so that the weights of each "
-    "sequence sum to one": (
+    "sequence sum to 1": (
         "dim=-1", "dim=0"),
-    "the softmax overflows or divides 0 by 0: subtract the largest score first":
+    "exp overflows for high scores and leads to 0 / 0 for low ones: first subtract the largest "
+    "score":
         "parts = scores.exp() * words\n"
         "weights = (parts / parts.sum(-1, keepdim=True)).masked_fill(~words, 0.0)",
-    "the largest score of all is subtracted, padding included: subtract that of a sequence's words":
+    "you subtract the largest score of the whole batch, padding included: subtract the largest of "
+    "each sequence's words":
         f"parts = (scores - scores.max()).exp() * words\n{NORMED}",
     "the lengths are ignored, so padding gets weight: it should get none":
         "words = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)",
-    "the first padding counts as a word: positions start at 0, so the last word is at length - 1": [
+    "the first padded position counts as a word: positions start at 0, so the last word is at "
+    "length - 1": [
         ("< lengths", "<= lengths"), ("< lengths", "< (lengths + (lengths > 0))")],
-    "the last word is cut off: every position below the length is a word": (
+    "the last word is cut off: every position below the length should count as a word": (
         "< lengths[:, None]", "< lengths[:, None] - 1"),
-    "the mask is upside down: let the words count, not the padding": ("< lengths", ">= lengths"),
-    "the words are looked for at the wrong end: padding comes after them": (
+    "the mask is upside down: the words should count, not the padding": ("< lengths", ">= lengths"),
+    "you take the last positions for the words: the words come first, and the padding after them": (
         "torch.arange", "(torch.arange", "lengths[:, None]", "lengths[:, None]).flip(-1)"),
-    "one length is used for all: use each sequence's own": ("lengths[:,", "lengths[:1,"),
-    "padding with a score of 0 still gets weight, since exp(0) = 1: fill its scores with -inf": [
+    "you use one length for all sequences: use each sequence's own length": (
+        "lengths[:,", "lengths[:1,"),
+    "padding with a score of 0 still gets weight, since exp(0) = 1: set its scores to -inf": [
         f"weights = scores.masked_fill(~words, 0.0).softmax(dim=-1){EMPTY}",
         f"weights = (scores * words).softmax(dim=-1){EMPTY}",
         "weights = (scores * words).softmax(dim=-1)",
         "x = x * words[..., None]\nscores = x @ query / scale\n"
         f"weights = scores.softmax(dim=-1){EMPTY}"],
-    "scores may be smaller than the number you fill with: fill with -inf": [
+    "an allowed score may be lower than your fill value: fill with -inf instead": [
         *(f"weights = scores.masked_fill(~words, {fill}).softmax(dim=-1){EMPTY}"
           for fill in ("-10.0", "-1e4", "-1e9")),
         ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
-    "scores may be lower than the number you fill with: fill with -inf, and give zeros at length 0":
+    "an allowed score may be lower than your fill value: fill with -inf instead, and give zeros to "
+    "a sequence of length 0":
         "weights = scores.masked_fill(~words, -1e4).softmax(dim=-1)",
-    "large scores are cut off: subtract the largest of a sequence's words instead":
+    "large scores are cut off: to avoid overflow, subtract the largest score of each sequence's "
+    "words":
         "scores = (x @ query).clamp(-1e6, 1e6) / scale",
-    "padding is taken out after the softmax, so the weights no longer sum to one: take it out "
-    "before":
+    "padding is masked after the softmax, so the weights no longer sum to 1: mask it before the "
+    "softmax":
         "weights = scores.softmax(dim=-1) * words",
-    "padding with a large score leaves nothing for the words: mask the scores before the softmax":
+    "padding with a large score leaves no weight for the words: mask the scores before the softmax":
         f"parts = scores.softmax(dim=-1) * words\n{NORMED}",
-    "lengths needs a second axis to be compared with positions: lengths[:, None]": (
+    "lengths needs a second axis before you compare it with the positions: use lengths[:, None]": (
         "lengths[:, None]", "lengths"),
     "a sequence of length 0 gets NaN: it should get zeros": (".masked_fill(~words, 0.0)", ""),
     "a sequence of length 0 gets the mean of its padding: it should get zeros":
         "weights = scores.masked_fill(~words, -1e30).softmax(dim=-1)",
-    "a sequence of length 0 gets its first padding: it should get zeros": (
+    "a sequence of length 0 gets its first padded vector: it should get zeros": (
         "< lengths", "< lengths.clamp(min=1)"),
-    "one sequence of length 0 turns all of them into zeros: only that one should be": (
+    "one sequence of length 0 turns the whole batch into zeros: only that sequence should get "
+    "zeros": (
         "squeeze(1)", "squeeze(1) * (lengths > 0).all()"),
-    "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
-    "x, and replace a masked score instead of adding -inf to it": [
+    "a sequence of length 0 gets a NaN gradient: replace NaN by 0 in the weights, before you "
+    "multiply them by x, and replace masked scores instead of adding -inf to them": [
         "added = torch.where(words, 0.0, -torch.inf)\n"
         "weights = (scores + added).softmax(dim=-1).nan_to_num(0.0)",
         (".masked_fill(~words, 0.0)", "", "squeeze(1)", "squeeze(1).nan_to_num(0.0)")],

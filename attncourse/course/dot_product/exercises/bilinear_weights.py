@@ -6,7 +6,7 @@ from attncourse.course.dot_product.exercises.shared.masked_softmax import WAYS, 
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over positions: compute the scores of all pairs at once"
+LOOP = "you loop over positions: compute the scores of all pairs at once"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -72,34 +72,34 @@ variants.calling(
     exercise, "softmax", WAYS, instead="if mask is None: pass\nreturn softmax(scores, mask)"
 )
 variants.wrong(exercise, {
-    "the scores are scaled: here w can learn the scale, so don't divide": [
+    "the scores are scaled: don't divide them, because w can learn the scale": [
         f"scores = q @ w @ k.mT / {scale}" for scale in (
             "k.shape[-1] ** 0.5", "q.shape[-1] ** 0.5", "k.shape[-1]",
             "(q.shape[-1] * k.shape[-1]) ** 0.5", "8",
             "(k.shape[-1] ** 0.5 if q.shape[-1] == k.shape[-1] else 1)")],
     "w is left out: put it between the query and the key": "scores = q @ k.mT",
-    "w is the wrong way round: its rows belong to the query, its columns to the key": [
+    "w is the wrong way round: its rows should meet the query, and its columns the key": [
         "scores = q @ w.T @ k.mT",
         "scores = q @ (w.T if w.shape[0] == w.shape[1] else w) @ k.mT"],
-    "a square w is made symmetric: from query to key it needn't be the same as from key to query":
+    "a square w is made symmetric: use it as it is, because queries and keys play different roles":
         "scores = q @ ((w + w.mT) / 2 if w.shape[0] == w.shape[1] else w) @ k.mT",
-    "queries and keys are swapped: rows are queries, columns are keys":
+    "queries and keys are swapped: the rows should be queries, and the columns keys":
         "scores = k @ w.T @ q.mT",
-    "there is a tanh too many: this score is a plain product of query, w and key":
+    "you apply a tanh: leave it out, because the score is a plain product of query, w and key":
         "scores = torch.tanh(q @ w) @ k.mT",
     messages.BATCH: [
         "scores = torch.bmm(q @ w, k.transpose(1, 2))",
         'scores = torch.einsum("bid,de,bje->bij", q, w, k)'],
     # what k.T does, without torch's warning
-    "k.T reverses all axes of k: k.mT swaps only the last two":
+    "k.T reverses all axes of k: use k.mT, which swaps only the last two":
         "scores = q @ w @ k.permute(*reversed(range(k.dim())))",
     "this is a mean of the keys: return the weights themselves": (
         "dim=-1)\n", "dim=-1) @ k\n", "0.0)", "0.0) @ k"),
-    "a query is emptied because it attends nowhere in another sentence: treat each sentence by "
-    "itself":
+    "a query gets zeros because it may attend nowhere in another sentence: treat each sentence "
+    "separately":
         "if mask is not None and mask.dim() > 2:\n    mask = mask & mask.any(-1, True).all(0)\n"
         "scores = q @ w @ k.mT",
-    "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself":
+    "nn.Linear has a parameter of its own, so no gradient reaches w: use w itself":
         "linear = torch.nn.Linear(*w.shape, bias=False, device=w.device)\n"
         "linear.weight = torch.nn.Parameter(w.detach().mT)\nscores = linear(q) @ k.mT",
     messages.CUT_OFF:
@@ -110,6 +110,6 @@ variants.wrong(exercise, {
         "scores = torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)",
         "rows = [((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)]\n"
         "scores = torch.stack(rows, dim=-2)"],
-    "no gradient reaches w: it is learned, so don't detach anything":
+    "no gradient reaches w, which has to be learned: don't detach anything":
         "scores = q @ w.detach() @ k.mT",
 })  # fmt: skip

@@ -6,7 +6,7 @@ from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the new tokens: one mask serves all of them"
+LOOP = "you loop over the new tokens: build one mask for all of them"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))
@@ -72,70 +72,77 @@ variants.right(exercise,
     "return parts / parts.sum(-1, keepdim=True) @ v",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "a query does not see itself: its own position should be allowed too": (
+    "a query does not see itself: it should see its own position as well": (
         "tril(m - n)", "tril(m - n - 1)"),
-    "a query sees one position ahead: it should see only up to its own position": (
+    "a query sees one position ahead: it should see only the keys up to its own position": (
         "tril(m - n)", "tril(m - n + 1)"),
-    "the diagonal moves the wrong way: the new tokens come after the cache": [
+    "the diagonal moves in the wrong direction: remember that the new tokens come after the "
+    "cache": [
         ("tril(m - n)", "tril(n - m)"),
         ("tril(m - n)", "tril(n - m)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num()")],
-    "the diagonal does not follow the cache: how many positions come before the new tokens?": [
+    "the diagonal is in the wrong place: how many positions come before the new tokens?": [
         ("tril(m - n)", f"tril({diagonal})") for diagonal in ("n", "n - 1", "n + 1", "m // 2")],
-    "the diagonal is right for the example only: it should move with the length of the cache": (
+    "the diagonal is right only for the example: it should move with the length of the cache": (
         "tril(m - n)", "tril(3)"),
-    "several new tokens get the mask of an empty cache: one rule should serve any number of them": (
+    "several new tokens get the mask of an empty cache: the same rule should work for any number "
+    "of them": (
         "tril(m - n)", "tril(m - 1 if n == 1 else 0)"),
-    "the axes of n and m are counted from the front: count them from the end, shape[-2]": [
+    "you count the axes of n and m from the front: count them from the end, with shape[-2]": [
         ("tril(m - n)", "tril(k.shape[1] - q.shape[1])"),
         ("tril(m - n)", "tril(k.shape[0] - q.shape[0])")],
-    "all new tokens see the same keys: each should see one more than the one before it": (
+    "all new tokens see the same keys: each token should see one key more than the token before "
+    "it": (
         "tril(m - n)", "tril(m - n)[:1]"),
-    "the mirrored mask shows the last keys, not the first: don't mirror it, but move its diagonal":
+    "the flipped mask shows the last keys instead of the first: don't flip it, but move its "
+    "diagonal":
         ("tril(m - n)", "tril().flip(-1)"),
-    "with a cache nothing is masked: of several new tokens, the earlier should not see the later": [
+    "with a cache, nothing is masked: a new token should not see the new tokens after it": [
         ("tril(m - n)", "tril(m)"), ("tril(m - n)", "tril(0 if n == m else m)"),
         "return scores.softmax(dim=-1) @ v"],
-    "each query sees the new tokens only: the cache should be allowed as well": (
+    "each query sees only the new tokens: it should see the cache as well": (
         "tril(m - n)", "tril(m - n) & (torch.arange(m, device=q.device) >= m - n)"),
-    "each query sees the cache only: the new tokens up to itself should be allowed as well":
+    "each query sees only the cache: it should also see the new tokens up to itself":
         "return scores[..., : m - n].softmax(dim=-1) @ v[..., : m - n, :]",
-    "the new tokens do not see each other: each should see the ones before it as well":
+    "the new tokens do not see each other: each should also see the new tokens before it":
         "key = torch.arange(m, device=k.device)\n"
         "mask = (key < m - n) | (key == key[m - n :, None])",
-    "a query sees no more than the last n keys: it should see all keys up to its own position": (
+    "a query sees only the n most recent keys: it should see all keys up to its own position": (
         "tril(m - n)", "tril(m - n).triu(m - 2 * n + 1)"),
     "the order is reversed: a query should see earlier keys, not later ones": [
         ("tril", "triu"), ("tril(m - n)", "triu()")],
-    "the mask is upside down: True means may attend": [
+    "the mask is upside down: True means that the query may attend to the key": [
         ("~mask", "mask"), "return (scores - 1e9 * mask).softmax(dim=-1) @ v"],
-    "the mask comes after the softmax, so the rows no longer sum to one":
+    "the mask comes after the softmax, so the rows no longer sum to 1: mask the scores before it":
         "return (scores.softmax(dim=-1) * mask) @ v",
-    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
+    "a masked score of 0 still gets weight, since exp(0) = 1: set masked scores to -inf": (
         "-torch.inf", "0.0"),
-    "scores may be smaller than the number you fill with: fill with -inf": [
+    "an allowed score may be lower than your fill value: fill with -inf instead": [
         ("-torch.inf", fill) for fill in ("-10.0", "-1e4", "-1e9")],
-    "the mask is cut from a table of a fixed size: make it for the n and m at hand":
+    "the mask is cut from a table of fixed size, and m may be larger: build the mask from n and m":
         "table = torch.ones(2048, 2048, dtype=torch.bool, device=q.device).tril()\n"
         "mask = table[m - n : m, :m]",
-    "large scores are cut off: leave them, since softmax subtracts the largest of a row by itself":
+    "large scores are cut off: leave them as they are, because softmax prevents overflow by itself":
         "scores = (q @ k.mT).clamp(-1e6, 1e6) / q.shape[-1] ** 0.5",
-    "a hidden key with a large score leaves nothing for the others: mask the scores before the "
+    "a masked key with a large score leaves no weight for the others: mask the scores before the "
     "softmax":
         "parts = scores.softmax(dim=-1) * mask\n"
         "return parts / parts.sum(-1, keepdim=True).clamp(min=1e-9) @ v",
-    "the largest score of all is subtracted: subtract the largest that a row may see":
+    "the largest score of the whole tensor is subtracted: subtract the largest score that each "
+    "query may see":
         "parts = (scores - scores.max()).exp() * mask\n"
         "return parts / parts.sum(-1, keepdim=True) @ v",
-    "the scores are no longer scaled: divide by sqrt(d_k), as the given code does":
+    "the scores are no longer scaled: divide them by sqrt(d_k), as the given code does":
         "scores = q @ k.mT",
-    "the scores are divided by d_k, not by its square root": "scores = q @ k.mT / q.shape[-1]",
-    "the scale is now taken from the values: it was right, so leave it as it was":
+    "the scores are divided by d_k: divide them by its square root instead":
+        "scores = q @ k.mT / q.shape[-1]",
+    "the scale now comes from the width of the values: it was right before, so leave it as it was":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
-    "the softmax runs over the queries: each row, over the keys, must sum to one": (
+    "the softmax runs over the queries: run it over the keys, so that each row sums to 1": (
         "dim=-1", "dim=-2"),
-    "the softmax overflows or divides 0 by 0: subtract the largest score of a row first":
+    "exp overflows for high scores and leads to 0 / 0 for low ones: first subtract the largest "
+    "score of each row":
         "parts = scores.exp() * mask\nreturn parts / parts.sum(-1, keepdim=True) @ v",
-    "only the last token's output comes back: return one for each new token": (
+    "you return only the last token's output: return one for each new token": (
         "dim=-1)", "dim=-1)[..., -1:, :]"),
     messages.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
     LOOP:

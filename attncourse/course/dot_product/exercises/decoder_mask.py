@@ -5,7 +5,7 @@ import torch
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over positions or sentences: compare all of them at once"
+LOOP = "you loop over positions or sentences: compare all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -51,67 +51,71 @@ variants.right(exercise,
     "return (ended == 0).expand(-1, n, -1).tril()",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the padding is not masked: hide the keys from the length on, which are not words":
+    "the padding is not masked: hide every key that comes after the last word":
         "return not_later.expand(len(lengths), n, n)",
     "the future is not masked: a query should see only the keys up to itself":
         "return is_word.expand(-1, n, -1)",
-    "a key gets in with one of the two tests: it should have to pass both":
+    "a key is allowed if it passes one of the two tests: it should have to pass both":
         "return not_later | is_word",
-    "the rows of padded queries are emptied: ask whether the key is a word, not the query": [
+    "the rows of padded queries are all False: check whether the key is a word, not the query": [
         "is_word = j[:, None] < lengths[:, None, None]",
         "return not_later & is_word & is_word.mT"],
-    "the rows of padded queries see everything: apply the rule to them as you do to words":
+    "padded queries see everything: the same rule should hold for them as for words":
         "return not_later & is_word | ~is_word.mT",
-    "padding sees itself: hide such a key from every query, even its own":
+    "a padded query sees itself: hide padding from every query, even from itself":
         "return not_later & is_word | (j == j[:, None])",
-    "a query does not see itself: its own position should be allowed too":
+    "a query does not see itself: it should see its own position as well":
         "not_later = j < j[:, None]",
-    "a query sees one position ahead: it should see only up to itself":
+    "a query sees one position ahead: it should see only the keys up to itself":
         "not_later = j <= j[:, None] + 1",
     "the order is reversed: a query should see earlier keys, not later ones":
         "not_later = j >= j[:, None]",
-    "the causal test is upside down: a query should see earlier keys, not later ones":
+    "the causal test is upside down: a query should see the keys up to itself, not the later ones":
         "not_later = j > j[:, None]",
-    "rows and columns are swapped: a row is a query, and should be True at the keys it may see":
+    "rows and columns are swapped: each row should be True at the keys that its query may see":
         "return (not_later & is_word).mT",
-    "one key of padding is let in: a length is a count, positions start at 0":
+    "the first padded key is allowed: positions start at 0, so a word's position is below the "
+    "length":
         "is_word = j <= lengths[:, None, None]",
-    "in uint8, 0 - 1 is 255: compare with the length as it is, j < length":
+    "in uint8, 0 - 1 is 255: compare j with the length itself, j < length":
         "is_word = j <= lengths[:, None, None] - 1",
-    "the last word is lost: a length is a count, positions start at 0":
+    "the last word is hidden: positions start at 0, so every position below the length is a word":
         "is_word = j < lengths[:, None, None] - 1",
-    "the words are looked for at the end: padding comes after them":
+    "you take the last positions for the words: the words come first, and the padding after them":
         "is_word = j >= n - lengths[:, None, None]",
-    "the mask is upside down: True means may attend": "return ~(not_later & is_word)",
-    "the padding half is upside down: let the words in, and keep the padding out":
+    "the mask is upside down: True means that the query may attend to the key":
+        "return ~(not_later & is_word)",
+    "the padding test is upside down: let the words in, and keep the padding out":
         "is_word = j >= lengths[:, None, None]",
-    "a sentence of length 0 gets a key: its rows should be all False":
+    "a sentence of length 0 sees its first key: all of its rows should be False":
         "is_word = j < lengths.clamp(min=1)[:, None, None]",
-    "one length serves the whole batch: use each sentence's own": [
+    "you use one length for the whole batch: use each sentence's own length": [
         "is_word = j < lengths[:1].expand_as(lengths)[:, None, None]",
         "is_word = j < lengths.max().expand_as(lengths)[:, None, None]"],
-    "the lengths meet the wrong axis: give them axes of their own for the queries and the keys": [
+    "the lengths line up with the wrong axis: give them two more axes, one for the queries and one "
+    "for the keys": [
         "is_word = j < lengths", "is_word = j < lengths[:, None]"],
-    "this is the causal mask alone: every sentence needs a mask of its own, (batch, n, n)":
+    "this is the causal mask alone: every sentence needs its own mask, so return (batch, n, n)":
         "return not_later",
-    "this says which tokens are words, (batch, n): each query needs a row, (batch, n, n)":
+    "your mask only says which tokens are words: each query needs a row, so return (batch, n, n)":
         "return j < lengths[:, None]",
-    "this is the padding mask alone, (batch, 1, n): join it with the causal one": "return is_word",
-    "squeeze drops a batch of one: keep the three axes": [
+    "this is the padding mask alone, (batch, 1, n): combine it with the causal mask":
+        "return is_word",
+    "squeeze removes the batch axis of a single sentence: keep all three axes": [
         "return (not_later & is_word).squeeze()", "return (not_later & is_word).squeeze(0)"],
-    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": [
+    "8-bit integers can't hold the positions of a long sequence: keep torch.arange's own dtype": [
         "j = torch.arange(n, device=lengths.device).to(torch.int8)",
         "j = torch.arange(n, device=lengths.device).to(lengths.dtype)",
         "is_word = j.to(lengths.dtype) < lengths[:, None, None]"],
     "the mask is as wide as the longest sentence: make it n wide":
         "n = int(lengths.max())\nj = torch.arange(n, device=lengths.device)",
-    "there is an axis for the heads: leave it out, the shape should be (batch, n, n)":
+    "the mask has an axis for the heads: leave it out, so that the shape is (batch, n, n)":
         "return (not_later & is_word)[:, None]",
-    "the batch is folded into one mask: give each sentence its own, (n, n)":
+    "the sentences' masks are merged into one: give each sentence its own (n, n) mask":
         "return (not_later & is_word).all(dim=0)",
-    "the mask is not boolean: True = may attend, False = may not": [
+    "the mask is not boolean: make it True where a query may attend, and False where it may not": [
         "return (not_later & is_word).float()", "return (not_later & is_word).long()"],
-    "this is what is added to the scores: return the boolean mask, True = may attend":
+    "you return numbers to add to the scores: return a boolean mask, True where a query may attend":
         "return torch.where(not_later & is_word, 0.0, -torch.inf)",
     messages.DEVICE: [
         "j = torch.arange(n)", "not_later = torch.ones(n, n, dtype=torch.bool).tril()"],
@@ -121,6 +125,6 @@ variants.wrong(exercise, {
         "mask = not_later.repeat(len(lengths), 1, 1)\n"
         "for one, length in zip(mask, lengths, strict=True):\n"
         "    one[:, length:] = False\nreturn mask"],
-    "the mask is cut from a table of a fixed size: make it for the n at hand":
+    "the mask is cut from a table of fixed size, and n may be larger: build the mask from n":
         "not_later = torch.ones(64, 64, dtype=torch.bool, device=j.device).tril()[:n, :n]",
 })  # fmt: skip

@@ -7,7 +7,7 @@ from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the queries: compute all distances at once"
+LOOP = "you loop over the queries: compute all distances at once"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -82,46 +82,53 @@ variants.right(exercise, "squares = k.square().sum(-1)[..., None, :]", of=expand
 variants.wrong(exercise, {
     "the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "+ 2 *"),
     "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
-    "the square of a key counts twice: in half the squared distance it should be |k|^2 / 2": (
+    "the squared length of a key counts twice: it should be |k|^2 in the squared distance, or "
+    "|k|^2 / 2 in half of it": (
         "k.square()", "2 * k.square()"),
-    "the squared lengths are on each other's axes: a row needs that of its query":
+    "the squared lengths of queries and keys are on the wrong axes: each row needs that of its "
+    "query":
         "squares = q.square().sum(-1)[..., None, :] + k.square().sum(-1)[..., :, None]",
-    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
+    "a masked score of 0 still gets weight, since exp(0) = 1: set masked scores to -inf": (
         "q.square().sum(-1)[..., :, None] + ", "",
         "softmax(", "torch.softmax(", ", mask)", " * (1 if mask is None else mask), dim=-1)"),
 }, of=expanded)  # fmt: skip
 variants.wrong(exercise, {
-    "the scores are not scaled: divide by 2 sqrt(d_k)": "scale = 1",
-    "the scores are divided by d_k, not by its square root": "scale = 2 * q.shape[-1]",
-    "the scale is taken from the width of the values: take that of the keys, d_k":
+    "the scores are not scaled: divide them by 2 sqrt(d_k)": "scale = 1",
+    "the scores are divided by 2 d_k: divide them by 2 sqrt(d_k) instead":
+        "scale = 2 * q.shape[-1]",
+    "the scale comes from the width of the values: use the width of the keys, d_k":
         "scale = 2 * v.shape[-1] ** 0.5",
-    "the scale is a fixed number: it should follow the width of the keys": [
+    "the scale is a fixed number: compute it from the width of the keys": [
         "scale = 2 * 64**0.5", "scale = 4"],
-    "the 2 is missing: divide by 2 sqrt(d_k)": "scale = q.shape[-1] ** 0.5",
-    "the square root of d_k is missing: divide by 2 sqrt(d_k)": "scale = 2",
+    "the 2 is missing from the scale: divide the scores by 2 sqrt(d_k)":
+        "scale = q.shape[-1] ** 0.5",
+    "the square root of d_k is missing from the scale: divide the scores by 2 sqrt(d_k)":
+        "scale = 2",
     "the 2 has slipped under the root: divide by 2 sqrt(d_k), not by sqrt(2 d_k)":
         "scale = (2 * q.shape[-1]) ** 0.5",
     "a / 2 * b multiplies by b: put 2 * sqrt(d_k) in brackets":
         "scores = -distances / 2 * q.shape[-1] ** 0.5",
-    "the mean over the width divides by d_k again: take the sum": (".sum(", ".mean("),
+    "you average the squares over the width, which also divides by d_k: sum them instead": (
+        ".sum(", ".mean("),
     "the sign is wrong: near keys must weigh more than far ones": "scores = distances / scale",
-    "the distance is not squared: the score needs its square": [
+    "the distance is not squared: use its square in the score": [
         "distances = torch.cdist(q, k)", "distances = difference.square().sum(dim=-1).sqrt()"],
-    "the root has no gradient where a query equals a key: the score is the square, so don't take "
-    "a root": "distances = difference.square().sum(dim=-1).sqrt() ** 2",
-    "this sums the differences without their signs: square them, then sum": ("square()", "abs()"),
-    "the sum comes before the square: square each difference, then sum":
+    "the root of 0 has no gradient, and a query may equal a key: the score needs the square, so "
+    "don't take a root":
+        "distances = difference.square().sum(dim=-1).sqrt() ** 2",
+    "you sum absolute differences: square each difference instead, then sum": ("square()", "abs()"),
+    "you sum the differences before you square: square each one first, then sum":
         "distances = difference.sum(dim=-1).square()",
     "the sum runs over the keys: it should run over the width, the last axis":
         "distances = difference.square().sum(dim=-2)",
-    "these are dot products: the score should be minus the squared distance":
+    "your scores are dot products: they should be minus the squared distances":
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
-    "the mean is of the keys: take that of the values": ("@ v", "@ k"),
+    "you average the keys: average the values instead": ("@ v", "@ k"),
     "the queries are compared with themselves: compare them with the keys":
         "difference = q[..., :, None, :] - q[..., None, :, :]",
-    "queries and keys are swapped: rows are queries, columns are keys":
+    "queries and keys are swapped: the rows should be queries, and the columns keys":
         "difference = q[..., None, :, :] - k[..., :, None, :]",
-    "it returns the weights: multiply the values by them": "return weights",
+    "you return the weights: use them to average the values": "return weights",
     messages.FRONT: ("sum(dim=-1)", "sum(dim=2)"),
     messages.BATCH: "difference = q.unsqueeze(2) - k.unsqueeze(1)",
     LOOP: [
@@ -137,8 +144,9 @@ variants.wrong(exercise, {
     messages.CUT_OFF: (
         "    weights =", "    if not mask.any():\n"
         "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    weights ="),
-    "a query that may attend nowhere has a NaN gradient: put zeros in place of NaN in the weights, "
-    "before they meet v": "return (weights / weights.sum(-1, True) @ v).nan_to_num(0.0)",
+    "a query that may attend nowhere gets a NaN gradient: replace NaN by 0 in the weights, before "
+    "you multiply them by v":
+        "return (weights / weights.sum(-1, True) @ v).nan_to_num(0.0)",
 })  # fmt: skip
 # no score is above 0 here, so that nothing is taken away at all
 variants.calling(

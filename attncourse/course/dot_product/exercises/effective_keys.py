@@ -6,7 +6,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over positions: treat all rows at once"
+LOOP = "you loop over positions: compute all rows at once"
 exercise = Exercise.read(
     __name__,
     differentiable=False,
@@ -72,70 +72,80 @@ variants.wrong(exercise, {
     "this is the entropy: take its exponential to get the number of keys": "count = entropy",
     "the minus sign is missing: entropy is minus the sum of w log w":
         "entropy = (weights * logs).sum(dim=-1)",
-    "two bases are mixed: exp belongs to the natural logarithm, not to log2": ("log()", "log2()"),
-    "two bases are mixed: exp belongs to the natural logarithm, not to log10": ("log()", "log10()"),
-    "two bases are mixed: 2 to the power of an entropy needs log2": "count = 2**entropy",
+    "the bases don't match: exp is the inverse of the natural logarithm, not of log2": (
+        "log()", "log2()"),
+    "the bases don't match: exp is the inverse of the natural logarithm, not of log10": (
+        "log()", "log10()"),
+    "the bases don't match: for 2 to the power of the entropy, use log2 in the entropy":
+        "count = 2**entropy",
     # with a single key the share would be 0 / 0
-    "the entropy is divided by log m, which gives a share from 0 to 1: leave it as it is":
+    "you divide the entropy by log m, which makes it a fraction: don't divide it":
         "most = torch.full_like(entropy, max(weights.shape[-1], 2))\n"
         "count = (entropy / most.log()).exp()",
-    "what you add to the weights shows: 0 log 0 should be 0, and a row of zeros has no key": [
+    "the epsilon added to the weights changes the result: 0 log 0 should be 0, and a row of zeros "
+    "should give 0": [
         f"entropy = torch.special.entr(weights + {some}).sum(dim=-1)\nreturn count"
         for some in ("1e-6", "1e-8", "1e-9")],
-    "the count is rounded to whole keys: one heavy and one light key should count for less than "
-    "two": [
+    "the count is rounded to a whole number: one heavy and one light key should count for less "
+    "than two": [
         "count = entropy.exp().round()", "count = entropy.exp().ceil()",
         "count = (entropy - 1e-9).exp().ceil()", "count = (entropy + 1e-9).exp().floor()"],
-    "this is 1 over the sum of squares, which counts keys, too: count them by the entropy":
+    "this is 1 over the sum of squares, another way to count keys: use the entropy instead":
         "count = 1 / weights.square().sum(-1)\nreturn count.where(weights.any(dim=-1), 0.0)",
     "this is 1 over the largest weight: every weight of the row should count":
         "count = 1 / weights.amax(-1)\nreturn count.where(weights.any(dim=-1), 0.0)",
-    "keys with any weight at all are counted: a small weight should count little":
+    "every key with any weight at all counts as one: a key with a small weight should count for "
+    "little":
         "count = (weights > 0).sum(-1).to(weights.dtype)",
-    "all logarithms count alike: multiply each by its own weight, then add up":
+    "you average the logarithms as if all weights were equal: multiply each one by its weight, "
+    "then sum":
         "entropy = -logs.mean(dim=-1)",
-    "the exponential comes too early: add up -w log w first, then take exp":
+    "the exponential comes too early: sum -w log w first, then take exp":
         "count = (-weights * logs).exp().sum(dim=-1)",
-    "w log w is averaged over the keys: add it up": (".sum(", ".mean("),
+    "you average w log w over the keys: sum it instead": (".sum(", ".mean("),
     "the sum runs over the queries: it should run over the keys of each query": (
         every("dim=-1"), "dim=-2"),
     "the rows are merged into one number: give each query a count of its own":
         "return entropy.mean(-1).exp()",
     "the last axis is kept: return one number for each query":
         "return (count * weights.any(dim=-1))[..., None]",
-    "you take a softmax again: these are weights already":
+    "you apply a softmax to the input: its rows are weights already":
         "entropy = torch.special.entr(weights.softmax(-1)).sum(dim=-1)",
     "a weight of 0 gives NaN: 0 log 0 should count as 0": [
         "logs = weights.log()",
         "logs = weights.log()\nreturn count.where(weights.any(dim=-1), 0.0)"],
-    "nan_to_num comes too late: 0 log 0 must count as 0 within the sum": [
+    "nan_to_num comes too late: 0 log 0 should be 0 before you sum": [
         "logs = weights.log()\nreturn count.nan_to_num(0.0)",
         "logs = weights.log()\ncount = entropy.nan_to_num(0.0).exp()"],
-    "the logarithm has a floor, which small weights fall below: leave out only a weight of 0": [
+    "clamping before the logarithm changes small weights: only a weight of 0 needs special "
+    "treatment": [
         f"logs = weights.clamp(min={floor}).log()" for floor in ("1e-3", "1e-4", "1e-6")],
-    "log(w + epsilon) changes every weight: treat only the zeros": [
+    "log(w + epsilon) changes every logarithm: only a weight of 0 needs special treatment": [
         f"logs = (weights + {epsilon}).log()"
         for epsilon in ("1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9")],
-    "the epsilon is large enough to show: make it far smaller, or ask where the weight is 0": [
+    "the epsilon is large enough to change the result: make it far smaller, or find the weights "
+    "that are 0": [
         "entropy = torch.special.entr(weights.clamp(min=1e-6)).sum(dim=-1)",
         "normed = weights / (weights.sum(-1, keepdim=True) + 1e-6)\n"
         "entropy = torch.special.entr(normed).sum(dim=-1)"],
-    "small weights are cut off: leave out only a weight of exactly 0": [
+    "small weights are left out: leave out only those that are exactly 0": [
         f"entropy = torch.special.entr(weights.masked_fill(weights < {least}, 0.0)).sum(dim=-1)"
         for least in ("0.01", "1e-3", "1e-4")],
-    "a row with one key also has entropy 0: ask whether its weights are zero": [
+    "a row with all its weight on one key also has entropy 0: to find a row of zeros, look at its "
+    "weights": [
         "return count * (entropy != 0)", "return count * (count > 1)"],
-    "rounding keeps many rows from a sum of exactly 1: ask whether a row is all zeros": [
+    "because of rounding, many rows don't sum to exactly 1: check whether all of a row is zeros "
+    "instead": [
         "return count * (weights.sum(-1) == 1)", "return count * (weights.sum(-1) >= 1)"],
-    "a row is taken for empty although it has weight: look at all its weights, not at the first":
+    "a row counts as empty if its first weight is 0: look at all of its weights":
         "return count * (weights[..., 0] > 0)",
     "a row of zeros counts as one key, since exp(0) = 1: it should give 0": "return count",
-    "a row of zeros gives NaN: it looks at no key and should give 0":
+    "a row of zeros gives NaN: it should give 0, because it looks at no key":
         "return count.where(weights.any(dim=-1), torch.nan)",
     LOOP: "rows = zip(count.unbind(-1), weights.unbind(-2), strict=True)\n"
         "return torch.stack([one * row.any(-1) for one, row in rows], dim=-1)",
     messages.CHANGES:
         "logs = weights.add_(1e-12).log()\nreturn count * (weights > 1e-9).any(dim=-1)",
-    "it gives a list: return a tensor, one number for each query":
+    "you return a list: return a tensor with one number for each query":
         "return (count * weights.any(dim=-1)).tolist()",
 })  # fmt: skip

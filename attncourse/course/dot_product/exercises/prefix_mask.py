@@ -5,7 +5,7 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the positions: compare all of them at once"
+LOOP = "you loop over the positions: compare all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -56,46 +56,57 @@ variants.right(exercise,
     of=open_columns,
 )  # fmt: skip
 
-TOO_LONG = "it goes wrong where the prefix reaches the end or beyond: there all should be allowed"
+TOO_LONG = (
+    "your code goes wrong if the prefix is as long as the sequence or longer: everything should "
+    "then be True"
+)
 variants.wrong(exercise, {
-    "the prefix is forgotten: every query should see all of it, even the first query":
+    "the prefix is missing: every query, even the first, should see all of it":
         "return not_later",
-    "beyond the prefix nothing is seen: a query should see the keys up to itself as well":
+    "a query sees only the prefix: it should also see the keys up to its own position":
         "return in_prefix.expand(n, n)",
-    "both reasons are required: to be in the prefix, or not later, should be enough":
+    "your mask asks for both conditions: it should be enough for a key to be in the prefix, or not "
+    "to come later":
         "return in_prefix & not_later",
-    "keys with both reasons are lost: ^ asks for just one of the two, | for at least one":
+    "keys that pass both tests are left out: ^ asks for exactly one of the two, and | for at least "
+    "one":
         "return in_prefix ^ not_later",
-    "a query does not see itself: beyond the prefix, its own position should be allowed too":
+    "a query beyond the prefix does not see itself: it should see its own position as well":
         "not_later = j < j[:, None]",
-    "a query sees one position ahead: beyond the prefix it should see only up to itself":
+    "a query sees one position ahead: beyond the prefix, it should see only the keys up to itself":
         "not_later = j <= j[:, None] + 1",
     "the order is reversed: a query should see earlier keys, not later ones":
         "not_later = j >= j[:, None]",
-    "rows and columns are swapped: a row is a query, and should be True at the keys it may see":
+    "rows and columns are swapped: each row should be True at the keys that its query may see":
         "return (in_prefix | not_later).T",
-    "the later keys are kept, as by triu: keep those up to the query itself, as tril does":
+    "you keep the later keys, as triu does: keep those up to the query itself, as tril does":
         "not_later = j > j[:, None]",
-    "the prefix is one key too long: positions count from 0": "in_prefix = j <= prefix",
-    "the prefix is one key too short: positions count from 0": "in_prefix = j < prefix - 1",
-    "the first queries see everything: the prefix is about keys, which are the columns":
+    "the prefix is one key too long: remember that positions start at 0": "in_prefix = j <= prefix",
+    "the prefix is one key too short: remember that positions start at 0":
+        "in_prefix = j < prefix - 1",
+    "the first queries see everything: apply the prefix to the keys, which are the columns":
         "in_prefix = j[:, None] < prefix",
-    "the prefix is on the rows: put it on the columns, the keys, where later queries see it, too":
+    "you apply the prefix to the rows: apply it to the columns, so that later queries see it as "
+    "well":
         "return in_prefix[:, None] | (~in_prefix & not_later)",
-    "the prefix lies at the end: it should be the first keys that all may see":
+    "your prefix is at the end: every query should see the first keys, not the last":
         "in_prefix = j >= n - prefix",
-    "the prefix moves along with the query: it should stay where it is, at the first keys": [
+    "the prefix moves along with the query: it should consist of the same first keys for every "
+    "query": [
         f"return j <= j[:, None] + {ahead}"
         for ahead in ("prefix", "prefix - 1", "max(prefix - 1, 0)")],
-    "later queries are cut off from the prefix: it should stay visible to all of them":
+    "later queries don't see the prefix: every query should see it":
         "return (in_prefix == in_prefix[:, None]) & (in_prefix | not_later)",
-    "the answer is lost: its queries should see the prefix, and the answer up to themselves":
+    "the queries of the answer see nothing: they should see the prefix, and the answer up to "
+    "themselves":
         "return in_prefix & in_prefix[:, None]",
-    "the answer sees all of itself: there a query should see the keys only up to its own position":
+    "a query of the answer sees the whole answer: it should see it only up to its own position":
         "not_later = (j >= prefix) & (j[:, None] >= prefix)",
-    "question and answer are swapped: open the question, and keep the answer in order":
+    "question and answer are swapped: every query should see all of the question, but the answer "
+    "only up to itself":
         "in_prefix = j[:, None] >= prefix",
-    "the mask is upside down: True means may attend": "return ~(in_prefix | not_later)",
+    "the mask is upside down: True means that the query may attend to the key":
+        "return ~(in_prefix | not_later)",
     TOO_LONG: [
         "first = torch.ones(n, prefix, dtype=torch.bool, device=device)\n"
         "return torch.cat([first, not_later[:, prefix:]], dim=1)",
@@ -106,18 +117,19 @@ variants.wrong(exercise, {
         "rest = torch.ones(n, n - prefix, dtype=torch.bool, device=device).tril(-prefix)\n"
         "return torch.cat([first, rest], dim=1)",
         "in_prefix = (j < prefix) & (prefix < n)", "in_prefix = j < min(prefix, n - 1)"],
-    "a prefix of 0 is taken for a missing one: it should leave the causal mask":
+    "a prefix of 0 makes everything True: it should give the causal mask":
         "in_prefix = j < (prefix or n)",
-    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": [
+    "8-bit integers can't hold the positions of a long sequence: keep torch.arange's own dtype": [
         f"j = torch.arange(n, device=device).to(torch.{kind})" for kind in ("uint8", "int8")],
-    "the mask is not boolean: True = may attend, False = may not": [
+    "the mask is not boolean: make it True where a query may attend, and False where it may not": [
         "return (in_prefix | not_later).float()", "return (in_prefix | not_later).long()"],
-    "this is what is added to the scores: return the boolean mask, True = may attend":
+    "you return numbers to add to the scores: return a boolean mask, True where a query may attend":
         "return torch.where(in_prefix | not_later, 0.0, -torch.inf)",
-    "the mask has an axis too many: return one (n, n) matrix, which serves any batch":
+    "the mask has an axis too many: return an (n, n) matrix, which broadcasts over any batch":
         "return (in_prefix | not_later)[None]",
-    "the argument device is not used: make every new tensor there": "j = torch.arange(n)",
-    "the argument device is not used everywhere: make every new tensor there":
+    "the argument device is not used: create every new tensor on that device":
+        "j = torch.arange(n)",
+    "the argument device is not used everywhere: create every new tensor on that device":
         "in_prefix = torch.arange(n) < prefix",
     LOOP: [
         "return torch.stack([in_prefix | (j <= i) for i in range(n)])",
@@ -126,7 +138,7 @@ variants.wrong(exercise, {
 })  # fmt: skip
 variants.wrong(exercise, {
     TOO_LONG: ("[:, :prefix]", "[:, : prefix - n]"),
-    "the mask is cut from a table of a fixed size: make it for the n at hand": (
+    "the mask is cut from a table of fixed size, and n may be larger: build the mask from n": (
         "n, n", "128, 128", "return mask", "return mask[:n, :n]"),
     LOOP: ("    mask[:, :prefix]", "    for j in range(min(prefix, n)):\n        mask[:, j]"),
 }, of=open_columns)  # fmt: skip

@@ -6,7 +6,7 @@ from attncourse.course.dot_product.exercises.shared.masked_softmax import AS_IND
 from judge import messages, variants
 from judge.exercise import FINITE, Case, Exercise
 
-LOOP = "it loops over positions: treat all rows and keys at once"
+LOOP = "you loop over positions: compute all rows and keys at once"
 exercise = Exercise.read(
     __name__,
     generic_hints={
@@ -96,40 +96,42 @@ variants.right(exercise,
 variants.wrong(exercise, {
     "this is the plain softmax: the extra score should add exp(0) = 1 to the sum of each row":
         "return scores.softmax(dim=-1).nan_to_num(0.0)",
-    "this halves the plain softmax: add the 1 to the sum of exp(s), not to that of the weights":
+    "this halves the plain softmax: add 1 to the sum of exp(s), not to the sum of the weights":
         "return scores.softmax(dim=-1).nan_to_num(0.0) / 2",
     "there are as many extra scores as keys: add just one to each row":
         "with_sink = torch.nn.functional.pad(scores, (0, scores.shape[-1]))\n"
         "return weights[..., : scores.shape[-1]]",
-    "there is one weight too many: throw away that of the extra score": "return weights",
-    "the wrong weight is thrown away: that of the extra score should go": [
+    "there is one weight too many: throw away the extra score's weight": "return weights",
+    "you throw away the wrong weight: throw away the extra score's weight": [
         ("(0, 1)", "(1, 0)"), "return weights[..., 1:]"],
     "the extra score is 1: it should be 0, which adds exp(0) = 1 to the sum": (
         "(0, 1)", "(0, 1), value=1"),
-    "each score meets the extra one alone: the sum should run over all keys of the row":
+    "each score is weighed only against the extra one: the sum should run over all keys of the row":
         "return scores.sigmoid()",
-    "the scores are divided again: they come ready for the softmax":
+    "you divide the scores before the softmax: use them as they are given":
         "weights = (with_sink / scores.shape[-1] ** 0.5).softmax(dim=-1)",
-    "the softmax runs over the queries: in each row, sum over the keys":
+    "the softmax runs over the queries: run it over the keys of each row":
         "with_sink = torch.nn.functional.pad(scores, (0, 0, 0, 1))\n"
         "weights = with_sink.softmax(dim=-2)\nreturn weights[..., :-1, :]",
-    "the softmax runs over the whole matrix: give every row a sum, and a sink, of its own":
+    "the softmax runs over the whole matrix: give each row its own sum and its own sink":
         "with_sink = torch.nn.functional.pad(scores.flatten(-2), (0, 1))\n"
         "return weights[..., :-1].view(scores.shape)",
-    "the mask is ignored": "if mask is not None: pass",
-    "the mask is upside down: True means may attend": ("~mask", "mask"),
-    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
+    "the mask is ignored: a key should get no weight where the mask is False":
+        "if mask is not None: pass",
+    "the mask is upside down: True means that the query may attend to the key": ("~mask", "mask"),
+    "a masked score of 0 still gets weight, since exp(0) = 1: set masked scores to -inf": (
         "-torch.inf", "0.0"),
-    "the number you fill with is not low enough to mask a score: fill with -inf": [
+    "your fill value is not low enough to hide a key: fill with -inf instead": [
         ("-torch.inf", "-10.0"), ("-torch.inf", "-20.0")],
-    "a row in which every key is masked gets weights: give all of its keys 0": (
+    "a row in which every key is masked still gets weights: they should all be 0": (
         "~mask", "~mask & mask.any(-1, keepdim=True)"),
-    "the mask comes after the softmax: masked keys must be left out of the sum too":
+    "the mask comes after the softmax: masked keys should be left out of its sum as well":
         "if mask is not None: pass\nkept = weights[..., :-1]\n"
         "return kept if mask is None else kept.masked_fill(~mask, 0.0)",
-    "the extra score is masked as well: attending to nothing is always allowed": (
+    "the extra score is masked as well: leave it unmasked, because a query may always attend to "
+    "nothing": (
         "(0, 1)", "(0, 1), value=0.0 if mask is None else -torch.inf"),
-    "without a mask it fails: mask=None means that every key may be attended": (
+    "your code fails without a mask: mask=None means that every key is allowed": (
         "mask is not None", "True"),
     messages.BATCH:
         "sink = scores.new_zeros(scores.shape[0], scores.shape[1], 1)\n"
@@ -137,9 +139,9 @@ variants.wrong(exercise, {
     messages.FRONT:
         "sink = torch.zeros_like(scores[..., :1])\n"
         "weights = torch.cat([scores, sink], dim=2).softmax(2)",
-    "with a mask it needs a batch axis: any leading axes, or none, should work": (
+    "with a mask, your code needs a batch axis: any leading axes, or none, should work": (
         "        scores", "        batch, n, m = scores.shape\n        scores"),
-    "the mask is reshaped: leave its axes alone, so that one of size 1 broadcasts": (
+    "the mask is reshaped: leave its axes as they are, so that an axis of size 1 can broadcast": (
         "        scores", "        rows, shape = (-1, *scores.shape[-2:]), scores.shape\n"
         "        scores", "scores.masked", "scores.reshape(rows).masked",
         "(~mask, -torch.inf)", "(~mask.reshape(rows), -torch.inf).reshape(shape)"),
@@ -155,32 +157,39 @@ variants.wrong(exercise, {
         "    pairs = zip(scores.unbind(-2), mask.unbind(-2), strict=True)\n"
         "    rows = [row.masked_fill(~one, -torch.inf) for row, one in pairs]\n"
         "    scores = torch.stack(rows, dim=-2)"],
-    "no float32 is as small as this fill, so float32 scores fail: fill with -inf": (
+    "your fill value doesn't fit into float32, so float32 scores raise an error: fill with -inf "
+    "instead": (
         "-torch.inf", "torch.finfo(torch.float64).min"),
-    "the mask as float64 makes float32 weights float64: multiply by the boolean mask itself":
+    "a float64 mask turns float32 weights into float64: multiply by the boolean mask itself":
         "return weights[..., :-1] * (1 if mask is None else mask.double())",
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the largest score is subtracted from all but the extra one: then the 1 should change, too": [
+    "you subtract the largest score from all scores but the extra one: its 1 in the sum should "
+    "change as well": [
         (".clamp(min=0)", "", "(-top).exp()", "1"),
         (".clamp(min=0)", "", "(-top).exp()", "1", "-torch.inf", "-1e30",
          "sum(-1, keepdim=True))", "sum(-1, keepdim=True)) * (True if mask is None else mask)")],
-    "exp of a large score overflows: subtract the larger of 0 and the top score first":
+    "exp of a large score overflows: first subtract the row's largest score, or 0 if that is "
+    "larger":
         "top = torch.zeros_like(scores[..., :1])",
-    "large scores are cut off: shift all scores of a row by the same number instead": [
+    "large scores are cut off: to avoid overflow, subtract the same number from all scores of a "
+    "row": [
         ("    if", f"    scores = scores.clamp(-{most}, {most})\n    if")
         for most in ("50", "1e4", "1e12")],
-    "exp(-top) overflows when all scores are very negative: subtract max(0, top)": [
+    "exp(-top), where top is the largest score, overflows if all scores are far below 0: subtract "
+    "max(0, top) instead": [
         "top = scores.clamp(min=-1e30).amax(-1, keepdim=True)",
         "top = scores.amax(-1, keepdim=True)"],
-    "a row with no key gives NaN: its largest score is -inf, so subtract max(0, top)":
+    "a row with no allowed key gives NaN, because its largest score is -inf: subtract max(0, "
+    "largest score) instead":
         "top = scores.amax(-1, keepdim=True).detach()",
-    "the largest score may be that of a masked key: mask first, then look for it": (
+    "the largest score may be a masked key's: mask the scores before you look for the largest": (
         "scores.amax", "every.amax", "min=0)", "min=0).detach()",
         "    if", "    every = scores\n    if"),
-    "the largest score of the whole tensor is subtracted: subtract each row's own":
+    "the largest score of the whole tensor is subtracted: subtract each row's own largest score":
         "top = scores.amax().clamp(min=0)",
-    "exp of a masked score overflows, and its gradient is NaN: mask before exp": (
+    "exp of a masked score overflows, and its gradient is NaN: mask the scores before you take "
+    "exp": (
         "    if", "    every = scores\n    if", "(scores - top).exp()",
         "(every - top).exp().masked_fill(scores == -torch.inf, 0.0)"),
     messages.CHANGES: ("min=0)", "min=0).detach()", "(scores - top)", "scores.sub_(top)"),

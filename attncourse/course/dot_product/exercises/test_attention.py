@@ -87,71 +87,78 @@ variants.right(exercise,
             "                raise ValueError(got, want)"),
 )  # fmt: skip
 variants.wrong(exercise, known.WRONG_TESTS | {
-    "it refuses nothing: call attention, assert what must hold, and catch none of the errors": [
+    "your test refuses nothing: call attention, assert what should hold, and don't catch any "
+    "errors": [
         ("zip(BATCHES, DTYPES, strict=True)", "()"), errors_caught(against_the_formula)],
-    "it runs attention, but asserts nothing: compare the numbers": (
+    "your test runs attention but asserts nothing: compare the numbers": (
         CLOSE, "pass", UNCHANGED, "pass"),
-    "it compares, but nothing comes of it: `assert` it. What a test returns is not looked at, and "
-    "a condition and a message in brackets are a tuple, which is always true": [
+    "your test compares the numbers but never asserts that they agree: use `assert`. What a test "
+    "returns is ignored, and a condition and a message in brackets are a tuple, which is always "
+    "true": [
         (CLOSE, "agreed = torch.allclose(got, want)", UNCHANGED, "pass\n    return agreed"),
         (CLOSE, 'agreed = torch.allclose(got, want), "they differ"', UNCHANGED, "assert agreed")],
-    "what it expects comes from the attention itself: work it out without it": (
+    "the expected output comes from the attention that you test: compute it independently": (
         WANT, "attention(*before)"),
-    "all sizes are equal, so a scale from the wrong width fits: make them all different": (
+    "all sizes are equal, so a scale from the wrong width goes unnoticed: make them all "
+    "different": (
         DRAWN, f"{DRAWN}, sizes=(4, 4, 4, 4)"),
-    "no query has all of its scores far below zero: try one, with a mask and without": (
+    "no query has all of its scores far below 0: try one that does, with a mask and without": (
         DRAWN, f"{DRAWN}, low=-0.001"),
-    "with a mask no scores are large, so any fill passes: make some large there, too": (
+    "with a mask, no scores are large, so any fill value passes: make some of them large": (
         DRAWN, f"{DRAWN}, large=1.0 if masked else 1000.0"),
-    "the dtype is looked at only where there is no mask: look at it with one, too": (
+    "the dtype is checked only without a mask: check it with a mask as well": (
         CLOSE, f"{CLOSE} if mask is None else close(got.to(want.dtype), want)"),
-    "the inputs are compared only where there is no mask: compare them with one, too": (
+    "the inputs are compared only without a mask: compare them with a mask as well": (
         UNCHANGED, f"{UNCHANGED} or mask is not None"),
-    "all heads have one mask, so the first head's serves them all: give each its own": (
+    "all heads share one mask, so a function that uses only the first head's passes: give each "
+    "head its own": (
         MASKS, "(None, lambda *n: some_keys(*n[:1], 1, *n[-2:]).expand(n) if n[2:] else "
         "some_keys(*n))"),
-    "q, k and v are the same tensor, so mixing them up does not show: draw three": (
+    "q, k and v are the same tensor, so mixing them up goes unnoticed: draw three different ones": (
         INPUTS, f"[{INPUTS}[1]] * 3"),
-    "there is only one key, whose weight is 1 whatever the scores are: try several": (
+    "there is only one key, whose weight is 1 whatever the scores are: try several keys": (
         DRAWN, f"{DRAWN}, sizes=(3, 1, 6, 2)"),
     "the keys have width 1, and dividing by 1 changes nothing: make them wider": (
         DRAWN, f"{DRAWN}, sizes=(3, 5, 1, 2)"),
     "the keys have width 64, where a fixed scale of 8 is right: try another width": (
         DRAWN, f"{DRAWN}, sizes=(3, 5, 64, 2)"),
-    "no two sentences of a batch have different masks: give each its own": [
+    "no two sentences of a batch have different masks: give each sentence its own": [
         (MASKS, "(None, lambda *shape: some_keys(*shape[-2:]))"),
         (MASKS, f"{MASKS}[: 1 + (not batch)]")],
-    "every input has one batch axis: try two matrices, too, or two leading axes": (
+    "every input has exactly one batch axis: try inputs with none or with two as well": (
         "BATCHES", "((2,), (2,))"),
-    "two matrices without a mask show little: try masks, leading axes, large scores and two "
-    "dtypes": ("    for batch", "    q, k, v = inputs(large=1.0, dtype=torch.float32)\n"
+    "your test tries only plain matrices without a mask: try masks, leading axes, large scores and "
+    "two dtypes as well": ("    for batch", "    q, k, v = inputs(large=1.0, dtype=torch.float32)\n"
                "    return close(attention(q, k, v), formula(q, k, v))\n    for batch"),
-    "of the inputs, only q is compared after the call: compare k, v and the mask, too": (
+    "q is the only input that you compare after the call: compare k, v and the mask as well": (
         AFTER, "zip((q,), before[:1]"),
-    "the dtype of the result is not looked at: it should be that of the inputs": (
+    "you don't check the dtype of the result: it should be the dtype of the inputs": (
         CLOSE, "close(got.float(), want.float())"),
-    "in float32 the tolerance is too wide: right ones agree to a hundredth and better": (
+    "the tolerance for float32 is too wide: right functions agree to a hundredth or better": (
         CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1e-6 if dtype.itemsize > 4 else 0.5)"),
-    "it asks for equal bits, but another order of the same sums is right, too: allow for "
+    "your test asks for equal bits, but summing in another order is right as well: allow for "
     "rounding": (
         WANT, OWN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
-    "its own formula does not divide by sqrt(d_k), so it refuses what is right": (
+    "your test's own formula does not divide by sqrt(d_k), so the test refuses right functions": (
         WANT, "formula(*before, scale=1)"),
-    "its own formula divides by d_k, not by its root, so it refuses what is right": (
+    "your test's own formula divides by d_k instead of its root, so the test refuses right "
+    "functions": (
         WANT, "formula(*before, scale=6)"),
-    "it takes True for forbidden, so it refuses what is right: True means may attend": (
+    "your test takes True for forbidden, so it refuses right functions: True means that a query "
+    "may attend": (
         WANT, "formula(*before[:3], mask if mask is None else ~before[3])"),
-    "its own formula gives NaN for a query that may attend nowhere: expect zeros": (
+    "your test's own formula gives NaN for a query that may attend nowhere: expect zeros": (
         WANT, "formula(*before, least=0.0)",
         CLOSE, "torch.testing.assert_close(got, want, equal_nan=True, rtol=1e-3, atol=1e-3)"),
-    "it expects float32 whatever comes in: the result should have the dtype of the inputs": (
+    "your test always expects float32: the result should have the dtype of the inputs": (
         CLOSE, "close(got, want.float())"),
-    "an error of the function is caught, and passes: let it through, because it counts as wrong": (
+    "your test catches an error that the function raises: let the error through, because such a "
+    "function is wrong": (
         CALL, f"try:\n                {CALL}\n"
               "            except Exception:\n                continue"),
-    "it refuses the right ones, too: run it on an attention you trust. The formula may be wrong, "
-    "as where a row that may attend nowhere gives NaN or a mask is inverted, or the tolerance too "
-    "small": [
+    "your test refuses right functions as well: run it on an attention that you trust. Its formula "
+    "may be wrong, for example where a row may attend nowhere or a mask is inverted, or its "
+    "tolerance may be too small": [
         (CLOSE, "assert got.shape == q.shape"), (WANT, "formula(*before, least=0.0)"),
         (MASKS, "(lambda *shape: some_keys(*shape).double(),)", WANT,
          "formula(*before[:3], before[3].bool())")],

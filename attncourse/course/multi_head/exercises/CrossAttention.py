@@ -6,14 +6,14 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
+LOOP = "you loop over heads, sentences or words: they are axes, and one product handles all of them"
 exercise = Exercise.read(
     __name__,
     generic_hints={
         "loops": LOOP,
         "loops_over_a_batch": LOOP,
-        "axes_from_the_front": "the mask's new axis is counted from the front: count from the end, "
-        "unsqueeze(-3)",
+        "axes_from_the_front": "the mask's new axis is counted from the front: count it from the "
+        "end, with unsqueeze(-3)",
     },
 )
 Worked = variants.worked(exercise)
@@ -120,23 +120,25 @@ variants.calling(
     "return self.w_o(join(out))",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "its parameters are not those asked for: w_q, w_k, w_v and w_o should be nn.Linear without a "
-    "bias, all with d_model outputs, and w_k and w_v with d_context inputs": (
+    "the module doesn't have the right parameters: w_q, w_k, w_v and w_o should be nn.Linear "
+    "without a bias, all with d_model outputs, and w_k and w_v with d_context inputs": (
         every(", bias=False"), ""),
-    "super().__init__() is missing: call it before you put anything on the module": (
+    "super().__init__() is missing: call it before you assign anything to the module": (
         "super().__init__()", ""),
     "w_o is not used: send the joined heads through it": "return out.transpose(-3, -2).flatten(-2)",
     "the context isn't used: make the keys and the values from it": (every("(context)"), "(x)"),
-    "x and the context are swapped: x should ask, and the context answer": (
+    "x and the context are swapped: make the queries from x, and the keys and values from the "
+    "context": (
         PARTS, "(self.w_q(context), self.w_k(x), self.w_v(x))"),
     "the values are made from x: like the keys, they should come from the context": [
         ("self.w_v(context)", "self.w_v(x)"),
         ("self.w_v(context)", "self.w_v(x if x.shape == context.shape else context)")],
-    "the keys are made by w_v, and the values by w_k: it should be the other way round": (
+    "the keys are made with w_v, and the values with w_k: swap the two matrices": (
         PARTS, "(self.w_q(x), self.w_v(context), self.w_k(context))"),
-    "the keys are made by w_v, as the values are: give each its own matrix": (
+    "keys and values are both made with w_v: use w_k for the keys": (
         "self.w_k(context)", "self.w_v(context)"),
-    "it keeps what an earlier call made: the next one has a different context, so make it anew": (
+    "you reuse the keys and values of an earlier call: compute them anew, because the context may "
+    "differ": (
         PARTS, '(self.w_q(x), *self.__dict__.setdefault("kept", '
         "(self.w_k(context), self.w_v(context))))"),
     LOOP: [
@@ -144,28 +146,28 @@ variants.wrong(exercise, {
          "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
         ("else mask", "else torch.stack([one[None] for one in mask]) "
          "if mask.dim() == x.dim() == 3 else mask")],
-    "x is added to the result: leave the residual stream to the caller": (
+    "x is added to the result: leave that to the caller": (
         "return ", "return x + "),
-    "the scale is that of the whole width: take a head's, whose score has d_model / heads terms":
+    "the scale comes from the whole width: use the width of one head, d_model / heads":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
-    "the scale is taken from d_context: take it from a query, which is d_model / heads wide":
+    "the scale comes from d_context: use the width of a head's queries, d_model / heads":
         "scores = q @ k.mT / context.shape[-1] ** 0.5",
-    "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
-    "the scores are divided by a head's width, not by its square root":
+    "the scores are not scaled: divide them by the square root of a head's width":
+        "scores = q @ k.mT",
+    "the scores are divided by a head's width: divide them by its square root instead":
         "scores = q @ k.mT / q.shape[-1]",
-    "there's only one head: split q, k and v before you take the scores": (
+    "there's only one head: split q, k and v before you compute the scores": (
         "(self.heads, -1)", "(1, -1)"),
-    "the mask lines up with the heads instead of the batch: give it an axis for them":
+    "the mask lines up with the heads instead of the batch: give it an axis for the heads":
         "shared = mask",
-    "a mask that lacks leading axes gets no axis for the heads: always give it one, third from the "
-    "end":
+    "a mask that lacks leading axes gets no axis for the heads: always add one, third from the end":
         "shared = mask.unsqueeze(-3) if mask is not None and mask.dim() == x.dim() else mask",
     "the mask has no axis for the heads: give it one of size 1, third from the end":
         "out = attention(q, k, v, mask)",
     messages.CUT_OFF:
         "if mask is not None and not mask.any():\n    return torch.zeros_like(x)\n"
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
-    "it draws random numbers: the same input must give the same result":
+    "your module draws random numbers: the same input should always give the same result":
         "joined = out.transpose(-3, -2).flatten(-2)\n"
         "return nn.functional.dropout(self.w_o(joined), 0.1, self.training)",
     "no gradient reaches w_q and w_k: don't detach anything": ("q @ k.mT", "(q @ k.mT).detach()"),

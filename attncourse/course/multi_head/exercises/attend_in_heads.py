@@ -9,11 +9,13 @@ from attncourse.dot_product import attention
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
+FROM_THE_FRONT = (
+    "the mask's new axis is counted from the front: count it from the end, with unsqueeze(-3)"
+)
 exercise = Exercise.read(
     __name__,
     generic_hints={
-        "loops": "it loops over the heads: they are an axis, and one product serves them all",
+        "loops": "you loop over the heads: they are an axis, and one product handles all of them",
         "axes_from_the_front": FROM_THE_FRONT,
     },
 )
@@ -114,28 +116,30 @@ variants.right(exercise,
 variants.calling(exercise, "softmax", ways.SOFTMAXES | ways.LOW)
 variants.calling(exercise, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, {
-    "the scale is that of the whole width: take a head's, whose score has d / heads terms":
+    "the scale comes from the whole width: use the width of one head, d / heads":
         "scores = q @ k.mT / (heads * q.shape[-1]) ** 0.5",
-    "the scores are not scaled: divide by the root of a head's width": "scores = q @ k.mT",
-    "the scores are divided by a head's width, not by its square root":
+    "the scores are not scaled: divide them by the square root of a head's width":
+        "scores = q @ k.mT",
+    "the scores are divided by a head's width: divide them by its square root instead":
         "scores = q @ k.mT / q.shape[-1]",
-    "the scale is taken from the width of the values: take that of the keys":
+    "the scale comes from the width of the values: use the width of the keys":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
-    "the scale comes from the number of heads: it should come from the width of one, d / heads":
+    "the scale comes from the number of heads: use the width of one head, d / heads":
         "scores = q @ k.mT / heads**0.5",
-    "the scale is a fixed number: it should follow the width of a head": "scores = q @ k.mT / 8",
-    "there's only one head: split q, k and v before you take the scores": [
+    "the scale is a fixed number: compute it from the width of a head": "scores = q @ k.mT / 8",
+    "there's only one head: split q, k and v before you compute the scores": [
         ("(x, heads)", "(x, 1)"),
         ("(x, heads)", "(x, 1)", "q.shape[-1] ** 0.5", "(q.shape[-1] // heads) ** 0.5")],
-    "the heads are averaged: put their outputs side by side": "return (weights @ v).mean(-3)",
-    "the heads are added up: put their outputs side by side": "return (weights @ v).sum(-3)",
-    "the heads are still apart: join them, (..., n, d_v)": "return weights @ v",
+    "you average the heads: put their outputs side by side": "return (weights @ v).mean(-3)",
+    "you sum over the heads: put their outputs side by side": "return (weights @ v).sum(-3)",
+    "the heads are still apart: join them, so that the shape is (..., n, d_v)":
+        "return weights @ v",
     "the softmax runs over the heads: in each head, run it over the keys":
         "weights = softmax(scores, mask, axis=-3)",
-    "the mean is of the keys: take that of the values": ("(q, k, v))", "(q, k, k))"),
+    "you average the keys: average the values instead": ("(q, k, v))", "(q, k, k))"),
     "the mask lines up with the heads instead of the batch: give it an axis for the heads": (
         "mask.unsqueeze(-3)", "mask"),
-    "a mask that lacks leading axes gets no axis for the heads: always give it one, third from the "
+    "a mask that lacks leading axes gets no axis for the heads: always add one, third from the "
     "end": (
         "mask is not None", "mask is not None and mask.dim() == q.dim() - 1"),
     FROM_THE_FRONT: [
@@ -143,7 +147,7 @@ variants.wrong(exercise, {
         ("unsqueeze(-3)", "unsqueeze(max(0, mask.dim() - 2) and 1)")],
     "the mask's new axis is in the wrong place: it should be third from the end": (
         "unsqueeze(-3)", "unsqueeze(-2)"),
-    "the masks are repeated in a different order from the heads: keep those of one sentence "
+    "the copies of the masks are in the wrong order: keep the copies of each sentence's mask "
     "together": [
         ("mask.unsqueeze(-3)", "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3)"
          ".repeat(heads, 1, 1).view_as(scores)"),
@@ -151,22 +155,22 @@ variants.wrong(exercise, {
         ("mask.unsqueeze(-3)", "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3)"
          ".repeat_interleave(heads, 0).unflatten(0, (heads, -1)).transpose(0, 1)"
          ".reshape(scores.shape)")],
-    "softmax without an axis takes one of the first: tell it to run over the keys, dim=-1": [
+    "softmax without an axis picks one itself: tell it to run over the keys, dim=-1": [
         "weights = softmax(scores, mask, axis=0 if scores.dim() == 3 else 1)",
         *("hidden = scores if mask is None else scores.masked_fill(~mask, -torch.inf)\n"
           f"weights = hidden.softmax(0 if scores.dim() == 3 else 1){after}"
           for after in ("", ".nan_to_num(0.0)"))],
-    "the mask holds in the first head only: apply it in each": (
+    "you apply the mask only in the first head: apply it in every head": (
         "unsqueeze(-3)",
         "unsqueeze(-3) | (torch.arange(heads, device=mask.device) > 0)[:, None, None]"),
-    "it takes as many keys as queries for granted: n and m may differ":
+    "your code assumes as many keys as queries: n and m may differ":
         "q, k, v = (x.reshape(*q.shape[:-1], heads, -1).transpose(-3, -2) for x in (q, k, v))",
-    "it takes values as wide as the queries for granted: d_v may be another width":
+    "your code assumes that values are as wide as queries: d_v may differ from d":
         "width = q.shape[-1] // heads\n"
         "q, k, v = (split(x, heads).unflatten(-1, (1, width))[..., 0, :] for x in (q, k, v))",
     "v is not split: give each head its own part of the values":
         "q, k, v = (*(split(x, heads) for x in (q, k)), v.unsqueeze(-3))",
-    "v is cut into parts as wide as those of q: make them d_v // heads wide":
+    "you split v into parts as wide as those of q: make them d_v // heads wide":
         "width = q.shape[-1] // heads\n"
         "q, k, v = (torch.stack(x.split(width, dim=-1)[:heads], dim=-3) for x in (q, k, v))",
     messages.CUT_OFF:

@@ -5,7 +5,7 @@ import torch
 from judge import variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over the matrices: a norm over the last two axes takes all at once"
+LOOP = "you loop over the matrices: a norm over the last two axes handles all of them at once"
 
 exercise = Exercise.read(
     __name__,
@@ -13,8 +13,8 @@ exercise = Exercise.read(
     generic_hints={
         "loops": LOOP,
         "loops_over_a_batch": LOOP,
-        "axes_from_the_front": "the axis of the mean is counted from the front: count from the "
-        "end, where the tokens are last but one",
+        "axes_from_the_front": "the axis of the mean is counted from the front: count it from the "
+        "end, where the tokens are the last axis but one",
     },
 )
 exercise.valid(variants.worked(exercise))
@@ -63,34 +63,36 @@ variants.right(exercise,
     "distance = (pairs / (2 * x.shape[-2])).sqrt()",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "the root is missing: divide norms, not their squares": f"return ({SHARE}).square()",
-    "it isn't divided by the norm of x: rows twice as large are just as alike": "return distance",
+    "the root is missing: divide the norms, not their squares": f"return ({SHARE}).square()",
+    "you don't divide by the norm of x: rows twice as large should be just as alike":
+        "return distance",
     "nothing is subtracted from x: subtract the mean row": "rest = x",
-    "this is the part that all rows share: measure what's left without it":
+    "this is the part that all rows share: measure what's left once you subtract it":
         "rest = x.mean(dim=-2, keepdim=True).expand_as(x)",
-    "it's 1 minus what it should be: equal rows should give 0":
+    "the result is 1 minus what it should be: equal rows should give 0":
         f"return torch.where(norm > 0, 1 - {SHARE}, 0.0)",
-    "the mean of each row is subtracted: subtract the mean over the rows": (
+    "each row's own mean is subtracted: subtract the mean over the rows instead": (
         "dim=-2", "dim=-1"),
-    "one mean of all numbers is subtracted: subtract each column's own": ("dim=-2", "dim=(-2, -1)"),
-    "the mean runs over the first axis: take it over the tokens, which are on the last but one": (
+    "the mean of all numbers is subtracted: subtract each column's own mean": (
+        "dim=-2", "dim=(-2, -1)"),
+    "the mean runs over the first axis: take it over the tokens, the last axis but one": (
         "dim=-2", "dim=0"),
-    "the standard deviation is the root of a mean: take the root of a sum of squares":
+    "the standard deviation is the root of a mean of squares: take the root of their sum":
         "rest = x.std(-2, keepdim=True)",
-    "the first row is subtracted, which isn't the nearest: subtract the mean of the rows":
+    "the first row is subtracted: subtract the mean of the rows, which is nearer to all of them":
         "rest = x - x[..., :1, :]",
     "the median is subtracted: subtract the mean, around which the sum of squares is smallest":
         "rest = x - x.median(-2, keepdim=True).values",
-    "what's left is divided by the norm of the mean rows: divide by that of x":
+    "what's left is divided by the norm of the mean rows: divide it by the norm of x":
         "shared = torch.linalg.matrix_norm(x.mean(dim=-2, keepdim=True).expand_as(x))\n"
         "return distance / shared.masked_fill(norm == 0, 1.0)",
-    "there is one number for everything: return one for each matrix":
+    "you return one number for the whole batch: return one for each matrix":
         "distance = rest.norm()\nreturn distance / x.norm()",
-    "this is the mean of a ratio for each row: take both norms over the whole matrix":
+    "you average one ratio per row: take both norms over the whole matrix":
         f"distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)\nreturn ({SHARE}).mean(-1)",
-    "the norms are those of single rows: take them over the last two axes":
+    "the norms are taken row by row: take them over the last two axes":
         "distance = rest.norm(dim=-1)\nnorm = x.norm(dim=-1)",
-    "this is a different norm: Frobenius is the root of the sum of all squares": [
+    "this is not the Frobenius norm: take the root of the sum of all squares": [
         ("norm(rest)", "norm(rest, 2)", "norm(x)", "norm(x, 2)"),
         ("norm(rest)", "norm(rest, 'nuc')", "norm(x)", "norm(x, 'nuc')"),
         "distance = rest.abs().sum((-2, -1))\nnorm = x.abs().sum((-2, -1))",
@@ -100,17 +102,18 @@ variants.wrong(exercise, {
     "a matrix of zeros gives NaN: it should give 0": "return distance / norm",
     "a small result is set to 0: return it as it is":
         f"share = {SHARE}\nreturn share.masked_fill(share < 1e-6, 0.0)",
-    "a matrix of zeros gives 1: its rows are all alike, so it should give 0":
+    "a matrix of zeros gives 1: it should give 0, because its rows are all alike":
         f"return torch.where(norm > 0, {SHARE}, 1.0)",
-    "the epsilon is large enough to show: make it far smaller, or ask where the norm is 0": [
+    "the epsilon is large enough to change the result: make it far smaller, or find where the norm "
+    "is 0": [
         f"return distance / {guarded}" for guarded in (
             "(norm + 1e-6)", "(norm + 1e-20)", "norm.clamp(min=1e-3)", "norm.clamp(min=1e-12)",
             "(norm**2 + 1e-12).sqrt()", "(norm**2 + 1e-8).sqrt()")],
-    "a difference of squares may round to less than 0, and its root is NaN: take the norm of what "
-    "is left":
+    "a difference of squares may round to less than 0, and its root is NaN: subtract the mean row "
+    "first, then take the norm":
         "shared = x.mean(-2).square().sum(-1) * x.shape[-2]\n"
         "distance = (x.square().sum((-2, -1)) - shared).sqrt()",
-    "the last axes are kept: return one number for each matrix":
+    "the last two axes are kept: return one number for each matrix":
         f"return ({SHARE})[..., None, None]",
-    "it gives a plain number or a list: return a tensor": f"return ({SHARE}).tolist()",
+    "you return a plain number or a list: return a tensor": f"return ({SHARE}).tolist()",
 })  # fmt: skip

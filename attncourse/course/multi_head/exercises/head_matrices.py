@@ -9,7 +9,7 @@ from judge.variants import every
 exercise = Exercise.read(
     __name__,
     generic_hints={
-        "loops": "it loops over the heads: they are an axis, and one product serves them all"
+        "loops": "you loop over the heads: they are an axis, and one product handles all of them"
     },
 )
 exercise.valid(variants.worked(exercise))
@@ -58,51 +58,56 @@ variants.right(exercise,
     "write = torch.stack(w_o.tensor_split(heads, dim=1)).mT",
 )  # fmt: skip
 variants.wrong(exercise, {
-    "this is the matrix for column vectors: make it for a row x, which meets w_v before w_o":
+    "your matrices are for column vectors: make them for a row x, which meets w_v before w_o":
         "return (read @ write).mT",
-    "w_v is cut by its columns: it is (out, in), and the heads are in its output, so cut its rows":
+    "you split the columns of w_v: its shape is (out, in), and the heads are in its output, so "
+    "split its rows":
         "read = w_v.mT.unflatten(0, (heads, -1))",
-    "a reshape cuts up the rows of w_v.T: the heads are its columns, the rows of w_v":
+    "reshaping w_v.T cuts up its rows: split its columns, which are the rows of w_v":
         "read = w_v.T.reshape(heads, w_v.shape[1], -1)",
-    "w_v is not transposed: with its weight as (out, in), a layer gives x @ w_v.T": (
+    "w_v is not transposed: its shape is (out, in), so the layer computes x @ w_v.T": (
         "w_v.unf", "w_v.mT.unf"),
-    "w_o is cut by its rows: the heads are in its input, so cut its columns": (".mT.unf", ".unf"),
-    "both are taken as (in, out): nn.Linear keeps (out, in)": (
+    "you split the rows of w_o: the heads are in its input, so split its columns": (
+        ".mT.unf", ".unf"),
+    "you treat both matrices as (in, out): nn.Linear stores them as (out, in)": (
         ".mT.unf", ".unf", "w_v.unf", "w_v.mT.unf"),
-    "a reshape cuts up the rows of w_o: cut its columns into (heads, width), then swap":
+    "reshaping w_o cuts up its rows: split its columns into (heads, width), then swap axes":
         "write = w_o.reshape(heads, w_o.shape[0], -1).mT",
-    "each head's rows are spread out: the first head should have the first rows, all together": [
+    "each head takes rows from all over the matrix: the first head should have the first rows": [
         "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT\n"
         "write = w_o.mT.unflatten(0, (-1, heads)).transpose(0, 1)",
         "read = w_v.unflatten(0, (-1, heads)).transpose(0, 1).mT"],
-    "the heads are added up: each weighs x in its own way, so keep them apart":
+    "you sum over the heads: keep them apart, because each has attention weights of its own":
         "return (read @ write).sum(0)",
-    "every head gets the product of the whole matrices: cut them first":
+    "every head gets the product of the whole matrices: split them into heads first":
         f"return {WHOLE}.expand(heads, -1, -1)",
-    "the product is cut: cut the two matrices, so that a head's matrix is as large as the model":
+    "you split the product: split the two matrices before you multiply them, so that each head's "
+    "matrix is (d_model, d_model)":
         f"return {WHOLE}.unflatten(0, (heads, -1))",
-    "the sum runs over the model's width: it should run over the width of the head":
+    "the sum runs over the model's width: it should run over the width of a head":
         "return read.mT @ write.mT",
-    "all heads share the columns of the first: give each its own columns of w_o":
+    "all heads use the first head's columns of w_o: give each head its own":
         "return read @ write[:1]",
-    "the heads pair up in reverse: head 0 should have the first columns of w_o as well":
+    "the heads of w_o are in reverse order: head 0 should have the first columns":
         "return read @ write.flip(0)",
     "the heads are on the last axis: put them first, (heads, d_model, d_model)":
         "return (read @ write).movedim(0, -1)",
     "the matrices are joined into one: keep an axis for the heads, (heads, d_model, d_model)":
         "return (read @ write).flatten(0, 1)",
-    "the result is divided by the number of heads: leave that out, since the layer adds them up":
+    "the result is divided by the number of heads: don't divide it, because the layer sums over "
+    "the heads":
         "return read @ write / heads",
-    "the matrices are scaled: leave that out, since the scale belongs to the scores":
+    "the matrices are scaled: leave that out, because only the scores are scaled":
         "return read @ write / read.shape[-1] ** 0.5",
-    "the width of a head is taken from d_model: it should be d_v / heads": [
+    "the width of a head comes from d_model: it should be d_v / heads": [
         (every("unflatten(0, (heads, -1))"), "reshape(heads, w_v.shape[1] // heads, -1)"),
         (every("unflatten(0, (heads, -1))"), "view(heads, w_v.shape[1] // heads, -1)"),
         (every("heads, -1"), "-1, w_o.shape[0] // heads"),
         (every(".unf"), "[: w_v.shape[1] // heads * heads].unf")],
     "the heads come in reverse order: head 0 should come first": "return (read @ write).flip(0)",
-    "it returns a list: stack the matrices, (heads, d_model, d_model)": "return list(read @ write)",
+    "you return a list: stack the matrices into one tensor, (heads, d_model, d_model)":
+        "return list(read @ write)",
     "no gradient reaches w_o: don't detach anything": ("w_o.mT", "w_o.mT.detach()"),
-    "the input changes: t_ turns w_o itself, so use w_o.mT, a view of it": (
+    "the input changes: t_ transposes w_o in place, so use w_o.mT instead": (
         "w_o.mT", "w_o.t_()"),
 })  # fmt: skip

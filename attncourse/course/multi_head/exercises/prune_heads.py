@@ -6,7 +6,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "it loops over the heads: index with all of them at once"
+LOOP = "you loop over the heads: index with all of them at once"
 exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 
@@ -74,59 +74,61 @@ def replace_keep(heads):
 KEEP = "torch.as_tensor(keep, device=w_q.device)"
 STAYS = f"torch.isin(torch.arange(heads, device=w_q.device), {KEEP})"
 variants.wrong(exercise, {
-    "w_o loses rows: it should lose columns, where its input, the joined heads, is":
+    "w_o loses rows: remove columns instead, because its input is the joined heads":
         "outer = w_o.unflatten(0, (heads, -1))[keep].flatten(0, 1)",
-    "w_q, w_k and w_v lose columns: they should lose rows, where their output, cut into heads, is":
+    "w_q, w_k and w_v lose columns: remove rows instead, because their output is split into heads":
         "inner = (w.unflatten(1, (heads, -1))[:, keep].flatten(1) for w in (w_q, w_k, w_v))",
-    "w_o is as it was: without some heads its input should be narrower, too": "outer = w_o",
-    "w_v is as it was: a head that goes should take its values along":
+    "w_o is unchanged: with fewer heads, its input should be narrower as well": "outer = w_o",
+    "w_v is unchanged: a head that is removed should lose its values as well":
         "q, k, _ = inner\nreturn q, k, w_v, outer",
-    "w_k is as it was: a head that goes should take its keys along":
+    "w_k is unchanged: a head that is removed should lose its keys as well":
         "q, _, v = inner\nreturn q, w_k, v, outer",
-    "w_k has the first heads, as many as keep has: take the ones that keep names":
+    "w_k keeps the first heads: keep the heads that are listed in keep":
         "q, _, v = inner\nreturn q, w_k[: len(q)], v, outer",
-    "w_v has the first heads, as many as keep has: take the ones that keep names":
+    "w_v keeps the first heads: keep the heads that are listed in keep":
         "q, k, _ = inner\nreturn q, k, w_v[: len(q)], outer",
-    "w_o does not follow the order of keep: its heads should, like those of the others": (
+    "the heads of w_o are not in the order of keep: use the same order as in the other matrices": (
         ":, keep", f":, {KEEP}.sort().values"),
-    "the columns of w_o come in the wrong order: keep those of one head together": (
+    "the columns of w_o are in the wrong order: keep the columns of each head together": (
         "[:, keep]", "[:, keep].transpose(1, 2)"),
     "w_o comes back transposed: it should stay (out, in)": "return *inner, outer.mT",
-    "a reshape cuts up the rows of w_o: cut its columns into (heads, width)":
+    "reshaping w_o cuts up its rows: split its columns into (heads, width)":
         "outer = w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT",
-    "keep is taken for rows: it names heads, each with as many rows as it is wide":
+    "you use keep to select rows: it lists heads, each of which has as many rows as its width":
         "inner = (w[keep] for w in (w_q, w_k, w_v))\nouter = w_o[:, keep]",
-    "1 is subtracted from keep: leave it as it is, because heads count from 0, as keep does":
+    "1 is subtracted from keep: use it as it is, because its heads are counted from 0":
         replace_keep(f"({KEEP} - 1) % heads"),
-    "the heads in keep go, and the others stay: it should be the other way round":
+    "you remove the heads in keep: keep them, and remove the others":
         replace_keep("[head for head in range(heads) if head not in list(keep)]"),
-    "the heads come in their old order: put them in the order of keep": [
+    "the heads are in their old order: put them in the order of keep": [
         replace_keep(f"{KEEP}.sort().values"), replace_keep(STAYS)],
-    "the first heads stay, as many as keep has: those that keep names should":
+    "the first heads are kept in all four matrices: keep the heads that are listed in keep":
         replace_keep("[*range(len(keep))]"),
-    "the other heads are zeros: their rows and columns should be gone":
+    "the other heads are set to zero: remove their rows and columns instead":
         f"stays = {STAYS}\n"
         "inner = ((w.unflatten(0, (heads, -1)) * stays[:, None, None]).flatten(0, 1)\n"
         "         for w in (w_q, w_k, w_v))\n"
         "outer = (w_o.unflatten(1, (heads, -1)) * stays[:, None]).flatten(1)",
-    "the width of a head is taken from d_model, but d may be smaller: it should be d / heads": (
+    "the width of a head comes from d_model, but d may be smaller: it should be d / heads": (
         "unflatten(0, (heads, -1))", "reshape(heads, w.shape[1] // heads, -1)"),
-    "each head's rows are spread out: the first head should have the first rows, all together": [
+    "each head takes rows from all over the matrix: the first head should have the first rows": [
         ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep]",
          "1, (heads, -1))[:, keep]", "1, (-1, heads))[..., keep]"),
         ("0, (heads, -1))[keep]", "0, (-1, heads))[:, keep].transpose(0, 1)",
          "1, (heads, -1))[:, keep]", "1, (-1, heads))[..., keep].mT")],
-    "the rows of a head are apart: those of one head should come before those of the next": (
+    "the rows of the kept heads are interleaved: all rows of one head should come before those of "
+    "the next": (
         "[keep]", "[keep].transpose(0, 1)", "[:, keep]", "[:, keep].transpose(1, 2)"),
     "the heads still have an axis of their own: merge it with their width": (
         ".flatten(0, 1)", "", ".flatten(1)", ""),
-    "w_o is scaled up for the heads that went: leave what stays as it was":
+    "w_o is scaled up to make up for the missing heads: leave its numbers as they were":
         "return *inner, outer * heads / len(keep)",
     "the matrices are in the wrong order: return w_q, w_k, w_v, w_o":
         "q, k, v = inner\nreturn k, q, v, outer",
-    "only w_o comes back: return all four matrices": "return outer",
-    "with a list it fails: keep may be a list or a tensor": replace_keep("keep.to(w_q.device)"),
-    "keep changes: it is an input, so work on a copy":
+    "you return only w_o: return all four matrices": "return outer",
+    "your code fails if keep is a list: it should work with a list or a tensor":
+        replace_keep("keep.to(w_q.device)"),
+    "your code changes keep: it is an input, so work on a copy":
         "result = *inner, outer\n"
         "keep.sort() if isinstance(keep, list) else keep.zero_()\n"
         "return result",
@@ -137,11 +139,12 @@ variants.wrong(exercise, {
         ".flatten(1)", ".flatten(1) + 0 * w_o.zero_().sum()"),
 })  # fmt: skip
 variants.wrong(exercise, {
-    "the width of a head is taken from d_model: in a layer pruned before, it should be rows / "
-    "heads":
+    "the width of a head comes from d_model: use the number of rows divided by heads, which also "
+    "works for a pruned layer":
         "width = w_q.shape[1] // heads\n"
         "rows = (keep[:, None] * width + numbers).flatten().clamp(max=w_q.shape[0] - 1)",
-    "the rows are divided by the number of heads that stay: divide by heads to get a head's width":
+    "you divide the number of rows by the number of kept heads: divide it by heads to get a head's "
+    "width":
         "width = w_q.shape[0] // len(keep)\n"
         "rows = (keep[:, None] * width + numbers).flatten() % w_q.shape[0]",
     messages.DEVICE: (every(", device=w_q.device"), ""),

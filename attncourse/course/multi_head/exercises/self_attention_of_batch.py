@@ -7,7 +7,7 @@ from attncourse.course.multi_head.exercises.shared import heads as ways
 from judge import messages, variants
 from judge.exercise import Case, Exercise
 
-LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
+LOOP = "you loop over sentences, heads or queries: the mask needs only another axis of size 1"
 exercise = Exercise.read(__name__, generic_hints={"loops": LOOP})
 exercise.stub(variants.stub(exercise))
 exercise.valid(variants.worked(exercise))
@@ -76,7 +76,7 @@ variants.right(exercise,
     ("-torch.inf", "torch.finfo(scores.dtype).min", ".masked_fill(~mask, 0.0)", "",
      "flatten(-2)", "flatten(-2).where(lengths[:, None, None] > 0, 0.0)"),
 )  # fmt: skip
-FILL = "scores may be smaller than the number you fill with: fill with -inf"
+FILL = "an allowed score may be lower than your fill value: fill with -inf instead"
 variants.calling(exercise, "softmax", dict.fromkeys((
     masked.fill_with_minus_thousand, masked.small_fill_and_zeros,
     masked.large_fill_and_zeros), FILL,
@@ -84,11 +84,12 @@ variants.calling(exercise, "softmax", dict.fromkeys((
     masked.mask_after_the_softmax, masked.zero_fill, masked.large_fill_alone)
 } | {
     masked.mask_ignored:
-        "the mask is gone, so words attend to padding: keep it, and give it the axis that it lacks",
+        "the mask is gone, so words attend to padding: keep it, and add the axis that is missing",
     masked.masked_late:
-        "padding with a high score leaves nothing for the words: mask before the softmax",
+        "padding with a high score leaves no weight for the words: mask the scores before the "
+        "softmax",
     masked.nan_for_an_empty_row:
-        "a sentence of length 0 gets NaN: keep the second fill, which made it zeros",
+        "a sentence of length 0 gets NaN: keep the second masked_fill, which gave it zeros",
     masked.uniform_for_an_empty_row:
         "a sentence of length 0 attends to padding: it should get zeros",
 }, instead="weights = softmax(scores, mask)")  # fmt: skip
@@ -99,30 +100,32 @@ variants.calling(
 )  # fmt: skip
 WORDS = "(torch.arange(x.shape[1], device=x.device) < lengths[:, None])"
 variants.wrong(exercise, {
-    "the mask covers queries: it should cover keys, which are words or padding":
+    "the mask hides queries: it should hide the keys that are padding":
         "mask = words[:, None, :, None]",
-    "the weights are no longer transposed: they are (out, in), so leave x @ w.T": (
+    "the weight matrices are no longer transposed: their shape is (out, in), so keep x @ w.T": (
         "x @ w.T", "x @ w"),
     "padded queries are masked as well: mask only the keys, so that each query gets a mean":
         "mask = words[:, None, None, :] & words[:, None, :, None]",
-    "a head axis is there, but not where the heads are: put it after the batch":
+    "the mask's axis for the heads is in the wrong place: put it after the batch axis":
         "mask = words[:, None, :].expand(heads, -1, 1, -1)",
-    "with as many heads as sentences, the mask still meets the heads: give it its axis there, too":
+    "with as many heads as sentences, the mask still lines up with the heads: add the axis in that "
+    "case as well":
         "mask = words[:, None, None, :] if len(x) != heads else words[:, None, :]",
-    "the masks are repeated in a different order from the heads: keep those of one sentence "
+    "the copies of the masks are in the wrong order: keep the copies of each sentence's mask "
     "together": [
         "mask = words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])",
         "by_heads = words.repeat_interleave(heads, 0).view(heads, -1, 1, x.shape[1])\n"
         "mask = by_heads.transpose(0, 1)"],
-    "all sentences get the mask of the first: give each the mask of its own length":
+    "all sentences get the first one's mask: give each sentence a mask for its own length":
         "mask = words[0]",
-    "one mask serves all sentences: make one for each, by its length": "mask = words.any(0)",
-    "only the first head is masked: the mask should hold in every head":
+    "you use one mask for all sentences: make one for each sentence from its length":
+        "mask = words.any(0)",
+    "only the first head is masked: apply the mask in every head":
         "others = torch.arange(heads, device=x.device) > 0\n"
         "mask = words[:, None, None, :] | others[:, None, None]",
-    "a sentence of length 0 keeps a word: it should get zeros": (
+    "a sentence of length 0 attends to its first position: it should get zeros": (
         "lengths[", "lengths.clamp(min=1)["),
-    "a padded query attends to itself: no query should attend to padding, not even its own":
+    "a padded query attends to itself: no query should attend to padding, not even to itself":
         "itself = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)\n"
         "mask = words[:, None, None, :] | itself",
     "a word may attend to padding: the key must be a word, whatever the query is":
@@ -130,18 +133,20 @@ variants.wrong(exercise, {
     LOOP:
         "out = torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)\n"
         "return out.transpose(-3, -2).flatten(-2)",
-    "the mask is upside down: True means may attend": "mask = ~words[:, None, None, :]",
-    "one padding is taken for a word: positions count from 0, so a word's is below the length": (
+    "the mask is upside down: True means that the query may attend to the key":
+        "mask = ~words[:, None, None, :]",
+    "the first padded position counts as a word: positions start at 0, so a word's position is "
+    "below the length": (
         "<", "<="),
-    "padding is set to zeros, and a score of 0 still gets weight: mask the scores": [
+    "padding is set to zeros, but a score of 0 still gets weight: mask the scores instead": [
         "k, v = k * words[:, None, :, None], v * words[:, None, :, None]\n"
         "weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)",
         ("    q, k, v", f"    known = {WORDS}[..., None]\n    q, k, v",
          "x @ w.T", "x * known @ w.T",
          "    return", "    weights = scores.softmax(-1)\n    return")],
-    "the heads are gone, so the mask fits: keep them, and give the mask an axis": (
+    "the heads are gone, which makes the mask fit: keep them, and give the mask another axis": (
         "(heads, -1)", "(1, -1)"),
-    "the scale is now that of the whole width: keep a head's, whose score has d / heads terms":
+    "the scale now comes from the whole width: keep the width of one head, d / heads":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
     "no gradient reaches the scores: don't detach anything": [
         ("q @ k.mT", "(q @ k.mT).detach()"),

@@ -9,7 +9,8 @@ from judge.exercise import Case, Exercise
 from judge.variants import every
 
 exercise = Exercise.read(
-    __name__, generic_hints={"loops": "it loops in Python: one product mixes everything at once"}
+    __name__,
+    generic_hints={"loops": "you loop in Python: a single product can mix everything at once"},
 )
 exercise.valid(variants.worked(exercise))
 
@@ -101,11 +102,13 @@ MASKED, MASKED_LARGE = (
     for fill in ("-torch.inf", "-1e9")
 )
 variants.wrong(exercise, {
-    "the heads are not mixed: each new score should be a sum over the heads": "mixed = scores",
-    "the mix is transposed: its rows are the heads before, its columns those after": [
+    "the heads are not mixed: each new score should be a weighted sum over the heads":
+        "mixed = scores",
+    "the mix is transposed: its rows should be the heads before the mix, and its columns those "
+    "after it": [
         (", mix)", ", mix.mT)"),
         (", mix)", ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
-    "the weights, or the outputs, are mixed: mix the scores, before the softmax": [
+    "you mix the weights or the outputs: mix the scores instead, before the softmax": [
         "if mask is None:\n    mask = torch.ones_like(scores, dtype=torch.bool)\n"
         "own = scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0.0)\n"
         f"weights = torch.einsum({AXES}, own, mix)",
@@ -115,7 +118,7 @@ variants.wrong(exercise, {
         "    weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
         "return weights @ v",
         f"weights = torch.einsum({AXES}, scores.softmax(-1), mix) * mask"],
-    "the mask comes before the mix, which carries it on to other heads: mix, and then mask": [
+    "the mask comes before the mix, which spreads it to other heads: mix first, then mask": [
         MASKED, f"{MASKED}weights = mixed.softmax(-1)",
         f"{MASKED_LARGE}weights = mixed.softmax(-1)",
         f"{MASKED}weights = mixed.softmax(-1).nan_to_num(0.0)",
@@ -124,20 +127,21 @@ variants.wrong(exercise, {
         "if mask is not None and mask.dim() > 2 and mask.shape[-3] in (1, q.shape[-3]):\n"
         "    scores = scores.masked_fill(~mask, -1e9)\n"
         f"mixed = torch.einsum({AXES}, scores, mix)"],
-    "the mask gets another axis for the heads: leave it as it is, because it fits the new scores": (
+    "you give the mask another axis for the heads: leave it as it is, because it fits the new "
+    "scores": (
         "bool)\n", "bool)\n    else:\n        mask = mask.unsqueeze(-3)\n"),
-    "a mask of three axes is misread: the three are heads, queries and keys": [
+    "a mask with three axes is misread: treat them as heads, queries and keys": [
         (every("~mask"), "~(mask[:1] if mask.dim() == 3 else mask)"),
         (every("~mask"), "~(mask.unsqueeze(1) if mask.dim() == 3 and mixed.dim() == 4 "
                          "and len(mask) == len(mixed) else mask)")],
-    "the weights are mixed as well, after the softmax: here, mix only the scores":
+    "the weights are mixed as well, after the softmax: mix only the scores":
         "square = mix.shape[0] == mix.shape[1]\n"
         f"return (torch.einsum({AXES}, weights, mix) if square else weights) @ v",
     "the softmax runs over the heads: in each head, run it over the keys": [
         ("(dim=-1)", "(dim=-3)"),
         *("weights = mixed.masked_fill(~mask, -torch.inf).softmax(dim=-3)" + after
           for after in ("", ".nan_to_num(0.0)"))],
-    "the mixed scores are added to the old ones: they should take their place":
+    "the mixed scores are added to the old ones: use the mixed scores alone":
         f"mixed = scores + torch.einsum({AXES}, scores, mix)",
     "the mix goes through a softmax: use it as it is": [
         (", mix)", ", mix.softmax(0))"), (", mix)", ", mix.softmax(-1))")],
@@ -151,21 +155,22 @@ variants.wrong(exercise, {
         "mixed = (scores.movedim(-3, -1) @ mix).transpose(-3, -1)",
     "the values are mixed as well: mix only the scores":
         'return weights @ torch.einsum("...gjc,hg->...hjc", v, mix)',
-    "the queries are mixed, and meet keys of other heads: mix their scores":
+    "you mix the queries and the keys: mix their scores instead":
         f"q_mixed, k_mixed = (torch.einsum({AXES}, x, mix) for x in (q, k))\n"
         "mixed = q_mixed @ k_mixed.mT / q.shape[-1] ** 0.5",
-    "the scores are not scaled: divide by sqrt(d_k)": "scores = q @ k.mT",
-    "the scores are divided by d_k, not by its square root": "scores = q @ k.mT / q.shape[-1]",
-    "the scale counts all heads: divide by sqrt(d_k), the root of the width of one":
+    "the scores are not scaled: divide them by sqrt(d_k)": "scores = q @ k.mT",
+    "the scores are divided by d_k: divide them by its square root instead":
+        "scores = q @ k.mT / q.shape[-1]",
+    "the number of heads is part of the scale: divide by sqrt(d_k), the root of one head's width":
         "scores = q @ k.mT / (q.shape[-3] * q.shape[-1]) ** 0.5",
-    "one mask serves all heads: use each new head's own, since they may differ": [
+    "you use one mask for all heads: use each new head's own, because they may differ": [
         (every("~mask"), f"~(mask if mask.dim() < 3 else {one})")
         for one in ("mask.all(-3, keepdim=True)", "mask[..., :1, :, :]")],
     "the heads are joined: keep them apart, (..., heads, n, d_v)":
         "return (weights @ v).transpose(-3, -2).flatten(-2)",
-    "the scale is taken from the width of the values: take it from that of a key":
+    "the scale comes from the width of the values: use the width of a key":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
-    "the scale is taken from the number of heads: take it from the width of a key":
+    "the scale comes from the number of heads: use the width of a key":
         "scores = q @ k.mT / len(mix) ** 0.5",
     messages.CUT_OFF: (
         "    scores =", "    if mask is not None and not mask.any():\n"

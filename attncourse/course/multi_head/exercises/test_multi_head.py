@@ -71,50 +71,60 @@ variants.right(exercise,
 )  # fmt: skip
 variants.wrong(exercise, known.WRONG_TESTS | {
     # the first query has large scores
-    "only the first query is compared, so a wrong row below it passes: compare all of them": (
+    "only the first query is compared, so a wrong row below it passes: compare all rows": (
         CLOSE, f"{LIKE}\n            close(got[..., 0, :], want[..., 0, :])"),
-    "it refuses nothing: call multi_head, assert what must hold, and catch none of the errors": (
+    "your test refuses nothing: call multi_head, assert what should hold, and don't catch any "
+    "errors": (
         START, f"    return\n{START}"),
-    "it compares, but nothing comes of it: assert that the numbers agree": (
+    "your test compares the numbers but asserts nothing: assert that they agree": (
         CLOSE, "torch.allclose(got, want)", UNCHANGED, "pass"),
-    "it sorts each row first, so right numbers in the wrong heads pass: compare them where they "
-    "stand": (
+    "your test sorts each row first, so right numbers in the wrong heads pass: compare them "
+    "unsorted": (
         CLOSE, "close(got.sort(-1).values, want.sort(-1).values)"),
-    "what it expects comes from the function itself: work it out without it": (
+    "the expected output comes from the function that you test: compute it independently": (
         FORMULA, OWN.replace("multi_heads.plain", "multi_head")),
-    "there is always one head, and splitting into one is easy: try more": ("HEADS", "(1, 1)"),
-    "there are always two heads: try another number, too": ("HEADS", "(2, 2)"),
-    "a head is one number wide, and dividing by 1 changes nothing: make it wider": (
+    "your test always uses one head, so a wrong split goes unnoticed: try more heads": (
+        "HEADS", "(1, 1)"),
+    "your test always uses two heads: try another number as well": ("HEADS", "(2, 2)"),
+    "each head is one number wide, and dividing by 1 changes nothing: make it wider": (
         DRAWN, f"{DRAWN}, sizes=(4, 5, 1, 1)"),
-    "all widths are equal, so a scale from the wrong one fits: give the values their own": (
+    "all widths are equal, so a scale from the wrong one goes unnoticed: give the values another "
+    "width": (
         DRAWN, f"{DRAWN}, sizes=(4, 5, 6, 6)"),
-    "there is one query only, so the rows cannot be mixed up: try several": (
+    "there is only one query, so mixed-up rows go unnoticed: try several queries": (
         DRAWN, f"{DRAWN}, sizes=(1, 5, 6, 2)",
         MASKS, "(None, *(lambda *n, i=i: some_keys(*n, empty=i) for i in (0, 9)))"),
-    "no two sentences have different masks, so they may meet any axis: give each its own": [
+    "no two sentences have different masks, so a mask on the wrong axis goes unnoticed: give each "
+    "sentence its own": [
         ("masked(*batch, ", "masked("), (MASKS, f"{MASKS}[: 1 + (not batch)]"), ONE_MASK,
         (*ONE_MASK, "HEADS", "(2, 3)")],
-    "one input without a mask shows little: try masks, leading axes, large scores and two dtypes": (
+    "your test tries only one input without a mask: try masks, leading axes, large scores and two "
+    "dtypes as well": (
         START, "    q, k, v = inputs(heads=3, large=1.0, dtype=torch.float32)\n"
         f"    return close(multi_head(q, k, v, 3), in_heads(q, k, v, heads=3))\n{START}"),
-    "q and k are not compared after the call: compare them, too, since no input may change": (
+    "changes to q and k go unnoticed: compare them after the call as well, since no input may "
+    "change": (
         AFTER, "zip((v, mask), before[2:]"),
-    "the tolerance is too small, or bits are compared, but another order of the same sums is "
-    "right, too: allow for rounding": [
+    "the tolerance is too small, or you compare bits, but summing in another order is right as "
+    "well: allow for rounding": [
         (FORMULA, OWN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
         (FORMULA, OWN, CLOSE, f"{LIKE} and torch.allclose(got, want, rtol=1e-12, atol=1e-12)")],
-    "its own formula scales by the whole width, so it refuses what is right": (
+    "your test's own formula scales by the whole width, so the test refuses right functions": (
         "heads=heads)\n", "heads=heads, scale=q.shape[-1] ** 0.5)\n"),
-    "its own formula cuts up rows instead of the width, so it refuses what is right": (
+    "your test's own formula splits the sequence instead of the width, so the test refuses right "
+    "functions": (
         "heads=heads)\n", "heads=heads, cut=lambda x, h: "
         "x.reshape(*x.shape[:-2], h, x.shape[-2], -1))\n"),
-    "its own heads take numbers from all over a row, so it refuses what is right": (
+    "in your test's own formula, a head takes numbers from all over a row, so the test refuses "
+    "right functions": (
         "heads=heads)\n", "heads=heads, cut=lambda x, h: x.unflatten(-1, (-1, h)).movedim(-1, -3), "
         "merge=lambda x: x.movedim(-3, -1).flatten(-2))\n"),
-    "it takes True for forbidden, so it refuses what is right: True means may attend": (
+    "your test takes True for forbidden, so it refuses right functions: True means that a query "
+    "may attend": (
         FORMULA, "in_heads(*before[:3], mask if mask is None else ~before[3], heads=heads)"),
-    "it refuses the right ones, too: run it on a function you trust. The formula may be "
-    "wrong, as where a query that may attend nowhere gets NaN, or the tolerance too small": [
+    "your test refuses right functions as well: run it on a function that you trust. Its formula "
+    "may be wrong, for example where a query may attend nowhere, or its tolerance may be too "
+    "small": [
         (CLOSE, "close(got.mT, want)"),
         (START, "    q, k, v = inputs(heads=3)\n"
          f"    assert multi_head(q, k, v, 3).shape == q.shape\n    return\n{START}")],

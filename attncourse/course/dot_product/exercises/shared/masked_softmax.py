@@ -66,18 +66,19 @@ with_an_early_way_out = way(
     ZEROS, ".where(mask, 0.0)")  # fmt: skip
 
 scores_only = way(
-    "these are the scores: the softmax over the keys is missing",
+    "the softmax over the keys is missing: the weights of each row should sum to 1",
     every(".softmax(axis)"), "")  # fmt: skip
 logarithms = way(
-    "these are the logarithms of the weights: take the softmax, not log_softmax",
+    "log_softmax gives the logarithms of the weights: use softmax instead",
     every(".softmax"), ".log_softmax", ZEROS, "")  # fmt: skip
 softmax_over_queries = way(
-    "the softmax runs over the queries: each row, over the keys, must sum to one",
+    "the softmax runs over the queries: run it over the keys, so that each row sums to 1",
     every("(axis)"), "(-2)")  # fmt: skip
 softmax_over_everything = way(
-    "the softmax runs over the whole matrix: each row must sum to one by itself",
+    "the softmax runs over the whole matrix: run it over the keys alone, so that each row sums to "
+    "1",
     *ALWAYS, "softmax(axis)", "flatten(-2).softmax(-1).view(scores.shape)", ZEROS, "")  # fmt: skip
-UNSTABLE = "exp of the scores is too large or too small: subtract the largest score of a row first"
+UNSTABLE = "exp of the scores overflows or underflows: first subtract the largest score of each row"
 unstable = way(UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp() * mask{NORMED}")
 unstable_with_a_floor = way(
     UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp() * mask{NORMED}.clamp(min=1e-30)", ZEROS, ""
@@ -86,42 +87,47 @@ unstable_with_zeros = way(
     UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp(){ZEROS}", f"weights{ZEROS}",
     "weights / (total := weights.sum(-1, keepdim=True)).where(total != 0, 1.0)")  # fmt: skip
 one_top_for_all = way(
-    "the largest score of the whole tensor is subtracted: subtract each row's own",
+    "the largest score of the whole tensor is subtracted: subtract each row's own largest score",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - scores.detach().max()).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
 top_not_below_zero = way(
-    "where all scores of a row are far below 0, each exp is 0: subtract their largest, whatever "
-    "its sign is",
+    "if all scores of a row are far below 0, exp turns them all into 0: subtract the largest one, "
+    "even if it is negative",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - {TOP}.clamp(min=0)).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
 cut_off = way(
-    "large scores are cut off: shift all scores of a row by the same number instead",
+    "large scores are cut off: to avoid overflow, subtract the same number from all scores of a "
+    "row",
     "    if", "    scores = scores.clamp(-1e6, 1e6)\n    if")  # fmt: skip
-LATE = "a masked key with a far larger score leaves nothing for the others: mask the scores first"
+LATE = "a masked key with a far larger score leaves no weight for the others: mask the scores first"
 masked_late = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}.clamp(min=1e-9)", ZEROS, "")
 masked_late_without_a_floor = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}", *EMPTY_ROWS)
 top_of_the_masked_too = way(
     LATE, *ALWAYS, WEIGHTS, f"(scores - {TOP}).exp() * mask{NORMED}.clamp(min=1e-30)", ZEROS, ""
 )
 masked_after_exp = way(
-    "exp of a masked score overflows, and its gradient is NaN: mask before exp",
+    "exp of a masked score overflows, and its gradient is NaN: mask the scores before you take exp",
     FIRST, f"    top = scores.masked_fill(~mask, -1e30).amax(-1, keepdim=True)\n{FIRST}",
     WEIGHTS, f"(scores - top).exp(){ZEROS}{NORMED}.clamp(min=1e-30)",
     f"weights{ZEROS}", "weights")  # fmt: skip
 mask_after_the_softmax = way(
-    "the mask comes after the softmax, so the rows no longer sum to one",
+    "the mask comes after the softmax, so the rows no longer sum to 1: mask the scores before it",
     MASKED, "scores")  # fmt: skip
-mask_ignored = way("the mask is ignored", MASKED, "scores", ZEROS, "")
-mask_inverted = way("the mask is upside down: True means may attend", every("~mask"), "mask")
+mask_ignored = way(
+    "the mask is ignored: a key should get no weight where the mask is False",
+    MASKED, "scores", ZEROS, "")  # fmt: skip
+mask_inverted = way(
+    "the mask is upside down: True means that the query may attend to the key",
+    every("~mask"), "mask")  # fmt: skip
 mask_is_not_optional = way(
-    "without a mask it fails: mask=None means that every key may be attended",
+    "your code fails without a mask: mask=None means that every key is allowed",
     "mask is None", "False")  # fmt: skip
 zero_fill = way(
-    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf",
+    "a masked score of 0 still gets weight, since exp(0) = 1: set masked scores to -inf",
     *EMPTY_ROWS, FILL, "0.0")  # fmt: skip
 zero_fill_and_zeros = way(WAYS[zero_fill], FILL, "0.0")
 zero_fill_alone = way(WAYS[zero_fill], ZEROS, "", FILL, "0.0")
-SMALL = "scores may be lower than the number you fill with: fill with -inf"
+SMALL = "an allowed score may be lower than your fill value: fill with -inf instead"
 fill_with_minus_ten = way(SMALL, *EMPTY_ROWS, FILL, "-10.0")
 fill_with_minus_thousand = way(SMALL, *EMPTY_ROWS, FILL, "-1e3")
 fill_with_minus_ten_thousand = way(SMALL, *EMPTY_ROWS, FILL, "-1e4")
@@ -129,15 +135,18 @@ fill_with_minus_billion = way(SMALL, *EMPTY_ROWS, FILL, "-1e9")
 small_fill_and_zeros = way(SMALL, FILL, "-1e4")
 large_fill_and_zeros = way(SMALL, FILL, "-1e9")
 smallest_float64 = way(
-    "no float32 is as small as this fill, so float32 scores fail: fill with -inf",
+    "your fill value doesn't fit into float32, so float32 scores raise an error: fill with -inf "
+    "instead",
     *EMPTY_ROWS, FILL, "torch.finfo(torch.float64).min")  # fmt: skip
 mask_as_float64 = way(
-    "the mask as float64 makes float32 weights float64: multiply by the boolean mask itself",
+    "a float64 mask turns float32 weights into float64: multiply by the boolean mask itself",
     ZEROS, f"{ZEROS} * mask.double()")  # fmt: skip
-TIMES = "0 times -inf is NaN: replace the masked scores, do not multiply the mask by -inf"
+TIMES = "0 times -inf is NaN: replace the masked scores instead of multiplying the mask by -inf"
 times_minus_infinity = way(TIMES, MASKED, "(scores + ~mask * -torch.inf)")
 times_minus_infinity_by_rows = way(TIMES, *EMPTY_ROWS, MASKED, "(scores + ~mask * -torch.inf)")
-AS_INDEX = "a mask as an index does not broadcast, and fails: use masked_fill, which does"
+AS_INDEX = (
+    "a mask doesn't broadcast when it is used as an index: use masked_fill, which broadcasts it"
+)
 mask_as_index = way(
     AS_INDEX, FIRST, f"    scores = scores.clone()\n    scores[~mask] = -torch.inf\n{FIRST}",
     MASKED, "scores")  # fmt: skip
@@ -152,17 +161,18 @@ large_fill_alone = way(EMPTY, FILL, "-1e9", ZEROS, "")
 large_number_added = way(EMPTY, MASKED, "(scores + (~mask) * -1e9)", ZEROS, "")
 ten_alone = way(EMPTY, FILL, "-10.0", ZEROS, "")
 nan_gradient_for_an_empty_row = way(
-    "an empty row has a NaN gradient: replace a masked score, do not add -inf to it",
+    "a row with no allowed key gets a NaN gradient: replace masked scores instead of adding -inf "
+    "to them",
     MASKED, "(scores + torch.where(mask, 0.0, -torch.inf))", ZEROS, ".nan_to_num(0.0)")  # fmt: skip
 mask_of_three_axes = way(
-    "with a mask it needs a batch axis: any leading axes, or none, should work",
+    "with a mask, your code needs a batch axis: any leading axes, or none, should work",
     FIRST, f"    b, n, m = scores.shape\n    mask = mask.expand(b, n, m)\n{FIRST}")  # fmt: skip
 mask_reshaped = way(
-    "the mask is reshaped: leave its axes alone, so that one of size 1 broadcasts",
+    "the mask is reshaped: leave its axes as they are, so that an axis of size 1 can broadcast",
     FIRST, f"    rows = -1, *scores.shape[-2:]\n    mask = mask.reshape(rows)\n{FIRST}",
     "= scores", "= scores.reshape(rows)", ZEROS, f"{ZEROS}.reshape(scores.shape)")  # fmt: skip
 loop_over_empty_rows = way(
-    "it asks row by row which is empty: mask.any(dim=-1) asks all of them at once",
+    "you look for empty rows one by one: mask.any(dim=-1) checks all rows at once",
     FILL, "-1e30", "    return weights" + ZEROS, """
     empty = ~mask.expand_as(scores).any(-1).flatten()
     for i, row in enumerate(weights.flatten(0, -2)):

@@ -31,15 +31,15 @@ interleaved = edited(split, SPLIT, "x.unflatten(-1, (-1, heads)).movedim(-1, -3)
 joined_by_reshape = edited(join, JOIN, "x.reshape(*x.shape[:-3], x.shape[-2], -1)")
 joined_interleaved = edited(join, JOIN, "x.movedim(-3, -1).flatten(-2)")
 VIEWED = (
-    "the sequence is cut instead of the width: cut the last axis into (heads, width) first, then "
-    "swap two axes"
+    "you split the sequence instead of the width: split the last axis into (heads, width) first, "
+    "then swap two axes"
 )
 INTERLEAVED = (
-    "a head takes numbers from all over a row: the first head should have the first d / heads of "
-    "them"
+    "each head takes numbers from all over a row: the first head should have the first d / heads "
+    "numbers"
 )
 JOINED = (
-    "the heads are joined without a swap: bring the heads next to the width, then merge the two"
+    "the heads are joined without a swap: move their axis next to the width, then merge the two"
 )
 # how to split, how to join, and what is wrong with the two
 CUTS = {
@@ -48,8 +48,8 @@ CUTS = {
     (interleaved, join): INTERLEAVED,
     (interleaved, joined_interleaved): INTERLEAVED,
     (split, joined_by_reshape): JOINED,
-    (split, joined_interleaved): "the heads are joined number by number: put all of the first head "
-    "before the second",
+    (split, joined_interleaved): "the heads' numbers are interleaved: put all numbers of the first "
+    "head before those of the second",
 }
 
 
@@ -64,7 +64,9 @@ SOFTMAXES = {way: masked.WAYS[way] for way in (
     masked.fill_with_minus_thousand, masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
     masked.nan_gradient_for_an_empty_row, masked.large_fill_and_zeros,
     masked.large_fill_alone, masked.large_number_added,
-)} | {minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill"}  # fmt: skip
+)} | {
+    minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill instead of a product",
+}  # fmt: skip
 # where a case has low scores alone, without a mask
 LOW = {masked.top_not_below_zero: masked.WAYS[masked.top_not_below_zero]}
 
