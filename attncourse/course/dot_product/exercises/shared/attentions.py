@@ -67,46 +67,51 @@ WRONG = spoiled(MEAN) | {
     "is right only with one batch axis": (SOFTMAX, "scores.softmax(dim=2)"),
     "is right with at most one leading axis": (
         SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 4 else -2)"),
-    "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bid,...bjd->...bij", q, k)'),
-    "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[:1]).mT"),
-    "takes the last sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[-1:]).mT"),
-    "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
+    "works only with a batch": ("q @ k.mT", 'torch.einsum("...bid,...bjd->...bij", q, k)'),
+    "uses the first sentence's keys for all sentences": (
+        "k.mT", "(k if k.dim() < 3 else k[:1]).mT"),
+    "uses the last sentence's keys for all sentences": (
+        "k.mT", "(k if k.dim() < 3 else k[-1:]).mT"),
+    "works only with as many queries as keys": ("k.mT", "k.view_as(q).mT"),
     "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
-    "takes away the largest score of a row only where it is above 0": (
+    "subtracts the largest score of a row only if it is above 0": (
         SOFTMAX, "(scores - scores.amax(dim=-1, keepdim=True).clamp(min=0)).exp()\n"
         "    weights = weights / weights.sum(dim=-1, keepdim=True)"),
-    "takes a score below 0 for 0": (SCALED, f"({SCALED}).relu()"),
+    "replaces scores below 0 by 0": (SCALED, f"({SCALED}).relu()"),
     "cuts scores off at 50": (SCALED, f"({SCALED}).clamp(-50, 50)"),
-    "hides later keys unasked": (SCALED, f"{SCALED} - 1e30 * torch.ones_like(q @ k.mT).triu(1)"),
+    "always hides later keys": (SCALED, f"{SCALED} - 1e30 * torch.ones_like(q @ k.mT).triu(1)"),
     "averages the keys": (MEAN, "weights @ k"),
     "returns the weights": (MEAN, "weights"),
     "transposes its result": (MEAN, "(weights @ v).mT"),
-    "takes the mask the other way round": (every("~mask"), "mask", "mask.any", "mask.all"),
+    "inverts the mask": (every("~mask"), "mask", "mask.any", "mask.all"),
     "ignores the mask": (every("mask is not None"), "False"),
-    "cannot do without a mask": (every("mask is not None"), "True"),
-    "takes the first sentence's mask for all": if_masked("mask[(0,) * (mask.dim() - 2)]"),
-    "takes the first head's mask for all": if_masked("mask if mask.dim() < 4 else mask[:, :1]"),
+    "works only with a mask": (every("mask is not None"), "True"),
+    "uses the first sentence's mask for all sentences": if_masked("mask[(0,) * (mask.dim() - 2)]"),
+    "uses the first head's mask for all heads": if_masked(
+        "mask if mask.dim() < 4 else mask[:, :1]"),
     "ignores the mask in float32": if_masked("mask | (q.dtype == torch.float32)"),
     "ignores the mask in float64": if_masked("mask | (q.dtype == torch.float64)"),
-    "takes the sentences' masks in reverse": if_masked("mask.flip(0) if mask.dim() > 2 else mask"),
-    "takes the first query's mask for all": if_masked("mask[..., :1, :]"),
-    "takes the last query's mask for all": if_masked("mask[..., -1:, :]"),
-    "scales only where there is no mask": (SCALED, f"{SCALED[:-3]}(0.5 if mask is None else 0)"),
-    "fills with 0": (FILL, "0.0"),
-    "fills with -5": (FILL, "-5.0"),
-    "fills with -1000, and takes the masked weights away": (FILL, "-1e3", *MASKED_TO_ZERO),
-    "fills with -10000, and takes the masked weights away": (FILL, "-1e4", *MASKED_TO_ZERO),
+    "uses the sentences' masks in reverse order": if_masked(
+        "mask.flip(0) if mask.dim() > 2 else mask"),
+    "uses the first query's mask for all queries": if_masked("mask[..., :1, :]"),
+    "uses the last query's mask for all queries": if_masked("mask[..., -1:, :]"),
+    "scales only without a mask": (SCALED, f"{SCALED[:-3]}(0.5 if mask is None else 0)"),
+    "fills masked scores with 0": (FILL, "0.0"),
+    "fills masked scores with -5": (FILL, "-5.0"),
+    "fills masked scores with -1000, then sets their weights to 0": (FILL, "-1e3", *MASKED_TO_ZERO),
+    "fills masked scores with -10000, then sets their weights to 0": (
+        FILL, "-1e4", *MASKED_TO_ZERO),
     "masks after the softmax": (FILL, "scores", ".any(dim=-1, keepdim=True)", ""),
-    "gives NaN where a query may attend nowhere": (EMPTY_ROW, ""),
-    "attends everywhere where a query may attend nowhere": (EMPTY_ROW, "", FILL, "-1e30"),
-    "gives zeros everywhere where one query may attend nowhere": (
+    "gives NaN to a query that may attend nowhere": (EMPTY_ROW, ""),
+    "lets a query that may attend nowhere attend everywhere": (EMPTY_ROW, "", FILL, "-1e30"),
+    "gives only zeros if one query may attend nowhere": (
         EMPTY_ROW, ".masked_fill(~mask.any(dim=-1).all(), 0.0)"),
     "changes q": (f"scores = {SCALED}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
     "changes a query that may attend nowhere": if_masked(
         "mask.where(q.mul_(mask.any(dim=-1, keepdim=True)).isfinite().all(), mask)"),
-    "changes q where there is a mask": (
+    "changes q when there is a mask": (
         f"return {MEAN}", f"q *= 1 if mask is None else 2\n    return {MEAN}"),
-    "returns float32 where there is a mask": (
+    "returns float32 when there is a mask": (
         f"return {MEAN}", f"return {MEAN} if mask is None else ({MEAN}).float()"),
     "changes k": (f"scores = {SCALED}", "k /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
     "changes v": (MEAN, "weights @ v.mul_(2) / 2"),

@@ -61,19 +61,20 @@ FIRST = "(torch.arange(heads) < max(1, heads - 1))[:, None, None]"
 # what each wrong one does, and the pieces of the plain one with what takes their place
 WRONG = spoiled(END) | {does: attentions.WRONG[does] for does in (
     "forgets to scale", "scales by the width of the values", "takes the softmax over the queries",
-    "wants as many queries as keys", "overflows for large scores", "averages the keys",
-    "ignores the mask", "cannot do without a mask", "scales only where there is no mask",
+    "works only with as many queries as keys", "overflows for large scores", "averages the keys",
+    "ignores the mask", "works only with a mask", "scales only without a mask",
 )} | {
-    "cuts up the rows instead of the width": (SPLIT, VIEWED),
-    "gives each head every so many numbers": (
+    "splits the sequence instead of the width": (SPLIT, VIEWED),
+    "gives each head numbers from all over a row": (
         SPLIT, "x.unflatten(-1, (-1, heads)).movedim(-1, -3)",
         JOIN, ".movedim(-3, -1).flatten(-2)"),
-    "joins by a reshape alone": (END, "(weights @ v).reshape(*v.shape[:-3], q.shape[-2], -1)"),
+    "joins the heads by a reshape alone": (
+        END, "(weights @ v).reshape(*v.shape[:-3], q.shape[-2], -1)"),
     "joins the heads number by number": (JOIN, ".movedim(-3, -1).flatten(-2)"),
-    "joins the heads in reverse": (END, f"(weights @ v).flip(-3){JOIN}"),
-    "has one head only": (SPLIT, "x.unsqueeze(-3)"),
-    "always splits in two heads": ("(heads, -1)", "(2, -1)"),
-    "always splits in three heads": ("(heads, -1)", "(3, -1)"),
+    "joins the heads in reverse order": (END, f"(weights @ v).flip(-3){JOIN}"),
+    "has only one head": (SPLIT, "x.unsqueeze(-3)"),
+    "always splits into two heads": ("(heads, -1)", "(2, -1)"),
+    "always splits into three heads": ("(heads, -1)", "(3, -1)"),
     "averages the heads": (JOIN, ".mean(-3).repeat_interleave(heads, dim=-1)"),
     "lets all heads use the weights of the first": (END, f"(weights[..., :1, :, :] @ v){JOIN}"),
     "leaves out the first head": (END, f"(weights @ v * {FIRST}.flip(0)){JOIN}"),
@@ -82,25 +83,28 @@ WRONG = spoiled(END) | {does: attentions.WRONG[does] for does in (
     "divides by the width of a head": (WIDTH, "q.shape[-1]"),
     "takes the softmax over the heads": (SOFTMAX, "scores.softmax(dim=-3)"),
     "is right only without a batch": (SOFTMAX, "scores.softmax(dim=2)"),
-    "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),
-    "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 4 else k[:1]).mT"),
-    "takes the last sentence's keys for all": ("k.mT", "(k if k.dim() < 4 else k[-1:]).mT"),
+    "works only with a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),
+    "uses the first sentence's keys for all sentences": (
+        "k.mT", "(k if k.dim() < 4 else k[:1]).mT"),
+    "uses the last sentence's keys for all sentences": (
+        "k.mT", "(k if k.dim() < 4 else k[-1:]).mT"),
     "lines up the mask with the heads": (HEAD_AXIS, "mask = mask"),
     "counts the mask's axes from the front": (HEAD_AXIS, "mask = mask.unsqueeze(1)"),
-    "takes the first sentence's mask for all": (HEAD_AXIS, "mask = mask[(0,) * (mask.dim() - 2)]"),
-    "takes the sentences' masks in reverse": (
+    "uses the first sentence's mask for all sentences": (
+        HEAD_AXIS, "mask = mask[(0,) * (mask.dim() - 2)]"),
+    "uses the sentences' masks in reverse order": (
         HEAD_AXIS, f"{HEAD_AXIS}\n        mask = mask.flip(0) if mask.dim() > 3 else mask"),
-    "repeats the masks sentence by sentence, not head by head": (HEAD_AXIS, f"mask = {REPEATED}"),
-    "takes the first query's mask for all": (HEAD_AXIS, "mask = mask[..., None, :1, :]"),
-    "takes the last query's mask for all": (HEAD_AXIS, "mask = mask[..., None, -1:, :]"),
-    "masks the first head only": (
+    "repeats the masks in the wrong order": (HEAD_AXIS, f"mask = {REPEATED}"),
+    "uses the first query's mask for all queries": (HEAD_AXIS, "mask = mask[..., None, :1, :]"),
+    "uses the last query's mask for all queries": (HEAD_AXIS, "mask = mask[..., None, -1:, :]"),
+    "masks only the first head": (
         HEAD_AXIS, f"{HEAD_AXIS} | (torch.arange(heads) > 0)[:, None, None]"),
-    "takes the mask the other way round": (HEAD_AXIS, "mask = ~mask.unsqueeze(-3)"),
-    "fills with 0": (FILL, "0.0", EMPTY_ROW, "weights * mask.any(-1, keepdim=True)"),
+    "inverts the mask": (HEAD_AXIS, "mask = ~mask.unsqueeze(-3)"),
+    "fills masked scores with 0": (FILL, "0.0", EMPTY_ROW, "weights * mask.any(-1, keepdim=True)"),
     "masks after the softmax": (FILL, "scores"),
-    "gives NaN where a query may attend nowhere": (EMPTY_ROW, "weights"),
-    "attends everywhere where a query may attend nowhere": (FILL, "-1e30", EMPTY_ROW, "weights"),
-    "gives zeros everywhere where one query may attend nowhere": (
+    "gives NaN to a query that may attend nowhere": (EMPTY_ROW, "weights"),
+    "lets a query that may attend nowhere attend everywhere": (FILL, "-1e30", EMPTY_ROW, "weights"),
+    "gives only zeros if one query may attend nowhere": (
         EMPTY_ROW, "weights.masked_fill(~mask.any(dim=-1).all(), 0.0)"),
     "is right with at most one leading axis": (
         SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 5 else -2)"),
