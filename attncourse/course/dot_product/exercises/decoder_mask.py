@@ -55,7 +55,7 @@ variants.wrong(exercise, {
         "return not_later.expand(len(lengths), n, n)",
     "the future is not masked: a query should see only the keys up to itself":
         "return is_word.expand(-1, n, -1)",
-    "a key is allowed if it passes one of the two tests: it should have to pass both":
+    "your mask allows a key that passes only one of the two tests: it should have to pass both":
         "return not_later | is_word",
     "the rows of padded queries are all False: check whether the key is a word, not the query": [
         "is_word = j[:, None] < lengths[:, None, None]",

@@ -85,8 +85,8 @@ variants.wrong(exercise, {
     "the squared length of a key counts twice: it should be |k|^2 in the squared distance, or "
     "|k|^2 / 2 in half of it": (
         "k.square()", "2 * k.square()"),
-    "the squared lengths of queries and keys are on the wrong axes: each row needs that of its "
-    "query":
+    "the squared lengths of queries and keys are on the wrong axes: each row needs the squared "
+    "length of its query":
         "squares = q.square().sum(-1)[..., None, :] + k.square().sum(-1)[..., :, None]",
     "a masked score of 0 still gets weight, since exp(0) = 1: set masked scores to -inf": (
         "q.square().sum(-1)[..., :, None] + ", "",

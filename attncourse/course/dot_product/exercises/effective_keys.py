@@ -123,8 +123,8 @@ variants.wrong(exercise, {
     "log(w + epsilon) changes every logarithm: only a weight of 0 needs special treatment": [
         f"logs = (weights + {epsilon}).log()"
         for epsilon in ("1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9")],
-    "the epsilon is large enough to change the result: make it far smaller, or find the weights "
-    "that are 0": [
+    "the epsilon is large enough to change the result: make it far smaller, or treat zeros "
+    "separately": [
         "entropy = torch.special.entr(weights.clamp(min=1e-6)).sum(dim=-1)",
         "normed = weights / (weights.sum(-1, keepdim=True) + 1e-6)\n"
         "entropy = torch.special.entr(normed).sum(dim=-1)"],
@@ -134,7 +134,7 @@ variants.wrong(exercise, {
     "a row with all its weight on one key also has entropy 0: to find a row of zeros, look at its "
     "weights": [
         "return count * (entropy != 0)", "return count * (count > 1)"],
-    "because of rounding, many rows don't sum to exactly 1: check whether all of a row is zeros "
+    "because of rounding, many rows don't sum to exactly 1: check whether a row is all zeros "
     "instead": [
         "return count * (weights.sum(-1) == 1)", "return count * (weights.sum(-1) >= 1)"],
     "a row counts as empty if its first weight is 0: look at all of its weights":

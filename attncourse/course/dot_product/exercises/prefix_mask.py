@@ -100,7 +100,8 @@ variants.wrong(exercise, {
     "the queries of the answer see nothing: they should see the prefix, and the answer up to "
     "themselves":
         "return in_prefix & in_prefix[:, None]",
-    "a query of the answer sees the whole answer: it should see it only up to its own position":
+    "each query of the answer sees the whole answer: it should see only the part up to its own "
+    "position":
         "not_later = (j >= prefix) & (j[:, None] >= prefix)",
     "question and answer are swapped: every query should see all of the question, but the answer "
     "only up to itself":
@@ -127,9 +128,9 @@ variants.wrong(exercise, {
         "return torch.where(in_prefix | not_later, 0.0, -torch.inf)",
     "the mask has an axis too many: return an (n, n) matrix, which broadcasts over any batch":
         "return (in_prefix | not_later)[None]",
-    "the argument device is not used: create every new tensor on that device":
+    "the device argument is not used: create every new tensor on that device":
         "j = torch.arange(n)",
-    "the argument device is not used everywhere: create every new tensor on that device":
+    "the device argument is not used everywhere: create every new tensor on that device":
         "in_prefix = torch.arange(n) < prefix",
     LOOP: [
         "return torch.stack([in_prefix | (j <= i) for i in range(n)])",

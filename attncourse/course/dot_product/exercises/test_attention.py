@@ -102,7 +102,7 @@ variants.wrong(exercise, known.WRONG_TESTS | {
     "all sizes are equal, so a scale from the wrong width goes unnoticed: make them all "
     "different": (
         DRAWN, f"{DRAWN}, sizes=(4, 4, 4, 4)"),
-    "no query has all of its scores far below 0: try one that does, with a mask and without": (
+    "none of your queries has only scores far below 0: try one that has, with a mask and without": (
         DRAWN, f"{DRAWN}, low=-0.001"),
     "with a mask, no scores are large, so any fill value passes: make some of them large": (
         DRAWN, f"{DRAWN}, large=1.0 if masked else 1000.0"),

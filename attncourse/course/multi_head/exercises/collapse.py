@@ -104,8 +104,8 @@ variants.wrong(exercise, {
         f"share = {SHARE}\nreturn share.masked_fill(share < 1e-6, 0.0)",
     "a matrix of zeros gives 1: it should give 0, because its rows are all alike":
         f"return torch.where(norm > 0, {SHARE}, 1.0)",
-    "the epsilon is large enough to change the result: make it far smaller, or find where the norm "
-    "is 0": [
+    "the epsilon is large enough to change the result: make it far smaller, or treat a norm of 0 "
+    "separately": [
         f"return distance / {guarded}" for guarded in (
             "(norm + 1e-6)", "(norm + 1e-20)", "norm.clamp(min=1e-3)", "norm.clamp(min=1e-12)",
             "(norm**2 + 1e-12).sqrt()", "(norm**2 + 1e-8).sqrt()")],

@@ -60,8 +60,8 @@ variants.right(exercise,
 variants.wrong(exercise, {
     "your matrices are for column vectors: make them for a row x, which meets w_v before w_o":
         "return (read @ write).mT",
-    "you split the columns of w_v: its shape is (out, in), and the heads are in its output, so "
-    "split its rows":
+    "you split the columns of w_v, which is (out, in): split its rows, because the heads are in "
+    "its output":
         "read = w_v.mT.unflatten(0, (heads, -1))",
     "reshaping w_v.T cuts up its rows: split its columns, which are the rows of w_v":
         "read = w_v.T.reshape(heads, w_v.shape[1], -1)",

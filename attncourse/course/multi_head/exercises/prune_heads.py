@@ -83,9 +83,9 @@ variants.wrong(exercise, {
         "q, k, _ = inner\nreturn q, k, w_v, outer",
     "w_k is unchanged: a head that is removed should lose its keys as well":
         "q, _, v = inner\nreturn q, w_k, v, outer",
-    "w_k keeps the first heads: keep the heads that are listed in keep":
+    "w_k keeps the first heads: it should keep those listed in keep":
         "q, _, v = inner\nreturn q, w_k[: len(q)], v, outer",
-    "w_v keeps the first heads: keep the heads that are listed in keep":
+    "w_v keeps the first heads: it should keep those listed in keep":
         "q, k, _ = inner\nreturn q, k, w_v[: len(q)], outer",
     "the heads of w_o are not in the order of keep: use the same order as in the other matrices": (
         ":, keep", f":, {KEEP}.sort().values"),
@@ -102,7 +102,7 @@ variants.wrong(exercise, {
         replace_keep("[head for head in range(heads) if head not in list(keep)]"),
     "the heads are in their old order: put them in the order of keep": [
         replace_keep(f"{KEEP}.sort().values"), replace_keep(STAYS)],
-    "the first heads are kept in all four matrices: keep the heads that are listed in keep":
+    "all four matrices keep the first heads: they should keep those listed in keep":
         replace_keep("[*range(len(keep))]"),
     "the other heads are set to zero: remove their rows and columns instead":
         f"stays = {STAYS}\n"

@@ -125,7 +125,8 @@ variants.wrong(exercise, {
         "mask = words[:, None, None, :] | others[:, None, None]",
     "a sentence of length 0 attends to its first position: it should get zeros": (
         "lengths[", "lengths.clamp(min=1)["),
-    "a padded query attends to itself: no query should attend to padding, not even to itself":
+    "a padded query attends to itself: no query should attend to padding, not even a padded one to "
+    "itself":
         "itself = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)\n"
         "mask = words[:, None, None, :] | itself",
     "a word may attend to padding: the key must be a word, whatever the query is":

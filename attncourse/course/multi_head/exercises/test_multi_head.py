@@ -105,8 +105,8 @@ variants.wrong(exercise, known.WRONG_TESTS | {
     "changes to q and k go unnoticed: compare them after the call as well, since no input may "
     "change": (
         AFTER, "zip((v, mask), before[2:]"),
-    "the tolerance is too small, or you compare bits, but summing in another order is right as "
-    "well: allow for rounding": [
+    "your test asks for equal bits or too small a tolerance, but summing in another order is right "
+    "as well: allow for rounding": [
         (FORMULA, OWN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
         (FORMULA, OWN, CLOSE, f"{LIKE} and torch.allclose(got, want, rtol=1e-12, atol=1e-12)")],
     "your test's own formula scales by the whole width, so the test refuses right functions": (
