@@ -57,8 +57,8 @@ variants.right(exercise,
 )  # fmt: skip
 
 TOO_LONG = (
-    "your code goes wrong if the prefix is as long as the sequence or longer: everything should "
-    "then be True"
+    "your code goes wrong if the prefix is as long as the sequence or longer: the whole mask "
+    "should then be True"
 )
 variants.wrong(exercise, {
     "the prefix is missing: every query, even the first, should see all of it":
@@ -118,7 +118,7 @@ variants.wrong(exercise, {
         "rest = torch.ones(n, n - prefix, dtype=torch.bool, device=device).tril(-prefix)\n"
         "return torch.cat([first, rest], dim=1)",
         "in_prefix = (j < prefix) & (prefix < n)", "in_prefix = j < min(prefix, n - 1)"],
-    "a prefix of 0 makes everything True: it should give the causal mask":
+    "a prefix of 0 makes the whole mask True: it should give the causal mask":
         "in_prefix = j < (prefix or n)",
     "8-bit integers can't hold the positions of a long sequence: keep torch.arange's own dtype": [
         f"j = torch.arange(n, device=device).to(torch.{kind})" for kind in ("uint8", "int8")],

@@ -6,7 +6,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
-LOOP = "you loop over the heads: index with all of them at once"
+LOOP = "you loop over the heads: index with all of keep at once"
 exercise = Exercise.read(__name__, differentiable=False, generic_hints={"loops": LOOP})
 exercise.valid(variants.worked(exercise))
 

@@ -104,8 +104,8 @@ MASKED, MASKED_LARGE = (
 variants.wrong(exercise, {
     "the heads are not mixed: each new score should be a weighted sum over the heads":
         "mixed = scores",
-    "the mix is transposed: its rows should be the heads before the mix, and its columns those "
-    "after it": [
+    "the mix is transposed: its rows should stand for the heads before the mix, and its columns "
+    "for the heads after it": [
         (", mix)", ", mix.mT)"),
         (", mix)", ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
     "you mix the weights or the outputs: mix the scores instead, before the softmax": [

@@ -46,9 +46,9 @@ WRONG_TESTS = {
     "a changed mask goes unnoticed: compare the mask after the call as well, since no input may "
     "change": (
         AFTER, "zip((q, k, v), before[:3]"),
-    "your test tries only float64: check as well that float32 gives float32": (
+    "your test tries only float64: also check that float32 gives float32": (
         "DTYPES", "DTYPES[:1] * 2"),
-    "your test tries only float32: check as well that float64 gives float64": (
+    "your test tries only float32: also check that float64 gives float64": (
         "DTYPES", "DTYPES[1:] * 2"),
     "the tolerance is so wide that wrong numbers pass: make it smaller": [
         (CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1.0)"),
