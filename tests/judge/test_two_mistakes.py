@@ -32,7 +32,7 @@ def verdict_on(name, answer, forbidden=()):
 
 def test_two_mistakes_at_once_are_both_named():
     verdict = verdict_on("attention_pool", pool_with_two_mistakes)
-    first, second = "the scores are not scaled: divide by sqrt(d)", "the last word is cut off"
+    first, second = "the scores are not scaled: divide them by sqrt(d)", "the last word is cut off"
     assert verdict.status == "wrong"
     assert verdict.hint.startswith(f"there are two mistakes. First: {first}. Second: {second}")
 

@@ -167,7 +167,7 @@ variants.wrong(exercise, {
     messages.CUT_OFF:
         "if mask is not None and not mask.any():\n    return torch.zeros_like(x)\n"
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
-    "your module draws random numbers: the same input should always give the same result":
+    "it draws random numbers: the same input must give the same result":
         "joined = out.transpose(-3, -2).flatten(-2)\n"
         "return nn.functional.dropout(self.w_o(joined), 0.1, self.training)",
     "no gradient reaches w_q and w_k: don't detach anything": ("q @ k.mT", "(q @ k.mT).detach()"),
