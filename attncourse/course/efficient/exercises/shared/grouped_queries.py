@@ -56,16 +56,15 @@ START, SOFTMAX = "heads = q.shape[-3]", "scores.softmax(dim=-1)"
 # what is wrong with heads as it is without them
 SAME = (
     "forgets to scale", "divides by d_k", "scales by the width of the values",
-    "takes the softmax over the queries", "wants as many queries as keys",
+    "takes the softmax over the queries", "works only with as many queries as keys",
     "overflows for large scores", "averages the keys", "scales by the number of keys",
-    "scales by the number of queries", "scales by a fixed 8",
-    "takes the mask the other way round", "ignores the mask",
-    "cannot do without a mask", "masks after the softmax", "changes q", "changes the mask",
-    "gives NaN where a query may attend nowhere",
-    "attends everywhere where a query may attend nowhere",
-    "gives zeros everywhere where one query may attend nowhere",
-    "takes the first query's mask for all", "takes the last query's mask for all",
-    "scales only where there is no mask",
+    "scales by the number of queries", "scales by a fixed 8", "inverts the mask",
+    "ignores the mask", "works only with a mask", "masks after the softmax", "changes q",
+    "changes the mask", "gives NaN to a query that may attend nowhere",
+    "lets a query that may attend nowhere attend everywhere",
+    "gives only zeros if one query may attend nowhere",
+    "uses the first query's mask for all queries", "uses the last query's mask for all queries",
+    "scales only without a mask",
 )  # fmt: skip
 # what each wrong one does, and the edits that make it of the plain one
 WRONG = spoiled(MEAN) | {does: attentions.WRONG[does] for does in SAME} | {
