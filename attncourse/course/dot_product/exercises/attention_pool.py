@@ -83,7 +83,7 @@ EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
 NORMED = "weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-9)"
 variants.wrong(exercise, {
     "the scores are not scaled: divide them by sqrt(d)": "scale = 1",
-    "the scores are divided by d: divide them by its square root instead": "scale = query.shape[0]",
+    "you divide the scores by d: divide them by its square root instead": "scale = query.shape[0]",
     "the scale comes from the length: compute it from the width, d": [
         "scale = lengths.clamp(min=1)[:, None] ** 0.5", "scale = x.shape[1] ** 0.5"],
     "the scale is a fixed number: compute it from the width, d": "scale = 64**0.5",
@@ -95,7 +95,7 @@ variants.wrong(exercise, {
     "you use the scores themselves as weights: take their softmax first":
         "weights = scores * words",
     "you return the weights: multiply each position by its weight, then sum": "return weights",
-    "the positions are weighted but not summed: return one vector for each sequence":
+    "you weight the positions but don't sum them: return one vector for each sequence":
         "return weights[..., None] * x",
     "you average the weighted positions: sum them, because the weights already sum to 1": [
         ("squeeze(1)", "squeeze(1) / x.shape[1]"),
@@ -115,7 +115,7 @@ variants.wrong(exercise, {
     "you subtract the largest score of the whole batch, padding included: subtract the largest of "
     "each sequence's words":
         f"parts = (scores - scores.max()).exp() * words\n{NORMED}",
-    "the lengths are ignored, so padding gets weight: it should get none":
+    "you ignore the lengths, so padding gets weight: it should get none":
         "words = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)",
     "the first padded position counts as a word: positions start at 0, so the last word is at "
     "length - 1": [
@@ -140,10 +140,10 @@ variants.wrong(exercise, {
     "an allowed score may be lower than your fill value: fill with -inf instead, and give zeros to "
     "a sequence of length 0":
         "weights = scores.masked_fill(~words, -1e4).softmax(dim=-1)",
-    "large scores are cut off: to avoid overflow, subtract the largest score of each sequence's "
+    "you cut off large scores: to avoid overflow, subtract the largest score of each sequence's "
     "words":
         "scores = (x @ query).clamp(-1e6, 1e6) / scale",
-    "padding is masked after the softmax, so the weights no longer sum to 1: mask it before the "
+    "you mask padding after the softmax, so the weights no longer sum to 1: mask it before the "
     "softmax":
         "weights = scores.softmax(dim=-1) * words",
     "padding with a large score leaves no weight for the words: mask the scores before the softmax":

@@ -72,7 +72,7 @@ variants.calling(
     exercise, "softmax", WAYS, instead="if mask is None: pass\nreturn softmax(scores, mask)"
 )
 variants.wrong(exercise, {
-    "the scores are scaled: don't divide them, because w can learn the scale": [
+    "you scale the scores: don't divide them, because w can learn the scale": [
         f"scores = q @ w @ k.mT / {scale}" for scale in (
             "k.shape[-1] ** 0.5", "q.shape[-1] ** 0.5", "k.shape[-1]",
             "(q.shape[-1] * k.shape[-1]) ** 0.5", "8",
@@ -81,7 +81,7 @@ variants.wrong(exercise, {
     "w is the wrong way round: its rows should meet the query, and its columns the key": [
         "scores = q @ w.T @ k.mT",
         "scores = q @ (w.T if w.shape[0] == w.shape[1] else w) @ k.mT"],
-    "a square w is made symmetric: use it as it is, because queries and keys play different roles":
+    "you make a square w symmetric: use it as it is, because queries and keys play different roles":
         "scores = q @ ((w + w.mT) / 2 if w.shape[0] == w.shape[1] else w) @ k.mT",
     "queries and keys are swapped: the rows should be queries, and the columns keys":
         "scores = k @ w.T @ q.mT",

@@ -121,19 +121,19 @@ variants.wrong(exercise, {
     "the mask is cut from a table of fixed size, and m may be larger: build the mask from n and m":
         "table = torch.ones(2048, 2048, dtype=torch.bool, device=q.device).tril()\n"
         "mask = table[m - n : m, :m]",
-    "large scores are cut off: leave them as they are, because softmax prevents overflow by itself":
+    "you cut off large scores: leave them as they are, because softmax prevents overflow by itself":
         "scores = (q @ k.mT).clamp(-1e6, 1e6) / q.shape[-1] ** 0.5",
     "a masked key with a large score leaves no weight for the others: mask the scores before the "
     "softmax":
         "parts = scores.softmax(dim=-1) * mask\n"
         "return parts / parts.sum(-1, keepdim=True).clamp(min=1e-9) @ v",
-    "the largest score of the whole tensor is subtracted: subtract the largest score that each "
+    "you subtract the largest score of the whole tensor: subtract the largest score that each "
     "query may see":
         "parts = (scores - scores.max()).exp() * mask\n"
         "return parts / parts.sum(-1, keepdim=True) @ v",
     "the scores are no longer scaled: divide them by sqrt(d_k), as the given code does":
         "scores = q @ k.mT",
-    "the scores are divided by d_k: divide them by its square root instead":
+    "you divide the scores by d_k: divide them by its square root instead":
         "scores = q @ k.mT / q.shape[-1]",
     "the scale now comes from the width of the values: it was right before, so leave it as it was":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",

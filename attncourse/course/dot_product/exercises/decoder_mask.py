@@ -111,7 +111,7 @@ variants.wrong(exercise, {
         "n = int(lengths.max())\nj = torch.arange(n, device=lengths.device)",
     "the mask has an axis for the heads: leave it out, so that the shape is (batch, n, n)":
         "return (not_later & is_word)[:, None]",
-    "the sentences' masks are merged into one: give each sentence its own (n, n) mask":
+    "you merge the sentences' masks into one: give each sentence its own (n, n) mask":
         "return (not_later & is_word).all(dim=0)",
     "the mask is not boolean: make it True where a query may attend, and False where it may not": [
         "return (not_later & is_word).float()", "return (not_later & is_word).long()"],

@@ -94,7 +94,7 @@ variants.wrong(exercise, {
 }, of=expanded)  # fmt: skip
 variants.wrong(exercise, {
     "the scores are not scaled: divide them by 2 sqrt(d_k)": "scale = 1",
-    "the scores are divided by 2 d_k: divide them by 2 sqrt(d_k) instead":
+    "you divide the scores by 2 d_k: divide them by 2 sqrt(d_k) instead":
         "scale = 2 * q.shape[-1]",
     "the scale comes from the width of the values: use the width of the keys, d_k":
         "scale = 2 * v.shape[-1] ** 0.5",
@@ -124,7 +124,7 @@ variants.wrong(exercise, {
     "your scores are dot products: they should be minus the squared distances":
         "scores = q @ k.mT / q.shape[-1] ** 0.5",
     "you average the keys: average the values instead": ("@ v", "@ k"),
-    "the queries are compared with themselves: compare them with the keys":
+    "you compare the queries with themselves: compare them with the keys":
         "difference = q[..., :, None, :] - q[..., None, :, :]",
     "queries and keys are swapped: the rows should be queries, and the columns keys":
         "difference = q[..., None, :, :] - k[..., :, None, :]",

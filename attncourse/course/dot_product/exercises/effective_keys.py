@@ -86,8 +86,8 @@ variants.wrong(exercise, {
     "should give 0": [
         f"entropy = torch.special.entr(weights + {some}).sum(dim=-1)\nreturn count"
         for some in ("1e-6", "1e-8", "1e-9")],
-    "the count is rounded to a whole number: one heavy and one light key should count for less "
-    "than two": [
+    "you round the count to a whole number: one heavy and one light key should count for less than "
+    "two": [
         "count = entropy.exp().round()", "count = entropy.exp().ceil()",
         "count = (entropy - 1e-9).exp().ceil()", "count = (entropy + 1e-9).exp().floor()"],
     "this is 1 over the sum of squares, another way to count keys: use the entropy instead":
@@ -128,7 +128,7 @@ variants.wrong(exercise, {
         "entropy = torch.special.entr(weights.clamp(min=1e-6)).sum(dim=-1)",
         "normed = weights / (weights.sum(-1, keepdim=True) + 1e-6)\n"
         "entropy = torch.special.entr(normed).sum(dim=-1)"],
-    "small weights are left out: leave out only those that are exactly 0": [
+    "you leave out small weights: leave out only those that are exactly 0": [
         f"entropy = torch.special.entr(weights.masked_fill(weights < {least}, 0.0)).sum(dim=-1)"
         for least in ("0.01", "1e-3", "1e-4")],
     "a row with all its weight on one key also has entropy 0: to find a row of zeros, look at its "

@@ -116,7 +116,7 @@ variants.wrong(exercise, {
     "the softmax runs over the whole matrix: give each row its own sum and its own sink":
         "with_sink = torch.nn.functional.pad(scores.flatten(-2), (0, 1))\n"
         "return weights[..., :-1].view(scores.shape)",
-    "the mask is ignored: a key should get no weight where the mask is False":
+    "you ignore the mask: a key should get no weight where the mask is False":
         "if mask is not None: pass",
     "the mask is upside down: True means that the query may attend to the key": ("~mask", "mask"),
     "a masked score of 0 still gets weight, since exp(0) = 1: set masked scores to -inf": (
@@ -128,7 +128,7 @@ variants.wrong(exercise, {
     "the mask comes after the softmax: masked keys should be left out of its sum as well":
         "if mask is not None: pass\nkept = weights[..., :-1]\n"
         "return kept if mask is None else kept.masked_fill(~mask, 0.0)",
-    "the extra score is masked as well: leave it unmasked, because a query may always attend to "
+    "you mask the extra score as well: leave it unmasked, because a query may always attend to "
     "nothing": (
         "(0, 1)", "(0, 1), value=0.0 if mask is None else -torch.inf"),
     "your code fails without a mask: mask=None means that every key is allowed": (
@@ -141,7 +141,7 @@ variants.wrong(exercise, {
         "weights = torch.cat([scores, sink], dim=2).softmax(2)",
     "with a mask, your code needs a batch axis: any leading axes, or none, should work": (
         "        scores", "        batch, n, m = scores.shape\n        scores"),
-    "the mask is reshaped: leave its axes as they are, so that an axis of size 1 can broadcast": (
+    "you reshape the mask: leave its axes as they are, so that an axis of size 1 can broadcast": (
         "        scores", "        rows, shape = (-1, *scores.shape[-2:]), scores.shape\n"
         "        scores", "scores.masked", "scores.reshape(rows).masked",
         "(~mask, -torch.inf)", "(~mask.reshape(rows), -torch.inf).reshape(shape)"),
@@ -172,7 +172,7 @@ variants.wrong(exercise, {
     "exp of a large score overflows: first subtract the row's largest score, or 0 if that is "
     "larger":
         "top = torch.zeros_like(scores[..., :1])",
-    "large scores are cut off: to avoid overflow, subtract the same number from all scores of a "
+    "you cut off large scores: to avoid overflow, subtract the same number from all scores of a "
     "row": [
         ("    if", f"    scores = scores.clamp(-{most}, {most})\n    if")
         for most in ("50", "1e4", "1e12")],
@@ -186,7 +186,7 @@ variants.wrong(exercise, {
     "the largest score may be a masked key's: mask the scores before you look for the largest": (
         "scores.amax", "every.amax", "min=0)", "min=0).detach()",
         "    if", "    every = scores\n    if"),
-    "the largest score of the whole tensor is subtracted: subtract each row's own largest score":
+    "you subtract the largest score of the whole tensor: subtract each row's own largest score":
         "top = scores.amax().clamp(min=0)",
     "exp of a masked score overflows, and its gradient is NaN: mask the scores before you take "
     "exp": (

@@ -210,6 +210,6 @@ variants.wrong(exercise, {
     "group": (
         every("i * g // h"), "i // g"),
     LOOP: (".expand(*q.shape[:-1], k.shape[-2])", ""),
-    "the mask is ignored: a key should get no weight where the mask is False": (
+    "you ignore the mask: a key should get no weight where the mask is False": (
         "mask if mask is None else mask[..., i, :, :]", "None"),
 }, of=head_after_head)  # fmt: skip

@@ -130,12 +130,12 @@ variants.wrong(exercise, {
     "x and the context are swapped: make the queries from x, and the keys and values from the "
     "context": (
         PARTS, "(self.w_q(context), self.w_k(x), self.w_v(x))"),
-    "the values are made from x: like the keys, they should come from the context": [
+    "you make the values from x: like the keys, they should come from the context": [
         ("self.w_v(context)", "self.w_v(x)"),
         ("self.w_v(context)", "self.w_v(x if x.shape == context.shape else context)")],
-    "the keys are made with w_v, and the values with w_k: swap the two matrices": (
+    "you make the keys with w_v, and the values with w_k: swap the two matrices": (
         PARTS, "(self.w_q(x), self.w_v(context), self.w_k(context))"),
-    "keys and values are both made with w_v: use w_k for the keys": (
+    "you make both the keys and the values with w_v: use w_k for the keys": (
         "self.w_k(context)", "self.w_v(context)"),
     "you reuse the keys and values of an earlier call: compute them anew, because the context may "
     "differ": (
@@ -146,7 +146,7 @@ variants.wrong(exercise, {
          "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
         ("else mask", "else torch.stack([one[None] for one in mask]) "
          "if mask.dim() == x.dim() == 3 else mask")],
-    "x is added to the result: leave that to the caller": (
+    "you add x to the result: leave that to the caller": (
         "return ", "return x + "),
     "the scale comes from the whole width: use the width of one head, d_model / heads":
         "scores = q @ k.mT / x.shape[-1] ** 0.5",
@@ -154,7 +154,7 @@ variants.wrong(exercise, {
         "scores = q @ k.mT / context.shape[-1] ** 0.5",
     "the scores are not scaled: divide them by the square root of a head's width":
         "scores = q @ k.mT",
-    "the scores are divided by a head's width: divide them by its square root instead":
+    "you divide the scores by a head's width: divide them by its square root instead":
         "scores = q @ k.mT / q.shape[-1]",
     "there's only one head: split q, k and v before you compute the scores": (
         "(self.heads, -1)", "(1, -1)"),

@@ -120,7 +120,7 @@ variants.wrong(exercise, {
         "scores = q @ k.mT / (heads * q.shape[-1]) ** 0.5",
     "the scores are not scaled: divide them by the square root of a head's width":
         "scores = q @ k.mT",
-    "the scores are divided by a head's width: divide them by its square root instead":
+    "you divide the scores by a head's width: divide them by its square root instead":
         "scores = q @ k.mT / q.shape[-1]",
     "the scale comes from the width of the values: use the width of the keys":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",
@@ -168,7 +168,7 @@ variants.wrong(exercise, {
     "your code assumes that values are as wide as queries: d_v may differ from d":
         "width = q.shape[-1] // heads\n"
         "q, k, v = (split(x, heads).unflatten(-1, (1, width))[..., 0, :] for x in (q, k, v))",
-    "v is not split: give each head its own part of the values":
+    "you don't split v: give each head its own part of the values":
         "q, k, v = (*(split(x, heads) for x in (q, k)), v.unsqueeze(-3))",
     "you split v into parts as wide as those of q: make them d_v // heads wide":
         "width = q.shape[-1] // heads\n"

@@ -66,24 +66,24 @@ variants.wrong(exercise, {
     "the root is missing: divide the norms, not their squares": f"return ({SHARE}).square()",
     "you don't divide by the norm of x: rows twice as large should be just as alike":
         "return distance",
-    "nothing is subtracted from x: subtract the mean row": "rest = x",
+    "you subtract nothing from x: subtract the mean row": "rest = x",
     "this is the part that all rows share: measure what's left once you subtract it":
         "rest = x.mean(dim=-2, keepdim=True).expand_as(x)",
     "the result is 1 minus what it should be: equal rows should give 0":
         f"return torch.where(norm > 0, 1 - {SHARE}, 0.0)",
-    "each row's own mean is subtracted: subtract the mean over the rows instead": (
+    "you subtract each row's own mean: subtract the mean over the rows instead": (
         "dim=-2", "dim=-1"),
-    "the mean of all numbers is subtracted: subtract each column's own mean": (
+    "you subtract the mean of all numbers: subtract each column's own mean": (
         "dim=-2", "dim=(-2, -1)"),
     "the mean runs over the first axis: take it over the tokens, the last axis but one": (
         "dim=-2", "dim=0"),
     "the standard deviation is the root of a mean of squares: take the root of their sum":
         "rest = x.std(-2, keepdim=True)",
-    "the first row is subtracted: subtract the mean of the rows, which is nearer to all of them":
+    "you subtract the first row: subtract the mean of the rows, which is nearer to all of them":
         "rest = x - x[..., :1, :]",
-    "the median is subtracted: subtract the mean, around which the sum of squares is smallest":
+    "you subtract the median: subtract the mean, around which the sum of squares is smallest":
         "rest = x - x.median(-2, keepdim=True).values",
-    "what's left is divided by the norm of the mean rows: divide it by the norm of x":
+    "you divide what's left by the norm of the mean rows: divide it by the norm of x":
         "shared = torch.linalg.matrix_norm(x.mean(dim=-2, keepdim=True).expand_as(x))\n"
         "return distance / shared.masked_fill(norm == 0, 1.0)",
     "you return one number for the whole batch: return one for each matrix":
@@ -100,7 +100,7 @@ variants.wrong(exercise, {
     "the variance divides by n - 1: take the sum of squares, or divide by n":
         f"n = x.shape[-2]\nreturn {SHARE} * (n / max(1, n - 1)) ** 0.5",
     "a matrix of zeros gives NaN: it should give 0": "return distance / norm",
-    "a small result is set to 0: return it as it is":
+    "you set a small result to 0: return it as it is":
         f"share = {SHARE}\nreturn share.masked_fill(share < 1e-6, 0.0)",
     "a matrix of zeros gives 1: it should give 0, because its rows are all alike":
         f"return torch.where(norm > 0, {SHARE}, 1.0)",

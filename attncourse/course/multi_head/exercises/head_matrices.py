@@ -92,12 +92,12 @@ variants.wrong(exercise, {
         "return read @ write.flip(0)",
     "the heads are on the last axis: put them first, (heads, d_model, d_model)":
         "return (read @ write).movedim(0, -1)",
-    "the matrices are joined into one: keep an axis for the heads, (heads, d_model, d_model)":
+    "you join the matrices into one: keep an axis for the heads, (heads, d_model, d_model)":
         "return (read @ write).flatten(0, 1)",
-    "the result is divided by the number of heads: don't divide it, because the layer sums over "
-    "the heads":
+    "you divide the result by the number of heads: leave that out, because the layer sums over the "
+    "heads":
         "return read @ write / heads",
-    "the matrices are scaled: leave that out, because only the scores are scaled":
+    "you scale the matrices: leave that out, because only the scores are scaled":
         "return read @ write / read.shape[-1] ** 0.5",
     "the width of a head comes from d_model: it should be d_v / heads": [
         (every("unflatten(0, (heads, -1))"), "reshape(heads, w_v.shape[1] // heads, -1)"),

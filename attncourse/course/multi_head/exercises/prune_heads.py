@@ -96,7 +96,7 @@ variants.wrong(exercise, {
         "outer = w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT",
     "you use keep to select rows: it lists heads, each of which has as many rows as its width":
         "inner = (w[keep] for w in (w_q, w_k, w_v))\nouter = w_o[:, keep]",
-    "1 is subtracted from keep: use it as it is, because its heads are counted from 0":
+    "you subtract 1 from keep: use it as it is, because its heads are counted from 0":
         replace_keep(f"({KEEP} - 1) % heads"),
     "you remove the heads in keep: keep them, and remove the others":
         replace_keep("[head for head in range(heads) if head not in list(keep)]"),
@@ -104,7 +104,7 @@ variants.wrong(exercise, {
         replace_keep(f"{KEEP}.sort().values"), replace_keep(STAYS)],
     "all four matrices keep the first heads: they should keep those listed in keep":
         replace_keep("[*range(len(keep))]"),
-    "the other heads are set to zero: remove their rows and columns instead":
+    "you set the other heads to zero: remove their rows and columns instead":
         f"stays = {STAYS}\n"
         "inner = ((w.unflatten(0, (heads, -1)) * stays[:, None, None]).flatten(0, 1)\n"
         "         for w in (w_q, w_k, w_v))\n"
@@ -121,7 +121,7 @@ variants.wrong(exercise, {
         "[keep]", "[keep].transpose(0, 1)", "[:, keep]", "[:, keep].transpose(1, 2)"),
     "the heads still have an axis of their own: merge it with their width": (
         ".flatten(0, 1)", "", ".flatten(1)", ""),
-    "w_o is scaled up to make up for the missing heads: leave its numbers as they were":
+    "you scale w_o up to make up for the missing heads: leave its numbers as they were":
         "return *inner, outer * heads / len(keep)",
     "the matrices are in the wrong order: return w_q, w_k, w_v, w_o":
         "q, k, v = inner\nreturn k, q, v, outer",

@@ -102,9 +102,9 @@ WORDS = "(torch.arange(x.shape[1], device=x.device) < lengths[:, None])"
 variants.wrong(exercise, {
     "the mask hides queries: it should hide the keys that are padding":
         "mask = words[:, None, :, None]",
-    "the weight matrices are no longer transposed: their shape is (out, in), so keep x @ w.T": (
+    "you no longer transpose the weight matrices: their shape is (out, in), so keep x @ w.T": (
         "x @ w.T", "x @ w"),
-    "padded queries are masked as well: mask only the keys, so that each query gets a mean":
+    "you mask padded queries as well: mask only the keys, so that each query gets a mean":
         "mask = words[:, None, None, :] & words[:, None, :, None]",
     "the mask's axis for the heads is in the wrong place: put it after the batch axis":
         "mask = words[:, None, :].expand(heads, -1, 1, -1)",
@@ -139,7 +139,7 @@ variants.wrong(exercise, {
     "the first padded position counts as a word: positions start at 0, so a word's position is "
     "below the length": (
         "<", "<="),
-    "padding is set to zeros, but a score of 0 still gets weight: mask the scores instead": [
+    "you set padding to zeros, but a score of 0 still gets weight: mask the scores instead": [
         "k, v = k * words[:, None, :, None], v * words[:, None, :, None]\n"
         "weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)",
         ("    q, k, v", f"    known = {WORDS}[..., None]\n    q, k, v",

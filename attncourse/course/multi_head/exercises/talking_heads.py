@@ -102,7 +102,7 @@ MASKED, MASKED_LARGE = (
     for fill in ("-torch.inf", "-1e9")
 )
 variants.wrong(exercise, {
-    "the heads are not mixed: each new score should be a weighted sum over the heads":
+    "you don't mix the heads: each new score should be a weighted sum over the heads":
         "mixed = scores",
     "the mix is transposed: its rows should stand for the heads before the mix, and its columns "
     "for the heads after it": [
@@ -134,18 +134,18 @@ variants.wrong(exercise, {
         (every("~mask"), "~(mask[:1] if mask.dim() == 3 else mask)"),
         (every("~mask"), "~(mask.unsqueeze(1) if mask.dim() == 3 and mixed.dim() == 4 "
                          "and len(mask) == len(mixed) else mask)")],
-    "the weights are mixed as well, after the softmax: mix only the scores":
+    "you mix the weights as well, after the softmax: mix only the scores":
         "square = mix.shape[0] == mix.shape[1]\n"
         f"return (torch.einsum({AXES}, weights, mix) if square else weights) @ v",
     "the softmax runs over the heads: in each head, run it over the keys": [
         ("(dim=-1)", "(dim=-3)"),
         *("weights = mixed.masked_fill(~mask, -torch.inf).softmax(dim=-3)" + after
           for after in ("", ".nan_to_num(0.0)"))],
-    "the mixed scores are added to the old ones: use the mixed scores alone":
+    "you add the mixed scores to the old ones: use the mixed scores alone":
         f"mixed = scores + torch.einsum({AXES}, scores, mix)",
     "the mix goes through a softmax: use it as it is": [
         (", mix)", ", mix.softmax(0))"), (", mix)", ", mix.softmax(-1))")],
-    "the mixed scores are divided by the number of heads: take a sum, not a mean": (
+    "you divide the mixed scores by the number of heads: take a sum, not a mean": (
         ", mix)", ", mix / len(mix))"),
     "all new heads get the same scores: give each its own column of the mix": (
         ", mix)", ", mix.sum(1, keepdim=True).expand_as(mix))"),
@@ -153,20 +153,20 @@ variants.wrong(exercise, {
         AXES, '"...hij,ig->...hgj"'),
     "the axes of the mixed scores are swapped: the heads should come before the queries":
         "mixed = (scores.movedim(-3, -1) @ mix).transpose(-3, -1)",
-    "the values are mixed as well: mix only the scores":
+    "you mix the values as well: mix only the scores":
         'return weights @ torch.einsum("...gjc,hg->...hjc", v, mix)',
     "you mix the queries and the keys: mix their scores instead":
         f"q_mixed, k_mixed = (torch.einsum({AXES}, x, mix) for x in (q, k))\n"
         "mixed = q_mixed @ k_mixed.mT / q.shape[-1] ** 0.5",
     "the scores are not scaled: divide them by sqrt(d_k)": "scores = q @ k.mT",
-    "the scores are divided by d_k: divide them by its square root instead":
+    "you divide the scores by d_k: divide them by its square root instead":
         "scores = q @ k.mT / q.shape[-1]",
     "the number of heads is part of the scale: divide by sqrt(d_k), the root of one head's width":
         "scores = q @ k.mT / (q.shape[-3] * q.shape[-1]) ** 0.5",
     "you use one mask for all heads: use each new head's own, because they may differ": [
         (every("~mask"), f"~(mask if mask.dim() < 3 else {one})")
         for one in ("mask.all(-3, keepdim=True)", "mask[..., :1, :, :]")],
-    "the heads are joined: keep them apart, (..., heads, n, d_v)":
+    "you join the heads: keep them apart, so that the shape is (..., heads, n, d_v)":
         "return (weights @ v).transpose(-3, -2).flatten(-2)",
     "the scale comes from the width of the values: use the width of a key":
         "scores = q @ k.mT / v.shape[-1] ** 0.5",

@@ -87,7 +87,7 @@ unstable_with_zeros = way(
     UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp(){ZEROS}", f"weights{ZEROS}",
     "weights / (total := weights.sum(-1, keepdim=True)).where(total != 0, 1.0)")  # fmt: skip
 one_top_for_all = way(
-    "the largest score of the whole tensor is subtracted: subtract each row's own largest score",
+    "you subtract the largest score of the whole tensor: subtract each row's own largest score",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - scores.detach().max()).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
 top_not_below_zero = way(
@@ -96,7 +96,7 @@ top_not_below_zero = way(
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - {TOP}.clamp(min=0)).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
 cut_off = way(
-    "large scores are cut off: to avoid overflow, subtract the same number from all scores of a "
+    "you cut off large scores: to avoid overflow, subtract the same number from all scores of a "
     "row",
     "    if", "    scores = scores.clamp(-1e6, 1e6)\n    if")  # fmt: skip
 LATE = "a masked key with a far larger score leaves no weight for the others: mask the scores first"
@@ -114,7 +114,7 @@ mask_after_the_softmax = way(
     "the mask comes after the softmax, so the rows no longer sum to 1: mask the scores before it",
     MASKED, "scores")  # fmt: skip
 mask_ignored = way(
-    "the mask is ignored: a key should get no weight where the mask is False",
+    "you ignore the mask: a key should get no weight where the mask is False",
     MASKED, "scores", ZEROS, "")  # fmt: skip
 mask_inverted = way(
     "the mask is upside down: True means that the query may attend to the key",
@@ -168,7 +168,7 @@ mask_of_three_axes = way(
     "with a mask, your code needs a batch axis: any leading axes, or none, should work",
     FIRST, f"    b, n, m = scores.shape\n    mask = mask.expand(b, n, m)\n{FIRST}")  # fmt: skip
 mask_reshaped = way(
-    "the mask is reshaped: leave its axes as they are, so that an axis of size 1 can broadcast",
+    "you reshape the mask: leave its axes as they are, so that an axis of size 1 can broadcast",
     FIRST, f"    rows = -1, *scores.shape[-2:]\n    mask = mask.reshape(rows)\n{FIRST}",
     "= scores", "= scores.reshape(rows)", ZEROS, f"{ZEROS}.reshape(scores.shape)")  # fmt: skip
 loop_over_empty_rows = way(

@@ -38,9 +38,7 @@ INTERLEAVED = (
     "each head takes numbers from all over a row: the first head should have the first d / heads "
     "numbers"
 )
-JOINED = (
-    "the heads are joined without a swap: move their axis next to the width, then merge the two"
-)
+JOINED = "you join the heads without a swap: move their axis next to the width, then merge the two"
 # how to split, how to join, and what is wrong with the two
 CUTS = {
     (viewed, join): VIEWED,
