@@ -76,7 +76,7 @@ variants.wrong(exercise, {
         "log()", "log2()"),
     "the bases don't match: exp is the inverse of the natural logarithm, not of log10": (
         "log()", "log10()"),
-    "the bases don't match: for 2 to the power of the entropy, use log2 in the entropy":
+    "the bases don't match: if you raise 2 to the entropy, compute the entropy with log2":
         "count = 2**entropy",
     # with a single key the share would be 0 / 0
     "you divide the entropy by log m, which makes it a fraction: don't divide it":

@@ -110,8 +110,8 @@ variants.wrong(exercise, known.WRONG_TESTS | {
         CLOSE, f"{CLOSE} if mask is None else close(got.to(want.dtype), want)"),
     "the inputs are compared only without a mask: compare them with a mask as well": (
         UNCHANGED, f"{UNCHANGED} or mask is not None"),
-    "all heads share one mask, so a function that uses only the first head's passes: give each "
-    "head its own": (
+    "all heads share one mask: give each head its own, so that a function that uses only the first "
+    "one fails": (
         MASKS, "(None, lambda *n: some_keys(*n[:1], 1, *n[-2:]).expand(n) if n[2:] else "
         "some_keys(*n))"),
     "q, k and v are the same tensor, so mixing them up goes unnoticed: draw three different ones": (
