@@ -45,8 +45,8 @@ def with_plain_spaces(source: str) -> tuple[str, list[str]]:
     Only where it is no Python as it stands: in a string, each of these characters has its place.
     """
     done = {
-        "no-break spaces were taken for spaces": SPACES.search(source),
-        "characters that cannot be seen were left out": INVISIBLE.search(source),
+        "non-breaking spaces were read as ordinary spaces": SPACES.search(source),
+        "invisible characters were left out": INVISIBLE.search(source),
     }
     if not any(done.values()) or parsed(source) is not None:
         return source, []

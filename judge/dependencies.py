@@ -15,8 +15,8 @@ from typing import Any
 
 from judge.course import Course
 
-PACKAGE = "`{}` may not be there when this is graded: ask your instructor, or do without it"
-BESIDE = "`{}` lies beside the notebook, where the grader does not see it: put it into a cell"
+PACKAGE = "`{}` may not be installed when this is graded: ask your instructor, or do without it"
+BESIDE = "`{}` is a file of your own, which the grader won't have: put its code into a cell"
 # the folders that hold installed packages
 LIBRARIES = ("site-packages", "dist-packages")
 

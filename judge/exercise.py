@@ -100,7 +100,7 @@ class Case:
             args=tuple(map(single, self.args)),
             kwargs={name: single(x) for name, x in self.kwargs.items()},
             weights={name: weight.float() for name, weight in self.weights.items()},
-            name=f"{self.name}, float32",
+            name=f"{self.name}, in float32",
         )
 
 

@@ -13,21 +13,21 @@ from judge.variants import Way, replaced, source_of
 
 # what may be wrong with the rows of any result
 SPOILED = {
-    "has a leading axis too many": "out[None]",
-    "gives the rows in reverse": "out.flip(-2)",
-    "gives each row in reverse": "out.flip(-1)",
+    "has one leading axis too many": "out[None]",
+    "returns the rows in reverse order": "out.flip(-2)",
+    "returns each row in reverse order": "out.flip(-1)",
     "is wrong in its first row": "out + (torch.arange(out.shape[-2]) == 0)[:, None]",
     "is wrong in its last row": "out + (torch.arange(-out.shape[-2], 0) == -1)[:, None]",
     "is wrong in the first number of each row": "out + (torch.arange(out.shape[-1]) == 0)",
     "is wrong in the last number of each row": "out + (torch.arange(-out.shape[-1], 0) == -1)",
-    "gives NaN in its last row": (
+    "returns NaN in its last row": (
         "out.masked_fill((torch.arange(-out.shape[-2], 0) == -1)[:, None], torch.nan)"
     ),
-    "gives no number above 0": "out.clamp(max=0)",
-    "gives no number below 0": "out.clamp(min=0)",
-    "gives numbers without their sign": "out.abs()",
-    "is half a hundredth too large": "out + 0.005",
-    "is half a hundredth too small": "out - 0.005",
+    "returns no number above 0": "out.clamp(max=0)",
+    "returns no number below 0": "out.clamp(min=0)",
+    "drops the sign of every number": "out.abs()",
+    "is too large by 0.005": "out + 0.005",
+    "is too small by 0.005": "out - 0.005",
     "always returns float32": "out.float()",
     "always returns float64": "out.double()",
     "rounds float32 to 8 bits": (

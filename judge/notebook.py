@@ -44,7 +44,7 @@ class Session:
         """
         if answer is LEFT_OUT:
             if not callable(name):
-                raise OneLineError(f"check({name!r}, ...): the second argument is your answer")
+                raise OneLineError(f"check({name!r}, ...) needs your answer as its second argument")
             answer = name
         wanted = self.course.exercise(name_of(name))
         seed = secrets.randbelow(SEEDS) if seed is None else seed
@@ -74,7 +74,7 @@ class Session:
             name = list(self.verdicts)[-1]
         one = self.course.exercise(name_of(name))
         if one.name not in self.verdicts:
-            raise OneLineError(f"{one.name} has not been checked in this session")
+            raise OneLineError(f"{one.name} hasn't been checked in this session")
         verdict = self.verdicts[one.name]
         if verdict.failing is None:
             raise OneLineError(f"{one.name}: {'ok' if self.passed(one.name) else verdict.status}")
@@ -84,7 +84,7 @@ class Session:
         """Print an exercise's hint of a level: 1 the idea, 2 the shape, 3 nearly the line."""
         hints = self.course.exercise(name_of(name)).hints
         if level not in (1, 2, 3):
-            raise OneLineError(f"level={level}: there are hints 1, 2 and 3")
+            raise OneLineError(f"level={level}: choose hint 1, 2 or 3")
         print(hints[level - 1])
 
     def status(self, chapter: str | None = None) -> None:
@@ -129,7 +129,8 @@ def name_of(named: str | Callable) -> str:
     """The name of an exercise, or of the function that answers it; OneLineError without one."""
     name = named if isinstance(named, str) else getattr(named, "__name__", None)
     if not isinstance(name, str):
-        raise OneLineError(f"{article(type(named).__name__)} has no name: give the exercise's")
+        kind = article(type(named).__name__)
+        raise OneLineError(f"{kind} has no name: give the name of the exercise")
     return name
 
 
@@ -142,11 +143,11 @@ def report(name: str, verdict: Verdict, seed: int) -> str:
         return f"{name}: ok" + (f": {verdict.evidence}" if verdict.evidence else "")
     lines = [f"{name}: {verdict.status}: {verdict.hint}"]
     if verdict.hint == SAME:
-        lines.append("    Have you run its cell since you changed it?")
+        lines.append("    Have you run the cell since you changed it?")
     if verdict.evidence or (verdict.failing and verdict.failing.got.is_test):
         lines.append("    " + " ".join(filter(None, (verdict.evidence, f"(seed={seed})"))))
     if verdict.failing and (printed := verdict.failing.got.printed.rstrip()):
-        lines += ["it printed:", indent(beginning(printed), "    ")]
+        lines += ["your code printed:", indent(beginning(printed), "    ")]
     return "\n".join(lines)
 
 

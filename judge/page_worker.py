@@ -16,7 +16,7 @@ from judge.notebook import SEEDS, Session, beginning
 from judge.status import Status
 from judge.verdict import UNDEFINED
 
-TOO_LONG = "an answer of {:,} characters is too long: the most is {:,}"
+TOO_LONG = "your answer has {:,} characters: it may have at most {:,}"
 # characters that are kept of what an answer's cell prints
 MAX_PRINTED = 20_000
 FILE = "<answer to {}>"

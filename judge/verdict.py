@@ -18,9 +18,9 @@ from judge.exercise import Exercise, JudgesItself
 from judge.say.explain import explain
 from judge.status import Status
 
-SAME = "this still does what the given code does: if you changed something, it made no difference"
-UNWRITTEN = "the line `raise NotImplementedError` is still there: put your code in its place"
-UNDEFINED = "nothing is called `{}`: its cell should define it"
+SAME = "your code still does what the given code does: any change you made makes no difference"
+UNWRITTEN = "the line `raise NotImplementedError` is still there: replace it with your code"
+UNDEFINED = "`{}` isn't defined: the cell of your answer should define it"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from attncourse.data.numbers import Words, numbers
 from judge import quotation
 from judge.call.caller import Caller
-from judge.call.driver import UnfitError
+from judge.call.driver import PARAMETERS, UnfitError
 from judge.call.outcome import Outcome
 from judge.call.values import decode
 from judge.compare.criteria import checked
@@ -32,14 +32,14 @@ MAX_BYTES = 4 << 20
 # names to write; those of each third number, also with the weights in disorder, and with noise
 TEST_COUNT, STEP = 300, 3
 MOST_SHUFFLED, NOISE, MOST_LOST = 0.05, 0.01, 0.2
-DISORDER = "with its weights in disorder it still writes right names: they must come from them"
+DISORDER = "the names are right even with the weights shuffled: they must come from the weights"
 BY_HEART = (
-    "noise of a hundredth of their size, added to its weights, spoils what it writes, as if it "
-    "recognised them"
+    "noise of a hundredth of their size, added to the weights, spoils what your model writes, as "
+    "if it recognised its own weights"
 )
 KNOWN = (
-    "these are weights that come with the course, or nearly: train your own, from the start and "
-    "with a seed of your own"
+    "these weights come with the course, or began as such weights: train your own from the "
+    "start, with a seed of your own"
 )
 OTHER = "the file holds the weights of another model, so train and save again: "
 # with these weights, the share of the names of some numbers that are right, and one that is not
@@ -91,7 +91,7 @@ class Capstone(Exercise):
                 return Verdict(Status.WRONG, KNOWN)
             return self.verdict_on(weights, seed, self.writer(caller, forbidden))
         except FileNotFoundError:
-            missing = f"{self.file} is not beside the notebook: train your model, and save it"
+            missing = f"{self.file} isn't beside the notebook: train your model, and save it there"
             return Verdict(Status.NOT_ATTEMPTED, missing)
         except NotJudgedError as error:
             return Verdict(Status.ERROR, str(error))
@@ -137,7 +137,10 @@ class Capstone(Exercise):
             output_text, label_text = (
                 self.words.decode(rows[first].tolist()) for rows in (output, pairs.labels)
             )
-            return is_right.float().mean().item(), f"it writes {output_text!r} for {label_text!r}"
+            return (
+                is_right.float().mean().item(),
+                f"your model writes {output_text!r} for {label_text!r}",
+            )
 
         return write
 
@@ -203,10 +206,12 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
     try:
         answer = checked(answer)
     except ReplyError:
-        raise NotJudgedError("its result cannot be read") from None
+        raise NotJudgedError("the result can't be read") from None
     match answer["outcome"]:
         case Outcome.MISSING:
-            raise NotJudgedError("no class of that name: its cell should define it")
+            raise NotJudgedError(
+                "no class of that name is defined: the cell of your answer should define it"
+            )
         case Outcome.FORBIDDEN:
             raise NotJudgedError(f"{quotation.named(answer['called'])} may not be called here")
         case Outcome.RAISED:
@@ -214,14 +219,16 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
     try:
         written_tokens = decode(answer["value"])
     except (ValueError, KeyError, TypeError, RuntimeError):
-        raise NotJudgedError("its result cannot be read") from None
+        raise NotJudgedError("the result can't be read") from None
     if (
         not isinstance(written_tokens, Tensor)
         or written_tokens.is_floating_point()
         or written_tokens.dim() != 2
         or len(written_tokens) != shape[0]
     ):
-        raise NotJudgedError(f"it should return token numbers, (batch, max_tokens) = {shape}")
+        raise NotJudgedError(
+            f"your model should return token numbers, (batch, max_tokens) = {shape}"
+        )
     missing = max(0, shape[1] - written_tokens.shape[1])
     return pad(written_tokens, (0, missing), value=-1)[:, : shape[1]].cpu()
 
@@ -229,7 +236,8 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
 def reason(error: dict[str, Any]) -> str:
     """Why a call raised, in words for a model and its file."""
     if error["type"] != UnfitError.__name__:
-        return f"it raises {quotation.exception(error['type'], error['text'])}"
+        return f"your model raises {quotation.exception(error['type'], error['text'])}"
     unfit = evidence.unfit(error["text"])
-    unfit = unfit.replace("its parameters: not asked for are", OTHER + "only the class has")
-    return unfit.replace("missing are", "only the file has")
+    difference, _, _ = PARAMETERS.partition("{}")
+    unfit = unfit.replace(difference, f"{OTHER}only the class has ")
+    return unfit.replace("missing:", "only the file has")

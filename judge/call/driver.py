@@ -25,11 +25,11 @@ from .watch import Operations, TorchCalls, Watch, namespace_of
 MOST_RETURNED = 10_000_000
 
 LARGE = "the result is far too large: its shape is {}"
-MADE = "it should be the class itself, not a module made from it"
-OTHER = "it should be a class that derives from torch.nn.Module"
-FROZEN = "{} cannot learn: requires_grad is False"
-NO_PARAMETER = "no plain tensor learns: make an nn.Parameter of each of {}"
-PARAMETERS = "its parameters: not asked for are {}, missing are {}"
+MADE = "your answer should be the class itself, not a module made from it"
+OTHER = "your answer should be a class that derives from torch.nn.Module"
+FROZEN = "{} can't be trained: requires_grad is False"
+NO_PARAMETER = "plain tensors aren't trained: make each of these an nn.Parameter: {}"
+PARAMETERS = "the module has the wrong parameters. Not asked for: {}, missing: {}"
 
 
 class UnfitError(Exception):

@@ -118,7 +118,8 @@ def computed(operation, args, kwargs):
     apart = [x for x in given if x.dim() and not is_there(x)]
     if there and apart and (name not in MIXED or (name in INDEXED and not is_there(args[0]))):
         raise RuntimeError(
-            "expected all tensors to be on the same device, but found two: that of the inputs, cpu"
+            "expected all tensors to be on the same device, "
+            "but found two: that of the inputs and cpu"
         )
     if kwargs.get("device") is not None:
         there = torch.device(kwargs["device"]).type == DEVICE

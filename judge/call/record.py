@@ -20,7 +20,7 @@ MAX_TEXT = 300
 # in place of an argument that now wants a gradient, and so is not the one that was passed
 LEAF = {"other": "a leaf of autograd"}
 RANDOM = "the global random numbers"
-SETTINGS = "autograd's switch", "the default dtype", "the default device", RANDOM
+SETTINGS = "torch's grad mode", "the default dtype", "the default device", RANDOM
 
 
 def called(call):

@@ -7,7 +7,7 @@ from judge.compare.criteria import Record, checked, read
 from judge.compare.probes import LARGER_BATCH, Probe, Purpose
 from judge.exercise import Exercise
 
-UNREADABLE = "the result cannot be read"
+UNREADABLE = "the result can't be read"
 
 
 def observe(

@@ -35,10 +35,10 @@ from judge.exercise import Case, Draw, Exercise, Source, is_floating
 
 # of numbers of the size of 1: where float32 gives less, a right answer may differ from another
 FLOAT32_HOLDS = 1e-5
-ALONE = "one on each leading axis"
+ALONE = "with size 1 on each leading axis"
 # what is tried unless an exercise says that it has none
 EDGES = "large", "ties", "training"
-LARGER_BATCH = "a larger batch"
+LARGER_BATCH = "with a larger batch"
 # a batch so many times as large takes that many times the steps, where it is walked through
 LARGER = 4
 
@@ -154,7 +154,7 @@ def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:
             along = cotangents(case.result(exercise.reference_answer))
         yield Probe(case, Purpose.VALUES, along)
     if first.build is not None and "training" not in exercise.without:
-        case = replace(first, name=f"{first.name}, as it was made", gradient=False)
+        case = replace(first, name=f"{first.name}, in training mode", gradient=False)
         yield Probe(case, Purpose.VALUES, training=True)
 
 
@@ -202,7 +202,7 @@ class Batch(NamedTuple):
     def with_one_more(self) -> Case:
         most = max(self.leading.values())
         return self.changed(
-            "one more leading axis", lambda x, count: x[None] if count == most else x
+            "with one more leading axis", lambda x, count: x[None] if count == most else x
         )
 
     @property
@@ -282,7 +282,7 @@ def repeated(x: Tensor, leading: int) -> Tensor:
 def with_other_numbers(case: Case) -> Case:
     """The case with its rows, and the numbers of each, in reverse order."""
     args = tuple(in_reverse(x) if is_floating(x) else x for x in case.args)
-    name = f"{case.name}, its numbers in reverse order"
+    name = f"{case.name}, with its numbers in reverse order"
     return replace(case, name=name, args=args, gradient=False)
 
 
@@ -293,7 +293,7 @@ def in_reverse(x: Tensor) -> Tensor:
 def with_ties(case: Case) -> Case:
     """The case with its numbers rounded to halves, of which many are equal."""
     args = tuple((2 * x).round() / 2 if is_floating(x) else x for x in case.args)
-    return replace(case, name=f"{case.name}, many numbers equal", args=args, gradient=False)
+    return replace(case, name=f"{case.name}, with many equal numbers", args=args, gradient=False)
 
 
 def with_anything_unread(exercise: Exercise, cases: list[Case]) -> Case | None:
@@ -311,7 +311,7 @@ def with_anything_unread(exercise: Exercise, cases: list[Case]) -> Case | None:
             arguments |= filled
             args = tuple(arguments[name] for name in exercise.parameters[: len(case.args)])
             kwargs = {name: arguments[name] for name in case.kwargs}
-            name = f"{case.name}, anything where nothing is read"
+            name = f"{case.name}, with arbitrary numbers where nothing is read"
             return replace(case, name=name, args=args, kwargs=kwargs)
     return None
 

@@ -20,7 +20,7 @@ from judge.grading.submissions.files import Submission
 from judge.quotation import exception, quoted
 from judge.status import Status
 
-AS_GIVEN = "its cell is as it was given"
+AS_GIVEN = "the cell is as it was given"
 
 
 def grade(
@@ -92,7 +92,7 @@ def prepare(report: Report, grafted: Graft) -> None:
 def why_untouched(answer: str, stub: str) -> str:
     """Why nothing was attempted in an answer cell; "" where something was."""
     code = code_of(answer)
-    return "its cell is empty" if not code else AS_GIVEN if code == code_of(stub) else ""
+    return "the cell is empty" if not code else AS_GIVEN if code == code_of(stub) else ""
 
 
 def code_of(source: str) -> list[str]:

@@ -61,16 +61,16 @@ def forbidden_call(difference: Difference) -> Explanation:
 def too_slow(difference: Difference) -> Explanation:
     got, exercise, evidence = difference.got, difference.exercise, on(difference)
     if got.outcome == Outcome.STEPS:
-        evidence += f": it was stopped after {exercise.max_steps:,} lines of Python"
+        evidence += f": your code was stopped after {exercise.max_steps:,} lines of Python"
     if got.outcome == Outcome.TIME:
-        evidence += f": it was stopped after {SECONDS} seconds of work"
+        evidence += f": your code was stopped after {SECONDS} seconds of work"
     message = messages.NO_END if got.outcome == Outcome.STEPS else messages.LOOPS
     if "loops" in exercise.without:
         message = messages.STEPS
     if got.outcome in STOPPED and got.is_test:
-        message = "your test runs too long: fewer inputs, or smaller ones, will do"
+        message = "your test runs for too long: use fewer inputs, or smaller ones"
     elif got.outcome == Outcome.TIME:
-        message = "it takes very long, or never ends"
+        message = "your code takes too long, or never ends"
     return Explanation(Status.TOO_SLOW, message, evidence)
 
 
@@ -83,11 +83,13 @@ def ending(difference: Difference) -> Explanation:
     if got.outcome == Outcome.RAISED:
         return raised(difference)
     if got.returned_value:
-        message = "nobody looks at what a test returns: raise AssertionError"
+        message = "the check ignores what a test returns: raise AssertionError instead"
         return Explanation(Status.WRONG, message)
     if got.is_test:
         return Explanation(Status.WRONG, f"your test lets a wrong answer pass: {probe.case.name}")
-    return Explanation(Status.WRONG, "it should have raised an error here", on(difference))
+    return Explanation(
+        Status.WRONG, "your code should raise an error for this input", on(difference)
+    )
 
 
 def raised(difference: Difference) -> Explanation:
@@ -103,14 +105,14 @@ def raised(difference: Difference) -> Explanation:
     if on_fake_device and re.search("device|meta", error["text"]):
         return Explanation(Status.WRONG, messages.DEVICE, f"{on(difference)}: {exception}")
     if got.is_test:
-        message = f"your test refuses a right answer, {probe.case.name}"
+        message = f"your test refuses a right answer: {probe.case.name}"
         return Explanation(Status.WRONG, message, exception)
     if "view size is not compatible" in error["text"]:
         return Explanation(Status.WRONG, messages.VIEW, f"{on(difference)}{where}")
     if message := cause(exercise, probe.case, error):
         return Explanation(Status.ERROR, message, f"{on(difference)}: {exception}")
     alone = ", but only on another device" * on_fake_device
-    return Explanation(Status.ERROR, f"it raises {exception}{alone}", on(difference))
+    return Explanation(Status.ERROR, f"your code raises {exception}{alone}", on(difference))
 
 
 def cause(exercise: Exercise, case: Case, error: dict) -> str | None:
@@ -134,12 +136,13 @@ def cause(exercise: Exercise, case: Case, error: dict) -> str | None:
 
 def process_settings(difference: Difference) -> Explanation:
     settings = difference.got.settings
-    message = "it draws random numbers: the same input must give the same result"
+    message = "your code draws random numbers: the same input must give the same result"
     if settings != (RANDOM,):
         them = "it as it was"
         if len(settings) > 1 or RANDOM in settings:
             them = "them as they were"
-        message = f"it changes {' and '.join(settings)} for everything that follows: leave {them}"
+        changed = " and ".join(settings)
+        message = f"your code changes {changed} for everything that follows: leave {them}"
     return Explanation(Status.WRONG, message, on(difference))
 
 
@@ -155,7 +158,7 @@ def inputs(difference: Difference) -> Explanation:
 
 def largest_tensor(difference: Difference) -> Explanation:
     most, found = difference.probe.case.max_elements, difference.got.too_many_elements
-    sizes = f"one has {found} numbers, and none may have more than {most}"
+    sizes = f"one tensor has {found} numbers, but none may have more than {most}"
     return Explanation(Status.WRONG, messages.TOO_LARGE, f"{on(difference)}: {sizes}")
 
 
@@ -177,7 +180,7 @@ def gradients(difference: Difference) -> Explanation:
     for name, gradient, right in triples:
         where = f"{on(difference)}: the gradient of {name}"
         if isinstance(gradient, Unsendable):
-            message = "the numbers are right, but autograd can't go back"
+            message = "the numbers are right, but autograd can't compute their gradients"
             return Explanation(
                 Status.WRONG, message, f"{where}: {quotation.quoted(gradient, MAX_TEXT)}"
             )
@@ -195,7 +198,7 @@ def gradients(difference: Difference) -> Explanation:
         name, gradient, right = first
         where = f"{evidence}: the gradient of {name}"
         _, evidence = of_value(gradient, right, where, length)
-    return Explanation(Status.WRONG, "the numbers are right, their gradients are not", evidence)
+    return Explanation(Status.WRONG, "the numbers are right, but their gradients aren't", evidence)
 
 
 EXPLAIN: dict[type[Criterion], Callable[[Difference], Explanation]] = {

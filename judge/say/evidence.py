@@ -45,7 +45,7 @@ def unfit(text: str) -> str:
     whole = text if len(text) < MAX_TEXT else text.rpartition(", ")[0]
     if any(form.fullmatch(whole) for form in UNFIT):
         return text
-    return f"it isn't the module that was asked for: {quoted(text)}"
+    return f"your class doesn't make the module that the exercise asks for: {quoted(text)}"
 
 
 def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
@@ -87,29 +87,30 @@ def of_value(got: Any, want: Any, on: str, length: int, depth: int = 0) -> tuple
     A result has a number from 1 on; what lies within one is named as Python does.
     """
     if got is None:
-        return "it returns None: is the return missing, or inside an if?", on
+        return "your code returns None: is the return missing, or inside an if?", on
     if isinstance(want, (tuple, list)) and isinstance(got, (tuple, list)):
         if len(got) != len(want):
             sizes = expected_got(len(want), len(got))
-            return "the number of results is not right", f"{on}: {sizes}"
+            return "the number of results isn't right", f"{on}: {sizes}"
         if is_short(want) and is_short(got):
-            return "the value is not right", f"{on}: {expected_got(want, got)}"
+            return "the value isn't right", f"{on}: {expected_got(want, got)}"
         pairs = enumerate(zip(got, want, strict=True))
         at, pair = next((at, pair) for at, pair in pairs if not close(*pair, length))
         where = (f": result {at + 1}", f", at [{at}]", f"[{at}]")[min(depth, 2)]
         return of_value(*pair, on + where, length, depth + 1)
     if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
         if type(got) is not type(want):
-            return "it returns the wrong type", f"{on}: expected {kind(want)}, got {kind(got)}"
-        return "the value is not right", f"{on}: {expected_got(want, got)}"
+            types = f"{on}: expected {kind(want)}, got {kind(got)}"
+            return "your code returns the wrong type", types
+        return "the value isn't right", f"{on}: {expected_got(want, got)}"
     if got.shape != want.shape:
         sizes = f"expected {tuple(want.shape)}, got {tuple(got.shape)}"
-        return "the shape is not right", f"{on}: {sizes}"
+        return "the shape isn't right", f"{on}: {sizes}"
     if got.dtype != want.dtype:
         return numbers.DTYPE, f"{on}: expected {want.dtype}, got {got.dtype}"
     if got.is_floating_point() and (count := int((~got.isfinite() & (got != want)).sum())):
-        infinite = f"{on}: {count} of {got.numel()} numbers are not finite"
-        return "it gives numbers that are not finite", infinite
+        infinite = f"{on}: {count} of {got.numel()} numbers aren't finite"
+        return "the result has numbers that aren't finite", infinite
     at = numbers.place_to_show(got, want, length)
     place = f"at {list(at)} " * bool(at)
     where = numbers.where(tolerance.differ(got, want, length))

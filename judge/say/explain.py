@@ -37,7 +37,7 @@ def from_known_mistake(run: Run, first: Explanation) -> Explanation | None:
         return None
     got, is_other = run.first_failure.got, first.message != message
     if learners_test.refuses_all(run) and (accepted := learners_test.accepted(run)):
-        evidence = "; ".join(filter(None, (evidence, f"it accepts {accepted[0]}")))
+        evidence = "; ".join(filter(None, (evidence, f"your test accepts {accepted[0]}")))
     if got.is_test and is_other:
         evidence = ": ".join(filter(None, (first.message, evidence)))
     elif got.outcome == Outcome.RAISED and is_other:
@@ -90,6 +90,6 @@ SOURCES: tuple[Callable[[Run, Explanation], Explanation | None], ...] = (
     from_most_calls,
     # a known mistake may also show with some axes only
     from_leading_axes,
-    # no cause, but more than that the value is not right
+    # no cause, but more than that the value isn't right
     from_exercise,
 )

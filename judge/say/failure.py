@@ -113,7 +113,7 @@ def returned(record: Record) -> Any:
     if record.outcome == Outcome.RAISED and record.error:
         return Words(f"{record.error['type']}: {record.error['text']}".rstrip(": "))
     if record.outcome == Outcome.TIME:
-        return Words("no end")
+        return Words("no result in time")
     if record.is_test:
         return Words("no exception")
     return record.value if record.outcome == Outcome.RETURNED else Words(record.outcome)

@@ -14,8 +14,8 @@ from judge.compare.run import Run, tensors_in
 from judge.compare.tolerance import close, differ, holds, rounded_to
 from judge.exercise import is_floating
 
-NUMBERS = "the shape is right, the numbers are not"
-DTYPE = "the dtype is not right"
+NUMBERS = "the shape is right, but the numbers aren't"
+DTYPE = "the dtype isn't right"
 # along which axis, counted from the end: what one place along it is called
 ROWS = {-2: "row", -1: "column"}
 # how far numbers are off that were rounded on the way, and nothing else
@@ -52,7 +52,9 @@ def all_numbers(run: Run) -> str:
     places = sorted({place for place, _, _ in wrong})
     if len(places) == count or pattern_found in messages.ROUNDED:
         return pattern_found
-    return f"result {' and '.join(map(str, places))} alone: {pattern_found}"
+    results = "result" if len(places) == 1 else "results"
+    are = "is" if len(places) == 1 else "are"
+    return f"only {results} {' and '.join(map(str, places))} {are} wrong: {pattern_found}"
 
 
 def wrong_dtypes(run: Run) -> str:
@@ -136,11 +138,11 @@ def patterns(got: Tensor, want: Tensor, length: int) -> Iterator[str]:
     # no integer of another meaning, such as a place, is a multiple but by chance
     if got.is_floating_point() and times != "1" and same(got.double(), factor.double() * want):
         yield f"each number is {times} times the right one"
-        yield "each number is a multiple of the right one, a different multiple in each call"
+        yield "all numbers are off by the same factor, which differs from call to call"
     if same(got, want + shift):
         more = "larger" if shift > 0 else "smaller"
         yield f"each number is {abs(shift.item()):.4g} {more} than the right one"
-        yield "each number is off by the same amount, a different amount in each call"
+        yield "all numbers are off by the same amount, which differs from call to call"
 
 
 def is_coarse(x: Tensor) -> bool:
@@ -160,7 +162,7 @@ def where(wrong: Tensor) -> str:
     count = int(wrong.sum())
     if wrong.numel() == 1:
         return ""
-    said = f"{count} of {wrong.numel()} differ"
+    said = f"{count} of {wrong.numel()} entries are wrong"
     for axis, name in ROWS.items():
         if wrong.dim() >= -axis and wrong.shape[axis] > 1:
             others = [one for one in range(wrong.dim()) if one != wrong.dim() + axis]

@@ -91,12 +91,12 @@ ATTACKS = {
         "from attncourse.course.{chapter}.exercises.{name} import exercise\n"
         "{name} = exercise.reference_answer",
         ("error",),
-        "not there while you are graded",
+        "isn't available while you're graded",
     ),
     "the answer from the chapter": Attack(
         "from attncourse.{chapter} import attention as {name}",
         ("error",),
-        "not there while you are graded",
+        "isn't available while you're graded",
     ),
     "torch's own attention": wrong_answer(
         body_start="torch.nn.functional.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)",

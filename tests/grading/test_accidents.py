@@ -81,9 +81,9 @@ ACCIDENTS = {
     "prefix_mask": (
         "# exercise: prefix_mask\ndef prefix_mask(n, prefix, device=None): return helper(n)",
         "error",
-        "NameError.*(only this cell is graded|no cell makes that name)",
+        "NameError.*(only this cell is graded|no cell defines that name)",
     ),
-    "decoder_mask": ("# exercise: decoder_mask\nx = 1", "error", "nothing is called"),
+    "decoder_mask": ("# exercise: decoder_mask\nx = 1", "error", "isn't defined"),
     "attention_pool": (
         SOLVED["attention_pool"].replace("    return", "    1 / 0\n    return", 1),
         "error",
@@ -132,8 +132,8 @@ def test_a_seed_gives_the_verdict_of_the_notebook_and_another_seed_other_inputs(
 BROKEN_FILES = {
     "there is no such file": None,
     "the file is empty": b"",
-    "not complete JSON": b'{"cells": [',
-    "it is not a notebook": b"[1, 2]",
+    "JSON isn't complete": b'{"cells": [',
+    "the file isn't a notebook": b"[1, 2]",
     "no list of cells": b'{"cells": {"0": "code"}, "nbformat": 4, "nbformat_minor": 5}',
     "a web page": b"<!DOCTYPE html><title>Log in</title>",
     "no exercise of the course": nbformat.writes(nbformat.v4.new_notebook()).encode(),
@@ -169,7 +169,7 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     (tmp_path / "old").mkdir()
     (tmp_path / "old/broken.ipynb").write_text("{")
     result = CliRunner().invoke(app, command)
-    assert result.exit_code == 2 and "not complete JSON" in result.output, result.output
+    assert result.exit_code == 2 and "JSON isn't complete" in result.output, result.output
     reports = {
         report["file"]: report for report in json.loads(out.read_text()) if "points" in report
     }

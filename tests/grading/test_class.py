@@ -315,7 +315,7 @@ def test_of_several_files_the_best_counts(folder):
         "remarks"
     ]
     (broken_row,) = (row for row in rows(folder / "grades/gradebook.csv") if row["chapter"] == "")
-    assert "not complete JSON" in broken_row["remarks"]
+    assert "JSON isn't complete" in broken_row["remarks"]
     assert any(row["file"].endswith("notes.txt") for row in rows(folder / "grades/files.csv"))
 
 

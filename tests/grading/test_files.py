@@ -51,8 +51,8 @@ def bare_notebook() -> bytes:
 
 
 ODD_NOTEBOOKS = {
-    "a lone surrogate": (notebook_with_surrogate, "half a character"),
-    "a cell without a cell_type": (notebook_without_cell_type, "does not say of what kind"),
+    "a lone surrogate": (notebook_with_surrogate, "an incomplete character"),
+    "a cell without a cell_type": (notebook_without_cell_type, "doesn't say what kind"),
     "cells that are none": (notebook_with_bad_cells, ""),
     "neither version nor metadata": (bare_notebook, ""),
     "UTF-16": (lambda: nbformat.writes(make_notebook(SOLVED)).encode("utf-16"), ""),
@@ -89,7 +89,7 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
     rows = {report["file"]: report for report in json.loads(out.read_text())}
     assert set(rows) == {path.name for path in folder.iterdir() if path.name != ".git"}
     for name, message in {
-        "broken.ipynb": "not complete JSON",
+        "broken.ipynb": "JSON isn't complete",
         "notes.md": "a Markdown text: only notebooks are graded",
         "answers.py": "a Python file with answers in it",
         "what.xyz": "no notebook",

@@ -117,8 +117,11 @@ def test_what_was_not_run_and_what_was_left_out_is_told(tmp_path):
     )
     assert result_of(report).status == "error" and "soft" in result_of(report).hint
     notes = "\n".join(report.notes)
-    assert "not run here: “pip install -q no_such_package”" in notes
-    assert "cell 6, “exit()”, was left out" in notes and "it ends the Python process" in notes
+    assert "the grader didn't run this command: “pip install -q no_such_package”" in notes
+    assert (
+        "cell 6, “exit()”, was left out" in notes
+        and "this code ends or breaks the Python process" in notes
+    )
     assert report.lacks == ["no_such_package"]
 
 
@@ -131,7 +134,7 @@ def test_without_a_sandbox_no_cell_runs_but_the_answers(tmp_path, grading):
     )
     report = grade_notebook(tmp_path, notebook, sandboxed=False)
     assert result_of(report).status == "passed" and not marker.exists()
-    assert any("not the cells 5, 6, 7" in note for note in report.notes), report.notes
+    assert any("these cells were not: 5, 6, 7" in note for note in report.notes), report.notes
 
 
 LEAKING_TEST = """

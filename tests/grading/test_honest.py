@@ -128,9 +128,9 @@ REPAIRS = {
     "a soft hyphen": ("def f(atten\u00adtion):\n    return 1", "def f(attention):\n    return 1"),
     "google.colab": (
         "from google.colab import drive\ndrive.mount('/content/drive')\nx = 1",
-        "# left out: it is there in Colab only\n# left out: it is there in Colab only\nx = 1",
+        "# left out: it works only in Colab\n# left out: it works only in Colab\nx = 1",
     ),
-    "half a character": ("x = 1  # \ud83d", "x = 1  # \ufffd"),
+    "an incomplete character": ("x = 1  # \ud83d", "x = 1  # \ufffd"),
 }
 
 

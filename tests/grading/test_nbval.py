@@ -120,7 +120,7 @@ def pass_flags(cells: list[CellOutcome]) -> list[bool]:
 SAVED_OUTPUTS = {
     "never run": "",
     "run when it was right": "{}: ok\n",
-    "run when it was wrong": "{}: wrong: the shape is right, the numbers are not\n",
+    "run when it was wrong": "{}: wrong: the shape is right, but the numbers aren't\n",
     # as this course once gave them out, and compared
     "given out with ok": "{}: ok\n",
 }

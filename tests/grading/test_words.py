@@ -79,14 +79,15 @@ def test_a_name_is_shown_as_it_is_and_anything_else_in_quotation_marks():
 
 def test_only_the_driver_s_own_words_on_a_module_stand_without_quotation_marks():
     for message in (
-        "w.weight, w.bias cannot learn: requires_grad is False",
-        "its parameters: not asked for are none, missing are w.weight (3, 4), b (4,), s ()",
+        "w.weight, w.bias can't be trained: requires_grad is False",
+        "the module has the wrong parameters. Not asked for: none, "
+        "missing: w.weight (3, 4), b (4,), s ()",
         "the result is far too large: its shape is (10000, 1001)",
     ):
         assert unfit(message) == message
-    for other in (LIE, f"{LIE} cannot learn: requires_grad is False"):
+    for other in (LIE, f"{LIE} can't be trained: requires_grad is False"):
         assert unfit(other).endswith(f": “{other}”")
-    long_message = "its parameters: not asked for are " + ", ".join(
+    long_message = "the module has the wrong parameters. Not asked for: " + ", ".join(
         f"layer.{i} (4, 4)" for i in range(99)
     )
     assert unfit(long_message[:300]) == long_message[:300]

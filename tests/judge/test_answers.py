@@ -113,7 +113,7 @@ SHOULD_BE = (
     "error: `attention_pool` should be a function that is called with (x, query, lengths), but"
 )
 FUNCTION_CALL = "error: `attention_pool` is called with (x, query, lengths): "
-SHOULD_BE_CLASS = "wrong: it should be a class that derives from torch.nn.Module"
+SHOULD_BE_CLASS = "wrong: your answer should be a class that derives from torch.nn.Module"
 CLASS_CALL = "error: `GatedCell` is made with (d, h): "
 MODULE_CALL = "error: `GatedCell` is called with (x, state): "
 
@@ -147,15 +147,18 @@ MISFITS = {
         type("attention_pool", (AsAClass,), {}),
         "error: `attention_pool` should be a function, but is a class",
     ),
-    "a generator": ("attention_pool", pool_generator, "wrong: it yields its result: return it"),
-    "async": ("attention_pool", pool_async, "wrong: it's an async function: write a plain def"),
+    "a generator": (
+        "attention_pool", pool_generator,
+        "wrong: your function yields its result: return it instead",
+    ),
+    "async": ("attention_pool", pool_async, "wrong: your function is async: write a plain def"),
     "a function of none": (
         "attention_pool", lambda: pool,
         f"{FUNCTION_CALL}“<lambda>() takes 0 positional arguments but 3 were given”",
     ),
     "a function that makes one": (
         "attention_pool", lambda *arguments: lambda: pool(*arguments),
-        "wrong: it returns a function: call it",
+        "wrong: your code returns a function: call it, and return its result",
     ),
     "too few": (
         "attention_pool", lambda x, query: x,
@@ -197,7 +200,8 @@ MISFITS = {
         "“<lambda>() missing 1 required positional argument: 'mask'”",
     ),
     "a test that yields": (
-        "test_attention", yielding_test, "wrong: it yields its result: return it",
+        "test_attention", yielding_test,
+        "wrong: your function yields its result: return it instead",
     ),
     "no class, but None": ("GatedCell", None, SHOULD_BE_CLASS),
     "no class, but text": ("GatedCell", "GatedCell", SHOULD_BE_CLASS),
@@ -205,7 +209,9 @@ MISFITS = {
     "no class, but a partial": ("GatedCell", functools.partial(nn.GRUCell, 3), SHOULD_BE_CLASS),
     "a class, but no module": ("GatedCell", Pool, SHOULD_BE_CLASS),
     "a module, but no class": (
-        "GatedCell", Layer(), "wrong: it should be the class itself, not a module made from it"),
+        "GatedCell", Layer(),
+        "wrong: your answer should be the class itself, not a module made from it",
+    ),
     "a class without sizes": (
         "GatedCell", NoSizes,
         f"{CLASS_CALL}“NoSizes.__init__() takes 1 positional argument but 3 were given”",

@@ -264,7 +264,7 @@ def test_a_mutant_that_passes_at_some_seed_is_marked_with_that_seed():
 ATTEMPTS = {
     "import torch\ndef {}(q, k, v, mask=None):\n    return q": (
         1,
-        r"wrong: the shape is not right \(seed 3, and 1 more\)\n +On .* expected \(2, ",
+        r"wrong: the shape isn't right \(seed 3, and 1 more\)\n +On .* expected \(2, ",
     ),
     "{} = 5": (1, r"error: `distance_attention` should be a function that is called with"),
 }

@@ -56,7 +56,7 @@ def judge_capstone(model_class=bank.Relative):
 def test_without_a_file_it_is_not_attempted(folder):
     verdict = judge_capstone()
     assert verdict.status == "not attempted"
-    assert verdict.hint.startswith("NumberTranslator.safetensors is not beside the notebook")
+    assert verdict.hint.startswith("NumberTranslator.safetensors isn't beside the notebook")
 
 
 def test_weights_beside_the_notebook_are_read(folder):
@@ -174,7 +174,7 @@ def test_what_is_asked_is_more_than_the_given_model_has_and_less_than_the_worked
 def test_a_wrong_name_is_shown(folder):
     save_file(own_weights(), folder / CAPSTONE.file)
     verdict = judge_capstone(bank.WithoutItsStop)
-    assert verdict.status == "wrong" and "it writes '" in verdict.evidence
+    assert verdict.status == "wrong" and "your model writes '" in verdict.evidence
 
 
 def test_weights_are_found_beside_a_notebook_in_a_folder_and_in_a_zip(tmp_path):

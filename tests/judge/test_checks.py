@@ -221,7 +221,7 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
 
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(task, tried_mutants):
     for answer, _, seed, verdict in tried_mutants:
-        first_lines, _, _ = report(task.name, verdict, seed).partition("\nit printed:")
+        first_lines, _, _ = report(task.name, verdict, seed).partition("\nyour code printed:")
         lines = first_lines.split("\n")
         message = f"seed {seed}: {answer.__name__}: {lines}"
         assert len(lines) <= 2 and "Traceback" not in lines[0], message

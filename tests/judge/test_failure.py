@@ -34,7 +34,7 @@ def unscaled_pool(x, query, lengths):
 def test_what_the_failing_call_printed_is_shown(capsys):
     check("attention_pool", unscaled_pool)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "it printed:"
+    assert lines[2] == "your code printed:"
     width = failed().args[1].shape[0]
     # of the one call, not of all
     assert lines[3:] == [f"    query: ({width},)"]
@@ -59,7 +59,9 @@ def test_what_the_given_code_prints_is_shown_too(capsys):
 
     check(cached_attention)
     out = capsys.readouterr().out
-    assert out.startswith("cached_attention: not attempted") and "it printed:\n    n = " in out
+    assert (
+        out.startswith("cached_attention: not attempted") and "your code printed:\n    n = " in out
+    )
 
 
 @pytest.mark.parametrize("text", ["a" * 10**6, "line\n" * 10**4])
@@ -181,7 +183,7 @@ def test_on_the_meta_device_the_arguments_are_there_too():
 def test_without_a_failing_call_one_line_says_so(capsys):
     with pytest.raises(OneLineError, match="nothing has been checked in this session"):
         failed()
-    with pytest.raises(OneLineError, match="prefix_mask has not been checked in this session"):
+    with pytest.raises(OneLineError, match="prefix_mask hasn't been checked in this session"):
         failed("prefix_mask")
     check("attention_pool", unscaled_pool)
     check("attention_pool", pool)
@@ -255,7 +257,7 @@ def no_return_inside(x, w_x, w_h, b, first=None):
     [
         (zeros_in_float32, "the first state is always float32: give it the dtype of x"),
         (first_or_zeros, messages.TRUTH),
-        (no_return, "it returns None: is the return missing, or inside an if?"),
+        (no_return, "your code returns None: is the return missing, or inside an if?"),
         (no_return_inside, messages.NOTHING),
         (lambda x, *w, first=None: x + first, f"`first`{messages.LEFT_OUT}"),
         (lambda x, *w, first=None: x.cuda(), messages.NO_GPU),

@@ -72,7 +72,9 @@ def test_what_does_the_same_at_two_seeds_is_named(identity_task):
 
 def test_a_coincidence_of_one_seed_is_not_named(identity_task):
     verdict = verdict_on(identity_task, answer_by_seed(identity_task, 0, torch.exp))
-    assert verdict.status == "wrong" and verdict.hint == "the shape is right, the numbers are not"
+    assert (
+        verdict.status == "wrong" and verdict.hint == "the shape is right, but the numbers aren't"
+    )
     # nor is what was done to all numbers at that seed
     identity_task.own_mutants.clear()
     assert (
@@ -125,7 +127,7 @@ def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(ide
     answer = CountingAnswer(slow_answer)
     verdict = verdict_on(identity_task, answer)
     assert answer.calls <= len(Trial.of(identity_task, 0).probes)
-    assert verdict.status == "wrong" and "the numbers are not" in verdict.hint
+    assert verdict.status == "wrong" and "the numbers aren't" in verdict.hint
 
 
 def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(identity_task):
@@ -144,7 +146,7 @@ def test_a_difference_that_no_known_mistake_makes_is_told_in_the_words_of_the_ex
     assert verdict_on(identity_task, lambda x: 3 * x.abs() + 1).hint == "4 numbers"
     assert verdict_on(identity_task, lambda x: x + 1).hint == SHIFTED
     # it has no words for these
-    assert "the numbers are not" in verdict_on(identity_task, lambda x: x - x.abs() - 1).hint
+    assert "the numbers aren't" in verdict_on(identity_task, lambda x: x - x.abs() - 1).hint
     assert "returns None" in verdict_on(identity_task, lambda x: None).hint
 
 
@@ -154,7 +156,9 @@ def test_of_a_test_that_refuses_every_right_function_it_is_said_which_wrong_one_
         assert torch.allclose(multi_head(q, k, v, 3), in_heads(q, k, v, heads=3).flip(-2))
 
     verdict = verdict_on(exercise("test_multi_head"), reversed_rows_test)
-    assert verdict.hint == messages.ACCEPTS.format("a function that gives the rows in reverse")
+    assert verdict.hint == messages.ACCEPTS.format(
+        "a function that returns the rows in reverse order"
+    )
 
 
 def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(
@@ -208,7 +212,7 @@ def test_of_several_results_the_wrong_one_is_named():
         return 0 * offset, share
 
     verdict = verdict_on(exercise("head_offset"), head_offset)
-    assert verdict.hint == "result 1 alone: every number is 0"
+    assert verdict.hint == "only result 1 is wrong: every number is 0"
 
 
 def test_a_dtype_that_no_input_has_is_named(identity_task):
@@ -216,7 +220,7 @@ def test_a_dtype_that_no_input_has_is_named(identity_task):
     identity_task.own_mutants.clear()
     identity_task.cases(lambda draw: iter([Case("whole numbers", (torch.arange(4),))]))
     verdict = verdict_on(identity_task, lambda x: x.double())
-    assert verdict.hint == "the dtype is not right: it should be torch.float32"
+    assert verdict.hint == "the dtype isn't right: it should be torch.float32"
 
 
 def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
@@ -227,7 +231,7 @@ def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
     )
     verdict = verdict_on(exercise("test_folds"), sorting_test)
     assert verdict.hint.startswith("it expects the texts of a test in order")
-    assert verdict.evidence.startswith("your test refuses a right answer, right folds")
+    assert verdict.evidence.startswith("your test refuses a right answer: right folds")
 
 
 def test_beside_the_hint_for_an_error_stands_the_error(identity_task):
@@ -241,17 +245,17 @@ def test_beside_the_hint_for_an_error_stands_the_error(identity_task):
 
 
 TORCH_ERRORS = {
-    "ask whether a whole tensor is true": lambda x: x if x else -x,
-    "tensors of two dtypes meet": lambda x: x @ torch.ones(x.shape[-1], 2),
-    "something is None where a tensor should be": lambda x: x + None,
+    "need one True or False": lambda x: x if x else -x,
+    "an operation gets tensors of two dtypes": lambda x: x @ torch.ones(x.shape[-1], 2),
+    "there's a None where a tensor should be": lambda x: x + None,
     "~ inverts a boolean tensor": lambda x: ~x,
-    "a mask of numbers is used where": lambda x: x.masked_fill(x, 0),
-    "the values, then their indices": lambda x: x - x.max(dim=-1),
+    "your mask holds numbers where torch": lambda x: x.masked_fill(x, 0),
+    "the values and their indices": lambda x: x - x.max(dim=-1),
     "a function for floating-point numbers": lambda x: (x > 0).softmax(-1),
-    "it needs integers, int64": lambda x: x[x],
+    "convert it to integers (int64)": lambda x: x[x],
     "use ** 0.5 or math": lambda x: x / torch.sqrt(x.shape[-1]),
     "as many columns as the second has rows": lambda x: x @ x.new_ones(x.shape[-1] + 1, 2),
-    "from the last axis back": lambda x: x + x.new_zeros(9),
+    "counting from the last axis": lambda x: x + x.new_zeros(9),
 }
 
 
@@ -287,7 +291,7 @@ def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
         return task.reference_answer(q, k, v, mask).exp() - q.sum(-1, keepdim=True)
 
     monkeypatch.setattr(bank, "pairs", record_pairs)
-    assert "the numbers are not" in verdict_on(task, wrong_answer).hint
+    assert "the numbers aren't" in verdict_on(task, wrong_answer).hint
     assert len(tried_pairs) == known_mistakes.MOST_PAIRS
 
 

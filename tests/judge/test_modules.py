@@ -148,26 +148,38 @@ def test_a_right_module_passes():
         (
             Renamed,
             "wrong",
-            "its parameters: not asked for are map.bias (4,), map.weight (4, 3), "
-            "missing are w.bias (4,), w.weight (4, 3)",
+            "the module has the wrong parameters. Not asked for: map.bias (4,), map.weight (4, 3), "
+            "missing: w.bias (4,), w.weight (4, 3)",
         ),
         (
             PlainTensors,
             "wrong",
-            "no plain tensor learns: make an nn.Parameter of each of w.bias, w.weight",
+            "plain tensors aren't trained: make each of these an nn.Parameter: w.bias, w.weight",
         ),
-        (Transposed, "wrong", "not asked for are w.bias (3,), w.weight (3, 4), missing"),
+        (Transposed, "wrong", "Not asked for: w.bias (3,), w.weight (3, 4), missing"),
         (Detached, "wrong", messages.DETACHED),
-        (DropoutLeftOn, "wrong", "it draws random numbers"),
-        (DropoutInTraining, "wrong", "it draws random numbers"),
-        (OnTheCpu, "wrong", "a new tensor is made on the CPU: give it the device of an input"),
+        (DropoutLeftOn, "wrong", "your code draws random numbers"),
+        (DropoutInTraining, "wrong", "your code draws random numbers"),
+        (
+            OnTheCpu,
+            "wrong",
+            "your code makes a tensor on the CPU: make it on the device of an input",
+        ),
         (Unwritten, "not attempted", "`raise NotImplementedError` is still there"),
-        (Looping, "too slow", "it loops in Python"),
-        (map_of_a_vector, "wrong", "it should be a class that derives from torch.nn.Module"),
-        (LinearMap(3, 4), "wrong", "it should be the class itself, not a module made from it"),
-        (Frozen, "wrong", "w.weight, w.bias cannot learn: requires_grad is False"),
-        (CachedResult, "wrong", "the shape is not right"),
-        (CachedWeight, "wrong", "the shape is right, the numbers are not"),
+        (Looping, "too slow", "your code loops in Python"),
+        (
+            map_of_a_vector,
+            "wrong",
+            "your answer should be a class that derives from torch.nn.Module",
+        ),
+        (
+            LinearMap(3, 4),
+            "wrong",
+            "your answer should be the class itself, not a module made from it",
+        ),
+        (Frozen, "wrong", "w.weight, w.bias can't be trained: requires_grad is False"),
+        (CachedResult, "wrong", "the shape isn't right"),
+        (CachedWeight, "wrong", "the shape is right, but the numbers aren't"),
     ],
 )
 def test_a_wrong_module_is_told_what_is_wrong(answer, status, message):
@@ -186,8 +198,10 @@ def test_a_gradient_that_is_missing_is_named_by_its_parameter():
 def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
     monkeypatch.setattr(exercise, "own_mutants", [])
     verdict = judge(exercise, local(AllProducts), seed=1)
-    assert verdict.hint == "a tensor made on the way is too large"
-    assert verdict.evidence == "On a batch: one has 120 numbers, and none may have more than 40"
+    assert verdict.hint == "your code makes a tensor that is too large on the way to its result"
+    assert (
+        verdict.evidence == "On a batch: one tensor has 120 numbers, but none may have more than 40"
+    )
 
 
 def test_a_module_is_asked_for_in_plain_data():

@@ -59,15 +59,19 @@ def test_a_right_answer_prints_one_fixed_line(right_answer, capsys):
 
 
 WARNINGS = {
-    "a package": ("import psutil", "psutil.pid_exists(1)", "`psutil` may not be there"),
-    "a package in the function": ("", "import psutil", "`psutil` may not be there"),
+    "a package": ("import psutil", "psutil.pid_exists(1)", "`psutil` may not be installed"),
+    "a package in the function": ("", "import psutil", "`psutil` may not be installed"),
     "a package behind a helper": (
         "from psutil import pid_exists\ndef helper():\n    return pid_exists(1)",
         "helper()",
-        "`psutil` may not be there",
+        "`psutil` may not be installed",
     ),
-    "a module beside the notebook": ("import mine", "mine.one()", "`mine.py` lies beside"),
-    "what is taken from one": ("from mine import one", "one()", "`mine.py` lies beside"),
+    "a module beside the notebook": (
+        "import mine",
+        "mine.one()",
+        "`mine.py` is a file of your own",
+    ),
+    "what is taken from one": ("from mine import one", "one()", "`mine.py` is a file of your own"),
     "a module that a cell has written": ("import written", "written.one()", ""),
     "what a grader has": ("import math, numpy, einops, num2words", "math.log(numpy.e)", ""),
 }
@@ -96,8 +100,8 @@ def test_what_a_grader_may_not_have_is_said_below_ok(shell, tmp_path, monkeypatc
 
 def test_who_left_the_given_code_is_asked_whether_the_cell_was_run():
     assert report("toy", Verdict("not attempted", SAME), SEED) == (
-        "toy: not attempted: this still does what the given code does: if you changed something, "
-        "it made no difference\n    Have you run its cell since you changed it?"
+        "toy: not attempted: your code still does what the given code does: any change you made "
+        "makes no difference\n    Have you run the cell since you changed it?"
     )
 
 
@@ -120,7 +124,9 @@ def test_an_error_is_reported_in_two_lines_whatever_its_text(capsys):
 
     check("distance_attention", raise_error)
     printed = capsys.readouterr().out
-    assert printed.startswith("distance_attention: error: it raises RuntimeError: “first line")
+    assert printed.startswith(
+        "distance_attention: error: your code raises RuntimeError: “first line"
+    )
     assert printed.count("\n") <= 2
 
 
@@ -272,9 +278,9 @@ def sum_of_points():
         (lambda: check("prefix_maks", max), "'prefix_maks': the nearest name is 'prefix_mask'"),
         (lambda: hint("rnn_state"), "'rnn_state': the nearest name is 'rnn_states'"),
         (lambda: hint(max), "no exercise is called 'max': the nearest name is '"),
-        (lambda: hint(3), "an int has no name: give the exercise's"),
-        (lambda: check("prefix_mask"), "'prefix_mask', ...\\): the second argument is your answer"),
-        (lambda: hint("prefix_mask", 4), "level=4: there are hints 1, 2 and 3"),
+        (lambda: hint(3), "an int has no name: give the name of the exercise"),
+        (lambda: check("prefix_mask"), "'prefix_mask', ...\\) needs your answer"),
+        (lambda: hint("prefix_mask", 4), "level=4: choose hint 1, 2 or 3"),
         (lambda: status("poetry"), "no chapter 'poetry' has exercises"),
     ],
 )
@@ -314,7 +320,7 @@ def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
 
     check("path_lengths", raise_not_implemented)
     printed = capsys.readouterr().out
-    assert printed.startswith("path_lengths: error: integers, or a mask, meet a function")
+    assert printed.startswith("path_lengths: error: a function for floating-point numbers gets")
     assert "NotImplementedError" in printed
 
 
@@ -324,7 +330,7 @@ def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right_answer
         return out.log_()
 
     verdict = judge(exercise("distance_attention"), local(attend_in_place), SEED)
-    assert verdict.hint == "the numbers are right, but autograd can't go back"
+    assert verdict.hint == "the numbers are right, but autograd can't compute their gradients"
     assert "modified by an inplace operation" in verdict.evidence
     # torch's advice, which follows, is left out
     assert "Hint" not in verdict.evidence and verdict.evidence.endswith("instead.”")

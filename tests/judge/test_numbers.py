@@ -40,9 +40,9 @@ def test_what_was_done_to_all_numbers_is_named(got, expected, sentence):
 V = W + 0.3 * W.flip(0)
 PATTERNS_OF_CALLS = [
     ([(W * 3, W), (V * 3, V)], "each number is 3 times the right one"),
-    ([(W * 3, W), (V * 5, V)], "a multiple of the right one, a different multiple in each"),
+    ([(W * 3, W), (V * 5, V)], "off by the same factor, which differs from call"),
     ([(W - 0.05, W), (V - 0.05, V)], "each number is 0.05 smaller"),
-    ([(W - 0.05, W), (V - 0.5, V)], "off by the same amount, a different amount in each"),
+    ([(W - 0.05, W), (V - 0.5, V)], "off by the same amount, which differs from call"),
     # a coincidence of one call
     ([(W - 0.05, W), (V**2, V)], numbers.NUMBERS),
     ([(W * 0, W), (V.mT, V)], numbers.NUMBERS),
@@ -50,7 +50,7 @@ PATTERNS_OF_CALLS = [
     ([(W + 1e-6, W), (V + 1, V)], messages.NEARLY),
     # a single number tells nothing by itself, and may not speak against it
     ([(W * 3, W), (W[0, :1] * 3, W[0, :1])], "each number is 3 times the right one"),
-    ([(W * 3, W), (W[0, :1] * 2, W[0, :1])], "a multiple of the right one, a different"),
+    ([(W * 3, W), (W[0, :1] * 2, W[0, :1])], "off by the same factor"),
 ]
 
 
@@ -62,9 +62,9 @@ def test_what_is_said_of_all_numbers_holds_in_every_wrong_result(pairs, sentence
 @pytest.mark.parametrize(
     ("indices", "sentence"),
     [
-        ([(1, 0), (1, 2)], "2 of 9 differ, all in row 1"),
-        ([(0, 2), (2, 2)], "2 of 9 differ, all in column 2"),
-        ([(0, 0), (1, 1)], "2 of 9 differ"),
+        ([(1, 0), (1, 2)], "2 of 9 entries are wrong, all in row 1"),
+        ([(0, 2), (2, 2)], "2 of 9 entries are wrong, all in column 2"),
+        ([(0, 0), (1, 1)], "2 of 9 entries are wrong"),
     ],
 )
 def test_where_the_numbers_differ_is_said(indices, sentence):
@@ -139,7 +139,7 @@ def test_where_no_gradient_flows_zeros_are_as_good():
         (
             W + MASK.new_ones(3, 3).triu(2),
             W,
-            "here: at [0, 2] expected 3, got 4; 1 of 9 differ, all in row 0",
+            "here: at [0, 2] expected 3, got 4; 1 of 9 entries are wrong, all in row 0",
         ),
     ],
 )

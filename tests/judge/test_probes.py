@@ -34,7 +34,7 @@ def test_equal_numbers_are_tried_unless_the_text_has_none():
     task = make_exercise(inputs, sum_of_largest)
     assert status_and_evidence(task, sum_of_largest)[0] == "passed"
     status, evidence = status_and_evidence(task, first_of_largest)
-    assert status == "wrong" and "a batch, many numbers equal" in evidence
+    assert status == "wrong" and "a batch, with many equal numbers" in evidence
     distinct_task = make_exercise(inputs, sum_of_largest, without={"ties": "no two are equal"})
     assert status_and_evidence(distinct_task, first_of_largest)[0] == "passed"
 
@@ -77,7 +77,7 @@ def scale_cases(draw):
 def test_a_module_is_called_as_it_was_made_as_well(answer):
     task = make_exercise(scale_cases, Scale)
     status, evidence = status_and_evidence(task, answer)
-    assert status == "wrong" and "a batch, as it was made" in evidence
+    assert status == "wrong" and "a batch, in training mode" in evidence
     training_task = make_exercise(
         scale_cases, Scale, without={"training": "the text has a dropout"}
     )
@@ -192,4 +192,4 @@ def test_anything_stands_where_the_exercise_says_that_nothing_is_read(right, wro
     task.unread(*numbers)(lambda x, real: {"x": ~real[..., None]})
     assert status_and_evidence(task, right)[0] == "passed"
     status, evidence = status_and_evidence(task, wrong)
-    assert status == "wrong" and "padding, anything where nothing is read" in evidence
+    assert status == "wrong" and "padding, with arbitrary numbers where nothing is read" in evidence

@@ -47,7 +47,7 @@ def test_an_answer_that_works_without_end_is_stopped():
     for answer in (never_ends, ignore_stop):
         verdict = judge_timed(answer, 0.3)
         assert verdict.status == "too slow" and "never ends" in verdict.hint, verdict
-        assert verdict.evidence.endswith(f"it was stopped after {SECONDS} seconds of work")
+        assert verdict.evidence.endswith(f"your code was stopped after {SECONDS} seconds of work")
 
 
 def test_all_calls_of_a_check_share_their_time():
@@ -91,5 +91,5 @@ def test_a_test_that_runs_for_ever_is_told_after_how_many_lines_it_was_stopped(c
 
     session.check(test_rnn)
     printed = capsys.readouterr().out
-    assert "your test runs too long: fewer inputs, or smaller ones, will do" in printed
-    assert f"it was stopped after {MAX_STEPS * TEST_FACTOR:,} lines of Python" in printed
+    assert "your test runs for too long: use fewer inputs, or smaller ones" in printed
+    assert f"your code was stopped after {MAX_STEPS * TEST_FACTOR:,} lines of Python" in printed

@@ -70,7 +70,7 @@ def test_one_tensor_in_place_of_two_is_told_so_before_anything_of_its_batch():
     def head_offset(weights, lengths):
         return weights.nan_to_num(0.0).sum((-1, -2)).reshape(-1, weights.shape[-3]).sum(0)
 
-    assert verdict_on("head_offset", head_offset).hint == "it returns the wrong type"
+    assert verdict_on("head_offset", head_offset).hint == "your code returns the wrong type"
 
 
 def test_shares_of_few_are_not_taken_for_rounded_numbers():
@@ -96,7 +96,7 @@ def test_a_test_may_draw_random_numbers_and_no_other_answer_may():
     def collapse_with_draw(x):
         return exercise("collapse").valid_answers[0](x) + 0 * torch.rand(1).item()
 
-    assert "it draws random numbers" in verdict_on("collapse", collapse_with_draw, ()).hint
+    assert "your code draws random numbers" in verdict_on("collapse", collapse_with_draw, ()).hint
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
         return scores.softmax(-1) @ v
 
     verdict = verdict_on("distance_attention", distance_attention)
-    assert verdict.hint.startswith("leading axes: it's right with 0 and wrong with 1 or 2")
+    assert verdict.hint.startswith("your code is right with 0 leading axes and wrong with 1 or 2")
     assert "RuntimeError" in verdict.evidence
 
 
@@ -180,7 +180,7 @@ def test_an_answer_that_walks_through_the_first_axis_hears_with_how_many_it_is_r
         return y
 
     verdict = verdict_on("newton_inverse", newton_inverse)
-    assert verdict.hint.startswith("leading axes: it's right with 1 and wrong with 0 or 2")
+    assert verdict.hint.startswith("your code is right with 1 leading axis and wrong with 0 or 2")
 
 
 def test_a_result_that_is_far_too_large_is_not_read():

@@ -21,15 +21,18 @@ UPSIDE_DOWN_HINT = "the mask is upside down: True means that the query may atten
 FAULTY = {
     STUB: ("not attempted: the line `raise NotImplementedError` is still there", ""),
     UPSIDE_DOWN: (f"wrong: {UPSIDE_DOWN_HINT}", ""),
-    "": ("error: nothing is called `softmax_with_sink`: its cell should define it", ""),
+    "": ("error: `softmax_with_sink` isn't defined: the cell of your answer should define it", ""),
     changed("is not None:", "is not None"): ("SyntaxError: expected ':'", "is not None"),
     changed("    weights", "\tweights"): ("TabError: inconsistent use of tabs", "\tweights"),
     changed("with_sink.softmax", "unknown.softmax"): ("name 'unknown' is not defined", "unknown"),
     f"{RIGHT}\n1 / 0": ("ZeroDivisionError: division by zero", "1 / 0"),
     f"{RIGHT}\nexit()": ("SystemExit", "exit()"),
     f"def again():\n    again()\n\nagain()\n{RIGHT}": ("maximum recursion depth", "    again()"),
-    changed("return weights[..., :-1]", "pass"): ("wrong: it returns None: is the return", ""),
-    f"{RIGHT}{' ' * 100_000}": ("characters is too long: the most is 100,000", ""),
+    changed("return weights[..., :-1]", "pass"): (
+        "wrong: your code returns None: is the return",
+        "",
+    ),
+    f"{RIGHT}{' ' * 100_000}": ("characters: it may have at most 100,000", ""),
     f"{'(' * 300}{')' * 300}": ("too many nested parentheses", "(("),
 }
 # right, and the note, if there is one
@@ -38,7 +41,7 @@ ODD_BUT_RIGHT = {
     f"print('a' * 10**6)\n{RIGHT}": "",
     f"def check(*args): raise ValueError\n{RIGHT}": "",
     RIGHT.replace("    ", "\t"): "",
-    changed("    weights", "\u00a0   weights"): "no-break spaces were taken for spaces",
+    changed("    weights", "\u00a0   weights"): "non-breaking spaces were read as ordinary spaces",
     f"assert '\u00a0\u00ad' == chr(160) + chr(173)\n{RIGHT}": "",
-    changed("return", "ret\u2060urn"): "characters that cannot be seen were left out",
+    changed("return", "ret\u2060urn"): "invisible characters were left out",
 }

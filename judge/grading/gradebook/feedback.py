@@ -117,7 +117,7 @@ def points(grade: Grade) -> str:
 def next_reading(chapter: str, name: str) -> str:
     """The idea of the exercise, and links to its text and to the chapter."""
     url, anchors = links(chapter)
-    said = f"To go on: {escape(course().exercises(chapter)[name].hints[0])}"
+    said = f"A first hint: {escape(course().exercises(chapter)[name].hints[0])}"
     if url:
         task = url.replace("/chapters/", "/exercises/") + f"#{anchors.get(name, '')}"
         said += (

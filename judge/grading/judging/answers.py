@@ -31,8 +31,8 @@ from judge.grading.sandbox.tiers import Tier
 from judge.status import Status
 from judge.verdict import Verdict, judge
 
-OVERWORKS = "to judge what it returns takes the grader {}: return less"
-IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
+OVERWORKS = "the grader needs {} to judge your result: return less"
+IMPORT_NOTE = "only this cell is graded: import or define everything that it needs in it"
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from judge.grading.sandbox.tiers import Tier
 from judge.quotation import quoted
 from judge.status import Status
 
-NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
-STOPS = "{}, and what it would have made after that is not there"
+NOT_MADE = "no cell defines that name before the check when the cells run from top to bottom"
+STOPS = "{}, so what it would have defined after that is missing"
 RAISED = "cell {}, {}, raises {}"
-NOT_RUN = "not run here: {}"
+NOT_RUN = "the grader didn't run this command: {}"
 LEFT_OUT = "cell {}, {}, was left out when the notebook was run: {}"
-ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
-STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
-TOO_MANY = "only answers are run: a notebook has at most {:,} code cells, with {:,} characters"
+ONLY_ANSWERS = "without a sandbox, only answers are run, so these cells were not: {}"
+STOPPED = "the cells outside the answers took too long, so the rest of them weren't run"
+TOO_MANY = "only the answers were run: more than {:,} code cells, or than {:,} characters in them"
 # of what is noted, and characters of a cell that is
 MOST_NOTES, MOST_SHOWN = 20, 40
 # what is found by another name than that of its package

@@ -21,7 +21,7 @@ from judge.grading.sandbox.usage import has_ended
 from judge.quotation import exception, quoted
 from judge.status import Status
 
-ENDED = "it ends the Python process it runs in, or breaks it: take exit() and the like out"
+ENDED = "this code ends or breaks the Python process that it runs in: remove exit() and the like"
 # seconds to wait at a time
 WAIT = 0.05
 # of a result: bytes, and lists and objects, each of which takes many bytes more; the largest of a
@@ -118,14 +118,14 @@ class GradingKernel:
             if (parts := said.count(b"[") + said.count(b"{")) > MOST_PARTS:
                 raise LostKernelError(
                     Status.CRASHED,
-                    f"its result has {parts:,} lists and objects, more than {MOST_PARTS:,}",
+                    f"the result has {parts:,} lists and objects, more than {MOST_PARTS:,}",
                 )
             return json.loads(said)
         except ConnectionError:
             self.go_on(budget)
             raise LostKernelError(Status.CRASHED, ENDED) from None
         except (ValueError, RecursionError, MemoryError):
-            raise LostKernelError(Status.ERROR, "its result cannot be read") from None
+            raise LostKernelError(Status.ERROR, "the result can't be read") from None
 
     def go_on(self, budget: Budget) -> None:
         """Raise LostKernelError where no answer is to be waited for any longer."""
@@ -157,7 +157,7 @@ class GradingKernel:
                 size = int(line)
             if max(size, len(said)) > MOST_RESULT:
                 raise LostKernelError(
-                    Status.CRASHED, f"its result has more than {MOST_RESULT:,} bytes"
+                    Status.CRASHED, f"the result has more than {MOST_RESULT:,} bytes"
                 )
             if size < 0 or len(said) < size:
                 # also where it comes in drops
@@ -200,11 +200,12 @@ def given_up(why: str, seconds: float) -> LostKernelError:
     if why == WAITS:
         return LostKernelError(
             Status.TOO_SLOW,
-            "it does not come to an end: it waits, as for a sleep, a lock or an input",
+            "this code never ends: it waits, perhaps in a sleep, for a lock or for input",
         )
     if why == WORKS:
         return LostKernelError(
-            Status.TOO_SLOW, f"it does not come to an end: it has worked for {seconds:g} seconds"
+            Status.TOO_SLOW,
+            f"this code never ends: it was stopped after {seconds:g} seconds of work",
         )
     return LostKernelError(Status.CRASHED, why)
 

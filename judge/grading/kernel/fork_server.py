@@ -35,7 +35,7 @@ from judge.grading.kernel.stand_ins import Checks, HiddenModules, Programs
 CAN_FORK = sys.platform == "linux"
 SOCKET = "c"
 MOST_OUTPUT, MOST_TEXT = 1_000_000, 10_000
-FLOODS = f"it prints without end: more than {MOST_OUTPUT} characters"
+FLOODS = f"this code prints without end: more than {MOST_OUTPUT} characters"
 # of prctl
 SET_CHILD_SUBREAPER, SET_DUMPABLE = 36, 4
 

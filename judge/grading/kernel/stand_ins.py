@@ -26,7 +26,7 @@ MOST_NOTED, LONGEST_NOTED = 20, 200
 
 
 def not_there(name):
-    return ImportError(f"{name} is not there while you are graded: write it yourself")
+    return ImportError(f"{name} isn't available while you're graded: write it yourself")
 
 
 class StandIn(type):

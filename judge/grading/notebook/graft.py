@@ -56,7 +56,7 @@ def graft(data: bytes) -> Graft:
     )
     if slug is None:
         raise NotGradableError(
-            f"no exercise of the course is in it; the chapters are {sorted(pristine)}"
+            f"the notebook has no exercise of the course; the chapters are {sorted(pristine)}"
         )
     chapter = pristine[slug]
     result = Graft(slug, deepcopy(chapter.notebook))
@@ -80,13 +80,15 @@ def graft(data: bytes) -> Graft:
         found = loose_definitions([*loose, *halves])
         cell.source, helpers = with_helpers(cell.source, found, chapter.given)
         if helpers:
-            repairs.append(f"taken from other cells, and set above it: {', '.join(helpers)}")
+            repairs.append(
+                f"taken from other cells, and put above the answer: {', '.join(helpers)}"
+            )
         result.found.add(name)
         if notes := "; ".join(filter(None, [note, answer.note, *repairs])):
             result.notes[name] = notes
         if (size := len(cell.source)) > LONGEST:
             result.too_long[name] = (
-                f"it has {size:,} characters, more than {LONGEST:,}: keep to what it needs"
+                f"the answer has {size:,} characters, more than {LONGEST:,}: keep what it needs"
             )
             cell.source = chapter.stubs[name]
     return result
@@ -134,7 +136,7 @@ def parts(cell: Cell, known: set[str]) -> list[Cell]:
     if not cell.code or len(set(names)) < 2:
         return [cell]
     above = [] if exercise_of(texts[0]) else [Cell(texts.pop(0), True)]
-    note = f"its cell holds {len(texts)} answers"
+    note = f"the cell holds {len(texts)} answers"
     return above + [Cell(text, True, exercise=exercise_of(text) or "", note=note) for text in texts]
 
 
@@ -148,17 +150,17 @@ def chosen(
     """
     code = [cell for cell in own if cell.code]
     changed = [cell for mark, cell in written if mark == name]
-    times = f"it is there {len(code)} times: the last one that was written counts"
+    times = f"{len(code)} cells are marked as this answer: the last one you filled in counts"
     note = times if len(code) > 1 else ""
     right = [cell for cell in changed if name in cell.defines]
     if right:
         return right[-1], note
     elsewhere = [cell for mark, cell in written if mark != name and name in cell.defines]
     if elsewhere:
-        return elsewhere[-1], "it was found by its name, in another cell"
+        return elsewhere[-1], "the answer was found by its name, in another cell"
     if code:
         return (changed or code)[-1], note
-    return None, "its cell is not a code cell" if own else ""
+    return None, "the cell isn't a code cell" if own else ""
 
 
 def loose_definitions(sources: list[str]) -> Definitions:

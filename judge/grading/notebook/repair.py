@@ -28,12 +28,12 @@ def repaired(source: str) -> tuple[str, list[str]]:
     notes = []
     if SURROGATE.search(source):
         source = SURROGATE.sub("\ufffd", source)
-        notes.append("half a character, as of an emoji, was replaced")
+        notes.append("an incomplete character, such as half an emoji, was replaced")
     source, odd_characters = with_plain_spaces(source)
     notes += odd_characters
     if "google.colab" in source:
-        source = COLAB.sub("# left out: it is there in Colab only", source)
-        notes.append("what only Colab has was left out")
+        source = COLAB.sub("# left out: it works only in Colab", source)
+        notes.append("code that works only in Colab was left out")
     return source, notes
 
 

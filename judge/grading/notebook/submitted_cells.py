@@ -45,20 +45,20 @@ def read(data: bytes) -> list[Cell]:
     """The cells of a notebook; NotGradableError with a plain reason where it is none."""
     content = parsed(data)
     if not isinstance(content, dict):
-        raise NotGradableError("it is not a notebook: its JSON holds something else")
+        raise NotGradableError("the file isn't a notebook: its JSON holds something else")
     # as IPython 2 wrote it
     sheets = content.get("worksheets")
     sheet = sheets[0] if isinstance(sheets, list) and sheets else content
     cells = sheet.get("cells") if isinstance(sheet, dict) else None
     if not isinstance(cells, list):
-        raise NotGradableError("it is not a notebook: it has no list of cells")
+        raise NotGradableError("the file isn't a notebook: it has no list of cells")
     return [cell for one in cells if isinstance(one, dict) and (cell := cell_of(one))]
 
 
 def parsed(data: bytes) -> object:
     if (count := data.count(b"{") + data.count(b"[")) > MAX_OBJECTS:
         raise NotGradableError(
-            f"it has {count:,} objects and lists, more than {MAX_OBJECTS:,}: clear its outputs"
+            f"the file has {count:,} objects and lists, over {MAX_OBJECTS:,}: clear its outputs"
         )
     try:
         try:
@@ -68,8 +68,8 @@ def parsed(data: bytes) -> object:
     except (ValueError, RecursionError):
         pass
     if data.lstrip().startswith(b"<"):
-        raise NotGradableError("it is not a notebook: it is a web page, as of a log-in")
-    raise NotGradableError("it is not a notebook: the file is not complete JSON")
+        raise NotGradableError("the file isn't a notebook: it's a web page, perhaps a log-in page")
+    raise NotGradableError("the file isn't a notebook: its JSON isn't complete")
 
 
 def cell_of(raw: dict) -> Cell | None:
@@ -88,5 +88,5 @@ def cell_of(raw: dict) -> Cell | None:
         kind not in ("markdown", "raw", "heading"),
         str(raw.get("id", "")),
         named if isinstance(named, str) else "",
-        "" if isinstance(kind, str) else "its cell does not say of what kind it is",
+        "" if isinstance(kind, str) else "the cell doesn't say what kind of cell it is",
     )

@@ -14,8 +14,8 @@ from judge.status import Status
 SCHEMA = 6
 # the hint of an exercise while it is judged, and of one that breaks the grader twice
 AT_WORK = "it is judged"
-TOO_BUSY = "the machine was too busy for it: grade it again (with --out, by --regrade)"
-BREAKS = "it breaks the grader, also when it is judged once more ({}): show it to your teacher"
+TOO_BUSY = "the machine was too busy to judge it: grade it again (with --out, use --regrade)"
+BREAKS = "this answer breaks the grader, even at a second try ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
 
@@ -74,7 +74,7 @@ class Report:
     @property
     def seen(self) -> list[str]:
         """What was seen of the notebook itself, a line each."""
-        lacks = f"not installed where it was graded: {', '.join(self.lacks)}"
+        lacks = f"not installed where the notebook was graded: {', '.join(self.lacks)}"
         return self.notes + [lacks] * bool(self.lacks)
 
     @property
