@@ -81,7 +81,7 @@ class Session:
         return failure(verdict.failing)
 
     def hint(self, name: str | Callable, level: int = 1) -> None:
-        """Print an exercise's hint of a level: 1 the idea, 2 the shape, 3 nearly the line."""
+        """Print an exercise's hint of a level: 1 the idea, 2 the shape, 3 almost the code."""
         hints = self.course.exercise(name_of(name)).hints
         if level not in (1, 2, 3):
             raise OneLineError(f"level={level}: choose hint 1, 2 or 3")

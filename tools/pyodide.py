@@ -67,7 +67,7 @@ def fetch(folder: Path) -> None:
         for name, expected in FILES.items():
             content = (scratch / name).read_bytes()
             if Digest.of(content) != expected:
-                raise OSError(f"{name} is not what it should be: {Digest.of(content)}")
+                raise OSError(f"{name} has unexpected content: {Digest.of(content)}")
             (folder / name).write_bytes(content)
 
 

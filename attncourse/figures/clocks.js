@@ -15,6 +15,6 @@
     mean: shares[another],
     curve: { points: shares.map((share, t) => `${(step * t).toFixed(1)},${number(-high * share)}`).join(" ") },
     dot: { cx: (step * another).toFixed(1), cy: number(-high * shares[another]) },
-    said: `Positions ${position} and ${another}: their dot product is ${formatNumber(shares[another])} of a position’s with itself.`,
+    said: `The dot product of positions ${position} and ${another} is ${formatNumber(shares[another])} times that of a position with itself.`,
   };
 }

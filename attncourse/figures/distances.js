@@ -39,7 +39,7 @@
     left: shares.map((line) => ({ text: formatShare(line[distance]), value: line[distance] })),
     path: steps.map((line) => ({ text: line[distance] < 0 ? "none" : `${line[distance]}`, value: line[distance] })),
     said: count < 0
-      ? `${layers[layer]}, ${tokens} back: no path leads here from there, so there’s no gradient.`
+      ? `${layers[layer]}, ${tokens} back: no path leads from there to here, so there’s no gradient.`
       : `${layers[layer]}, ${tokens} back: the path has ${length}, and the gradient is ${formatShare(share)} times what it is at distance 1.`,
   };
 }

@@ -23,7 +23,7 @@ from attncourse.figures.numbers import format_number, to_json
 MODULE = Path(__file__)
 # what loads the weights of a deferred script
 LOADER = Path(__file__).with_name("late.js")
-SCRIPT_NOTE = "With scripts, you can change it."
+SCRIPT_NOTE = "With scripts, you can change this figure."
 # string literals in a script, and operators that need no space around them
 STRING_LITERAL = re.compile(r'("[^"\n]*"|`(?:[^`$]|\$\{(?:[^`}]|`[^`]*`)*\})*`)')
 OPERATOR_SPACE = re.compile(r"\s*([=<>&|*+%?:,;{}([]+)\s*")

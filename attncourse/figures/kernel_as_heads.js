@@ -16,7 +16,7 @@
   const names = ["−1", "0", "+1"];
   const said = [
     `Together, the heads differ from the kernel by ${off < 0.005 ? "less than 0.005" : `up to ${formatNumber(off)}`}.`,
-    outside < 0 ? "" : ` Head ${names[outside]} looks outside; its nearest key is ${query}.`,
+    outside < 0 ? "" : ` Head ${names[outside]} looks outside the sequence, so its nearest key is ${query}.`,
   ].join("");
   return { weight, sum, true: truth, said };
 }

@@ -17,6 +17,6 @@
   const seen = places.filter((j) => rows.at(-1)[j]);
   const range = seen.length > 1 ? `, from ${seen[0]} to ${seen.at(-1)}` : "";
   const span = kind === 1 ? (2 ** depth - 1) * (width - 1) + 1 : depth * (width - 1) + 1;
-  const why = kind === 2 ? " A single layer would be enough." : seen.length < span ? ` Far from the ends it would see ${span}.` : "";
+  const why = kind === 2 ? " A single layer would be enough." : seen.length < span ? ` Far from the ends, it would see ${span}.` : "";
   return { path, said: `Output ${output} sees ${seen.length} of ${n} inputs${range}.${why}` };
 }

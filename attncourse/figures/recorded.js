@@ -7,7 +7,7 @@
     ? `“${rows[at]}” has the largest difference: ${names.map((name, i) => `${formatNumber(numbers[at][i])} with ${name}`).join(", ")}`
     : names.map((name, i) => {
       const [top, where] = most(numbers.map((line) => line[i]), rows.map((row) => `“${row}”`));
-      return `${name} is largest, ${top}, at ${where}`;
+      return `${name} has its largest value, ${top}, for ${where}`;
     }).join("; ");
   const bar = numbers.map((line, i) => line.map((value) => forbidden[now][i]
     ? { text: "", value: 0, class: "bar forbidden" }

@@ -20,8 +20,8 @@
   return {
     part,
     weight: part.map((one) => (one === nothing ? nothing : one / total)),
-    said: `${change}The sum of exponentials is ${formatNumber(total)}, that of the values ${formatNumber(z)}; divided, ${formatNumber(z / total)}. ${
-      seen < scores.length ? `${scores.length - seen} keys are still to come.` : "No keys are left, so this is attention."
+    said: `${change}The exponentials add up to ${formatNumber(total)}, and the values weighted by them to ${formatNumber(z)}, so the output is ${formatNumber(z / total)}. ${
+      seen < scores.length ? `${scores.length - seen} keys are still to come.` : "No keys are left, so this is the output of attention."
     }`,
   };
 }

@@ -27,10 +27,10 @@
   const said = [
     `Each query has a row, and each offset j − i from ${signed(1 - n)} to ${width - n} has a column.`,
     "Put one more entry in front of each row.",
-    `Written row after row, the entries make one line. Drop its first ${n}.`,
+    `Written row after row, the entries form one line. Drop the first ${n} entries.`,
     `Cut the same line into rows of ${width}: each row now starts one entry earlier in its query than the row above.`,
     causal
-      ? "Row i, column j now has the offset j − i. A dot is a 0: what stood there, padding or another query’s entry, is gone."
+      ? "Row i, column j now has the offset j − i. Each dot is a 0 in place of padding or of another query’s entry."
       : `Keep the first ${n} columns: row i, column j now has the offset j − i.`,
   ][step];
   const columns = [width, width + 1, 0, width, n][step];

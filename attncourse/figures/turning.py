@@ -36,8 +36,8 @@ def turning(
     sliders = [
         Slider("query at", positions_range, at[0]),
         Slider("key at", positions_range, at[1]),
-        Slider("both further by", positions_range),
-        Slider("degrees a position", DEGREES, start),
+        Slider("move both by", positions_range),
+        Slider("degrees per position", DEGREES, start),
     ]
     q, k = (rotate(x, t * DEGREES[start]) for x, t in zip((query, key), at, strict=True))
     score = q[0] * k[0] + q[1] * k[1]

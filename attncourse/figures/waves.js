@@ -12,6 +12,6 @@
   return {
     ...{ wave: wave.map((p) => p.slice(0, count)), share, half: `${d / 2}` },
     offset: places.map((t) => signed(t - position)),
-    said: `At width ${d}, position ${position} has the product ${both[0]} with itself and ${both[1]} with position ${near}.`,
+    said: `At width ${d}, position ${position} has the dot product ${both[0]} with itself and ${both[1]} with position ${near}.`,
   };
 }

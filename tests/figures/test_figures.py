@@ -196,7 +196,7 @@ def check_text_of_recurrence(figure):
         assert 1 / 3 < shares_left(distance)[name] < 3, (name, distance)
     assert "the path has 4 steps" in read_slots(figure("distance"), layer=3, distance=7)["said"][0]
     assert (
-        "no path leads here from there"
+        "no path leads from there to here"
         in read_slots(figure("distance"), layer=3, distance=8)["said"][0]
     )
     lengths = read_slots(figure("distance"), show=1, distance=63)

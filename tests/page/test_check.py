@@ -59,7 +59,7 @@ def editor(tab, address) -> Editor:
 def test_a_wrong_answer_is_told_what_is_wrong_and_a_right_one_is_solved_in_the_page(editor):
     page = editor.page
     assert UPSIDE_DOWN_HINT in editor.check(UPSIDE_DOWN)
-    editor.box.get_by_text("What went in, what should have come out, and what did").click()
+    editor.box.get_by_text("The inputs, the expected output and your output").click()
     assert editor.box.locator("th").all_inner_texts() == ["expected", "got", "scores", "mask"]
     assert page.evaluate(SOLVED) is None
     said = editor.check(changed("with_sink.softmax", "unknown.softmax"))

@@ -179,9 +179,9 @@ def test_answers_go_into_the_notebook_and_come_back_from_it(box, tmp_path):
     field, output = (box.page.locator(f"[data-answers] {one}") for one in ("input", "output"))
     field.set_input_files(path)
     expect(box.locator("textarea")).to_have_value(RIGHT)
-    expect(output).to_contain_text("1 of 9 answers differed")
+    expect(output).to_contain_text("1 of 9 answers on this page differed")
     field.set_input_files(path)
-    expect(output).to_contain_text("the answers on this page match it already")
+    expect(output).to_contain_text("the answers on this page already match it")
     # what stood there before is not lost
     box.locator("textarea").fill("x")
     field.set_input_files(path)

@@ -171,7 +171,7 @@ def test_every_address_of_a_fork_is_the_fork_s(book, fork_pages):
 
 def test_a_page_says_when_the_notebooks_ran_with_colab_s_packages(fork_pages):
     box = " ".join(fork_pages["chapters/one.html"].select_one(".to-run").text.split())
-    assert "On 7 September 2026 we last ran the code of all chapters" in box
+    assert "We last ran the code of all chapters on 7 September 2026" in box
     assert "torch 2.11.0 and IPython 7.34.0." in box
 
 

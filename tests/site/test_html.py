@@ -305,7 +305,7 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
     )
     notebook = re.compile(r"https://colab.*/exercises/dot_product\.ipynb")
     assert len(page.find_all("a", href=notebook)) == 2
-    assert ("we last ran the code" in page.select_one(".to-run").text) == bool(last_run(ROOT))
+    assert ("We last ran the code" in page.select_one(".to-run").text) == bool(last_run(ROOT))
     assert not page.select(".dropdown-launch-buttons")
 
 

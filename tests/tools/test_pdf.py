@@ -44,7 +44,7 @@ CHAPTER = """
 <button type="button">shuffle</button></div>
 <svg viewBox="0 0 9 9"><clipPath id="c"><path id="p" d="M0 0h9v9z"/></clipPath>
 <g clip-path="url(#c)"><use xlink:href="#p"/></g></svg>
-<noscript>With scripts, you can change it.<table><tr><td>still</td></tr></table></noscript>
+<noscript>With scripts, you can change this figure.<table><tr><td>still</td></tr></table></noscript>
 </form></div></figure>
 <section id="cost"><h2>1.1. What <code>it</code> costs<a class="headerlink" href="#cost">#</a></h2>
 <p style="height: 1300px">A page of its own, and more.</p>

@@ -69,7 +69,7 @@ def shorten(content: list[nodes.Node]) -> None:
     statement.extend(part.deepcopy() for part in quantity[0])
     statement += [nodes.Text(": "), nodes.strong("", measured.astext()), nodes.Text(f" {sign}")]
     box = statement.parent
-    rest = fold("All its numbers, and how they were measured", table, verdict, code)
+    rest = fold("All the numbers, and how they were measured", table, verdict, code)
     box.insert(box.index(statement) + 1, rest)
 
 

@@ -31,7 +31,7 @@ CLOSING = """<p class="learner"><button type="button" data-do="check">Check</but
 {hint}<button type="button" data-do="restart" hidden>Start again</button>
 <button type="button" data-do="bring" hidden>Bring my answer back</button>
 <button type="button" data-do="stop" hidden>Stop</button>
-<small>Tab indents; Escape, then Tab leaves the editor. Ctrl+Enter checks.</small></p>
+<small>Tab indents. To leave the editor, press Escape, then Tab. Ctrl+Enter checks.</small></p>
 <p data-wait hidden></p>
 <div role="status">{said}</div>
 </div>

@@ -25,7 +25,7 @@ from .editors import edited, runs_in_page
 PAGES = "exercises/"
 # what the heading of a group was called before: people have kept links to it
 OLD_ANCHORS = {FIRST: ["these-carry-the-chapter"]}
-HINT_NAMES = ("the idea", "the shape of the solution", "nearly the line")
+HINT_NAMES = ("the idea", "the shape of the solution", "almost the code")
 SOLVED_BUTTON = (
     '<p class="learner"><button type="button" aria-pressed="false" data-solved="{name}">'
     "I have solved <code>{name}</code></button></p>\n"
@@ -90,7 +90,7 @@ class ExerciseCell(SphinxDirective):
         if runs_in_page(exercise):
             return [edited(exercise, source)]
         link = nodes.reference("", "in Colab", refuri=colab_url(f"{self.env.docname}.ipynb"))
-        words = nodes.Text("This one is checked in its notebook alone: open it "), link
+        words = nodes.Text("This exercise can be checked only in its notebook: open it "), link
         return [code_block(source), nodes.paragraph("", "", *words, nodes.Text("."))]
 
     def exercise(self, name: str):

@@ -52,7 +52,7 @@ def links_html(part: Part, link: Callable[[str], tuple[str, str]]) -> str:
             line += f', <a href="{link(part.equation)[1]}">equation</a>'
         lines.append(line)
     for title, address, words in ((*link(one), words) for one, words in part.instead.items()):
-        lines.append(f'<em>Instead of it:</em> <a href="{address}">{words}</a> ({escape(title)})')
+        lines.append(f'<em>An alternative:</em> <a href="{address}">{words}</a> ({escape(title)})')
     return " ".join(f"<span>{line}.</span>" for line in lines)
 
 

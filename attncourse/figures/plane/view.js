@@ -52,7 +52,7 @@
     end: { cx: right.toFixed(1), cy: up.toFixed(1) },
     name: { ...name, x: (right + name.x).toFixed(1), y: (up + name.y).toFixed(1) },
     ...{ dot, score, weight, part, output, given: weight },
-    said: `The query “${words[query]}” gives its largest weight, ${top}, to ${where}. It comes out with ${output.map((one, c) => `${formatNumber(one)} ${axes[c]}`).join(" and ")}.`,
+    said: `The query “${words[query]}” gives its largest weight, ${top}, to ${where}. The output has ${output.map((one, c) => `${formatNumber(one)} ${axes[c]}`).join(" and ")}.`,
     // for the script that moves the words
     drawing: () => ({ unit, reach }),
   };

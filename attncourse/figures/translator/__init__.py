@@ -71,9 +71,9 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
             Choice("head", [str(i) for i in range(script["heads"])], head),
         ],
         "",
-        alt=f"On the left the English words of {name}, on the right the parts of the German name "
-        f"that a trained model writes: {' '.join(first['parts'])}. From each part arcs lead to the "
-        f"words that head {head} looks at; those of “{parts_and_end[part]}” are marked.",
+        alt=f"On the left are the English words of {name}; on the right are the parts of the "
+        f"German name that a trained model writes: {' '.join(first['parts'])}. From each part, arcs "
+        f"lead to the words that head {head} looks at; those of “{parts_and_end[part]}” are marked.",
         picture=picture_html(first["english"], pick, first["cross"][head])
         + deferred_script(WEIGHTS),
         within=[pick],

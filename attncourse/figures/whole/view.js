@@ -16,7 +16,7 @@
     const first = held.first;
     const begun = text === first.text && decade === first.decade && block === first.block && head === first.head;
     if (begun && state.at < 0) return { ...chosen, sheet: { class: "sheet" }, said: sentence(first.says[part]) };
-    return waiting(weights === null ? "The model could not be loaded." : "The model is being loaded.");
+    return waiting(weights === null ? "The model couldn’t be loaded." : "The model is loading.");
   }
 
   // as within a text, where a space stands before each word

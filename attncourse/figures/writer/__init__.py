@@ -41,8 +41,8 @@ BARS_NOTE = (
 )
 BITS_NOTE = (
     "The bar below a word shows how far the prediction for the decade in the first box shifts "
-    "when you cover the word. It’s full from 1 bit on, at 16 bits as at 1: point at the word for "
-    "its number. At 1 bit, what the model expected becomes half as likely, on average; at 2 bits, "
+    "when you cover the word. The bar is full at 1 bit or more: point at the word for its number. "
+    "At 1 bit, what the model expected becomes half as likely, on average; at 2 bits, "
     "a quarter as likely, and so on. A word may be several tokens: “fellow” is “fe” and “llow”. "
     "Cover it, and no later token can see either, so “llow” doesn’t see “fe”, but each token still "
     "reads itself."
@@ -274,12 +274,12 @@ def heads_html(model_data: Mapping, side: Choice) -> str:
         f"{details(f'{count_others} heads with no single target', other_rows)}"
         f"<fieldset><legend>lines and bars for the</legend>{side_buttons}</fieldset>"
         "<div>The lines above the words run from the last word, or the one you point to, to the "
-        "words that the heads look at: a thicker line is more weight. A word of several tokens "
-        "looks with its last one, and a loop is the weight that stays within the word. The short "
+        "words that the heads look at: a thicker line means more weight. A word of several tokens "
+        "looks with its last token, and a loop is the weight that stays within the word. The short "
         "grey stroke is the weight on the start of the text. A head that’s switched off adds "
         "nothing. Head 2.0 is head 0 of block 2; both are counted from 0.</div>"
-        "<div>Looking at a word isn’t needing it: compare the lines with the bars below the words."
-        "</div>"
+        "<div>A head may look at a word that the model doesn’t need: compare the lines with the "
+        "bars below the words.</div>"
     )
 
 

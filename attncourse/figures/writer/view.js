@@ -66,7 +66,7 @@
   const sentence = ([first, ...others]) => `${first.toUpperCase()}${others.join("")}`;
   const quoted = (item) => (item ? `“${items[item].trim() || "¶"}”` : "the decade");
   const list = new Intl.ListFormat("en-GB");
-  const show = (text) => (/\ufffd/.test(text) ? "(part of a sign)" : text.trim() || (text.includes("\n") ? "¶" : "␣"));
+  const show = (text) => (/\ufffd/.test(text) ? "(part of a character)" : text.trim() || (text.includes("\n") ? "¶" : "␣"));
 
   // a token that goes on with the last word is shown with that word
   const worded = (next) => ({ ...next, joined: next.text.startsWith("…") ? show(items[last]) : "", begun: next.text && show(next.text.replace(/^…/, "")) });

@@ -148,7 +148,7 @@ globalThis.attncourseEditors = (() => {
 
   function table(rows) {
     const cells = rows.map(([name, value]) => `<tr><th scope="row">${escape(name)}</th><td><pre tabindex="0">${escape(value)}</pre></td></tr>`);
-    return `<details><summary>What went in, what should have come out, and what did</summary><table>${cells.join("")}</table></details>`;
+    return `<details><summary>The inputs, the expected output and your output</summary><table>${cells.join("")}</table></details>`;
   }
 
   function notebookLink() {
@@ -186,7 +186,7 @@ globalThis.attncourseEditors = (() => {
       const address = document.querySelector("link[rel=canonical]").href;
       return `A copy on your disk can’t check answers. <a href="${address}">The site</a> can.`;
     }
-    return isSecureContext ? "" : "Answers can be checked only where the address begins with https.";
+    return isSecureContext ? "" : "Answers can be checked only on a page whose address begins with https.";
   }
 
   function startWorker(box) {
@@ -314,7 +314,7 @@ globalThis.attncourseEditors = (() => {
     link.download = `${name}.ipynb`;
     link.click();
     URL.revokeObjectURL(link.href);
-    notebookOutput(`${link.download} has your answers as they stand on this page.`);
+    notebookOutput(`${link.download} now holds your answers from this page.`);
   }
 
   async function open(file) {
@@ -333,8 +333,8 @@ globalThis.attncourseEditors = (() => {
     }
     notebookOutput(
       changed.length
-        ? `${file.name}: ${changed.length} of ${answered().length} answers differed, and now match the notebook.`
-        : `${file.name}: the answers on this page match it already.`,
+        ? `${file.name}: ${changed.length} of ${answered().length} answers on this page differed, and now match the notebook.`
+        : `${file.name}: the answers on this page already match it.`,
     );
   }
 

@@ -17,7 +17,7 @@ async function load({ url, packed, sha256 }, count) {
   const cache = await caches.open(CACHE);
   const kept = await cache.match(url);
   const response = kept ?? (await fetch(url));
-  if (!response.ok) throw new Error(`${url} is not there (${response.status})`);
+  if (!response.ok) throw new Error(`${url} couldn’t be fetched (${response.status})`);
   const counted = response.body.pipeThrough(
     new TransformStream({
       transform(chunk, controller) {
@@ -32,7 +32,7 @@ async function load({ url, packed, sha256 }, count) {
   if (!kept) await cache.delete(url, { ignoreSearch: true });
   if (hex(await crypto.subtle.digest("SHA-256", content)) !== sha256) {
     await cache.delete(url);
-    throw new Error(`${url} is not what it should be`);
+    throw new Error(`${url} has unexpected content`);
   }
   if (!kept) await cache.put(url, new Response(content)).catch(() => {});
   return content;
