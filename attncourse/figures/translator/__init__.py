@@ -72,8 +72,9 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         ],
         "",
         alt=f"On the left are the English words of {name}; on the right are the parts of the "
-        f"German name that a trained model writes: {' '.join(first['parts'])}. From each part, arcs "
-        f"lead to the words that head {head} looks at; those of “{parts_and_end[part]}” are marked.",
+        f"German name that a trained model writes: {' '.join(first['parts'])}. Arcs lead from each "
+        f"part to the words that head {head} looks at, and those of “{parts_and_end[part]}” are "
+        "marked.",
         picture=picture_html(first["english"], pick, first["cross"][head])
         + deferred_script(WEIGHTS),
         within=[pick],
