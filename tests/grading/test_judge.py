@@ -154,7 +154,7 @@ def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(
     results = {result.name: result for result in report.exercises}
     broken_result = results.pop(EXERCISE)
     assert broken_result.status == "error", broken_result
-    assert "breaks the grader, even at a second try" in broken_result.hint
+    assert "breaks the grader, even on a second try" in broken_result.hint
     assert {result.status for result in results.values()} == {"passed"}
     # graded answers are kept, and not graded again
     assert report.graded and not report.problem

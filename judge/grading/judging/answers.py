@@ -32,7 +32,7 @@ from judge.status import Status
 from judge.verdict import Verdict, judge
 
 OVERWORKS = "the grader needs {} to judge your result: return less"
-IMPORT_NOTE = "only this cell is graded: import or define everything that it needs in it"
+IMPORT_NOTE = "only this cell is graded: it must import or define everything that it needs"
 
 
 @dataclass(frozen=True)

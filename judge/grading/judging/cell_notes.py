@@ -21,7 +21,10 @@ NOT_RUN = "the grader didn't run this command: {}"
 LEFT_OUT = "cell {}, {}, was left out when the notebook was run: {}"
 ONLY_ANSWERS = "without a sandbox, only answers are run, so these cells were not: {}"
 STOPPED = "the cells outside the answers took too long, so the rest of them weren't run"
-TOO_MANY = "only the answers were run: more than {:,} code cells, or than {:,} characters in them"
+TOO_MANY = (
+    "only the answers were run, because a notebook may have at most {:,} code cells, with {:,} "
+    "characters"
+)
 # of what is noted, and characters of a cell that is
 MOST_NOTES, MOST_SHOWN = 20, 40
 # what is found by another name than that of its package

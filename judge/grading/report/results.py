@@ -15,7 +15,7 @@ SCHEMA = 6
 # the hint of an exercise while it is judged, and of one that breaks the grader twice
 AT_WORK = "it is judged"
 TOO_BUSY = "the machine was too busy to judge it: grade it again (with --out, use --regrade)"
-BREAKS = "this answer breaks the grader, even at a second try ({}): show it to your teacher"
+BREAKS = "this answer breaks the grader, even on a second try ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
 

@@ -91,7 +91,7 @@ function showFound(pages) {
       createElement("p", { className: "context" }, ...excerpt(text))
     )
   );
-  const COUNT_MESSAGES = { 0: "Nothing found.", 1: "Found in one place.", [MOST]: `The first ${MOST} places:` };
+  const COUNT_MESSAGES = { 0: "Nothing found.", 1: "Found in one place.", [MOST]: `The ${MOST} best matches:` };
   const missingMessage = items.length && missing.length ? `No page has ${missing.join(" or ")}. ` : "";
   const status =
     parts[0]?.found < words.length
