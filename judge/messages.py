@@ -52,7 +52,7 @@ MIXES = (
     "an item gets a different result in a batch than on its own: does an operation run across "
     "the whole batch?"
 )
-TOO_LARGE = "your code makes a tensor that is too large on the way to its result"
+TOO_LARGE = "your code makes an intermediate tensor that is too large"
 VIEW = "view fails where an input isn't contiguous: use reshape, or call contiguous() first"
 SQUEEZES = (
     "your result has lost an axis of size 1: squeeze() removes every such axis, so name the one "

@@ -12,6 +12,6 @@
   const offset = `${j - i}`.replace("-", "−");
   return {
     ...{ ask: tip(q), key: tip(k), turned: [...q, ...k], score },
-    said: `Query at ${i}, key at ${j}: the offset is ${offset}, and the score ${formatNumber(score)}.`,
+    said: `Query at ${i}, key at ${j}: the offset is ${offset}, and the score is ${formatNumber(score)}.`,
   };
 }

@@ -198,7 +198,7 @@ def test_a_gradient_that_is_missing_is_named_by_its_parameter():
 def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
     monkeypatch.setattr(exercise, "own_mutants", [])
     verdict = judge(exercise, local(AllProducts), seed=1)
-    assert verdict.hint == "your code makes a tensor that is too large on the way to its result"
+    assert verdict.hint == "your code makes an intermediate tensor that is too large"
     assert (
         verdict.evidence == "On a batch: one tensor has 120 numbers, but none may have more than 40"
     )
