@@ -109,7 +109,7 @@ variants.wrong(exercise, {
         "return entropy.mean(-1).exp()",
     "the last axis is kept: return one number for each query":
         "return (count * weights.any(dim=-1))[..., None]",
-    "you apply a softmax to the input: its rows are weights already":
+    "you apply a softmax to the input, whose rows are weights already: use them as they are":
         "entropy = torch.special.entr(weights.softmax(-1)).sum(dim=-1)",
     "a weight of 0 gives NaN: 0 log 0 should count as 0": [
         "logs = weights.log()",

@@ -133,7 +133,7 @@ variants.wrong(exercise, {
         "mean = z.mean(dim=(0, 2, 3), keepdim=True)",
     "the mean runs over the width of a row: take it over texts and positions":
         "mean = z.mean(dim=3, keepdim=True)",
-    "you take the sum over texts and positions: take their mean":
+    "you sum over texts and positions: take the mean over them instead":
         "mean = z.sum(dim=(0, 2), keepdim=True)",
     "the sum is divided by the number of positions alone: count the texts, too":
         "mean = z.sum(dim=(0, 2), keepdim=True) / z.shape[2]",
