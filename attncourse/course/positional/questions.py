@@ -380,8 +380,8 @@ position_of_an_output = Number(
             lambda base, m: position_of_an_output.right(base, m) + 1,
         "You treated all scores as equal. What is the exponential of the first token's score?":
             lambda base, m: m - 1,
-        "You divided by the exponentials of the other tokens alone. The first token's own exponential "
-        "belongs to that sum too.":
+        "You divided by the exponentials of the other tokens alone. The first token's own "
+        "exponential belongs to that sum too.":
             lambda base, m: base * m,
         "You divided by the number of tokens that the query sees. What do their exponentials sum "
         "to?":
