@@ -5,22 +5,46 @@ from attncourse.today.delta import (
     delta_attention_recurrent,
     delta_attention_step,
 )
+from attncourse.today.gated import (
+    first_token_weight,
+    gated_output,
+    sink_attention,
+    sink_weights,
+)
 from attncourse.today.latent import (
     absorbed_latent_attention,
     latent_attention,
     latent_attention_step,
     latent_cache_bytes,
 )
+from attncourse.today.selected import (
+    choose_keys,
+    index_scores,
+    indexer_loss,
+    selected_attention,
+    selected_attention_step,
+    selected_mask,
+)
 from attncourse.today.state import append_row, state_bytes
 
 __all__ = [
     "absorbed_latent_attention",
     "append_row",
+    "choose_keys",
     "delta_attention_chunkwise",
     "delta_attention_recurrent",
     "delta_attention_step",
+    "first_token_weight",
+    "gated_output",
+    "index_scores",
+    "indexer_loss",
     "latent_attention",
     "latent_attention_step",
     "latent_cache_bytes",
+    "selected_attention",
+    "selected_attention_step",
+    "selected_mask",
+    "sink_attention",
+    "sink_weights",
     "state_bytes",
 ]
