@@ -66,7 +66,7 @@ def selected_attention(
     q: Float[Tensor, "*batch heads n d"],
     k: Float[Tensor, "*batch #heads m d"],
     v: Float[Tensor, "*batch #heads m e"],
-    index: Int[Tensor, "*#batch n chosen"],
+    index: Int[Tensor, "*batch n chosen"],
 ) -> Float[Tensor, "*batch heads n e"]:
     """Attention of each query to its chosen keys; all heads of a token read the same ones.
 
