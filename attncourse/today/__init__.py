@@ -17,6 +17,14 @@ from attncourse.today.latent import (
     latent_attention_step,
     latent_cache_bytes,
 )
+from attncourse.today.pooled import (
+    mask_with_blocks,
+    pool_rows,
+    pool_step,
+    pooled_attention,
+    pooled_attention_step,
+    pooled_mask,
+)
 from attncourse.today.selected import (
     choose_keys,
     index_scores,
@@ -41,6 +49,12 @@ __all__ = [
     "latent_attention",
     "latent_attention_step",
     "latent_cache_bytes",
+    "mask_with_blocks",
+    "pool_rows",
+    "pool_step",
+    "pooled_attention",
+    "pooled_attention_step",
+    "pooled_mask",
     "selected_attention",
     "selected_attention_step",
     "selected_mask",

@@ -73,6 +73,9 @@ DEMANDS = {
     "induction_score": lambda s: s["period"] < s["n"],
     "nystrom_attention": lambda s: s["landmarks"] <= min(s["n"], s["m"]),
     "offset_score": lambda s: s["n"] > 1,
+    "pool_step": lambda s: s["open"] < s["size"],
+    "pooled_attention": lambda s: s["blocks"] == s["n"] // s["size"],
+    "pooled_attention_step": lambda s: s["open"] < s["size"],
     "rope": lambda s: s["d"] % 2 == 0,
     "segment_means": lambda s: s["segments"] <= s["n"],
     **dict.fromkeys(
@@ -106,9 +109,11 @@ NOT_IN_BFLOAT16 = (
     "linear_attention_state",
     "linear_attention_step",
 )
-# what a choice, or a loss that teaches another part, passes no gradient to
+# what gets no gradient through a choice, a loss for another part, or a block that is not complete
 NO_GRADIENT = {
     "indexer_loss": ["weights"],
+    "pool_step": ["bias"],
+    "pooled_attention_step": ["bias"],
     "selected_attention_step": ["index_q", "index_w"],
 }
 # without `shaped`, so that the error is torch's
@@ -333,6 +338,8 @@ def with_derived(mechanism: Mechanism, sizes: Sizes) -> Sizes:
         # keys that a mask alone has are the tokens themselves
         only_in_masks = {"m", "kept"} - {axis.name for axis in axes if not axis.may_be_1}
         sizes |= dict.fromkeys(only_in_masks, sizes["n"])
+    if "blocks" in sizes and "n" in sizes:
+        sizes["keys"] = sizes["n"] + sizes["blocks"]
     if "features" in sizes:
         sizes["features"] = sizes["d"]
     if "h" in sizes:
