@@ -17,6 +17,18 @@ from attncourse.today.latent import (
     latent_attention_step,
     latent_cache_bytes,
 )
+from attncourse.today.layers import (
+    CausalLayer,
+    ChosenPooledAttention,
+    DeltaAttention,
+    GatedAttention,
+    Indexer,
+    LatentAttention,
+    PooledAttention,
+    SelectedAttention,
+    auxiliary_loss,
+    replace_attention,
+)
 from attncourse.today.pooled import (
     mask_with_blocks,
     pool_rows,
@@ -36,8 +48,17 @@ from attncourse.today.selected import (
 from attncourse.today.state import append_row, state_bytes
 
 __all__ = [
+    "CausalLayer",
+    "ChosenPooledAttention",
+    "DeltaAttention",
+    "GatedAttention",
+    "Indexer",
+    "LatentAttention",
+    "PooledAttention",
+    "SelectedAttention",
     "absorbed_latent_attention",
     "append_row",
+    "auxiliary_loss",
     "choose_keys",
     "delta_attention_chunkwise",
     "delta_attention_recurrent",
@@ -55,6 +76,7 @@ __all__ = [
     "pooled_attention",
     "pooled_attention_step",
     "pooled_mask",
+    "replace_attention",
     "selected_attention",
     "selected_attention_step",
     "selected_mask",

@@ -38,10 +38,10 @@ def sink_weights(
     Rows sum to less than 1. A sink of -inf takes nothing. A row without any key is zeros.
     Source: OpenAI (2025), section 2.3.
     """
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
+    scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
     sinks = sink[..., None, None].to(scores.dtype).expand(*scores.shape[:-1], 1)
-    return torch.cat([scores, sinks], dim=-1).softmax(dim=-1)[..., :-1]
+    weights = torch.cat([scores, sinks], dim=-1).softmax(dim=-1)[..., :-1]
+    return weights if mask is None else weights.masked_fill(~mask, 0.0)
 
 
 @shaped

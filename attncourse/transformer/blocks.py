@@ -158,8 +158,9 @@ class EncoderBlock(nn.Module):
         return self.feed_forward(self.attention(x, mask=mask, cache=cache))
 
     def new_cache(self) -> Cache:
-        """An empty cache, of the kind that its `attend` needs."""
-        attend = self.attention.part.attend
+        """An empty cache, of the kind that its `attend` needs, or a layer in place of its heads."""
+        part = self.attention.part
+        attend = getattr(part, "attend", part)
         kind = getattr(attend, "cache", None)
         if kind is None:
             name = getattr(attend, "__name__", type(attend).__name__)

@@ -1,6 +1,7 @@
 """Caches of a block for decoding token by token."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -75,4 +76,37 @@ class LinearState:
             self.state = self.state[0][rows], self.state[1][rows]
 
 
-Cache = KeyValueCache | LinearState
+class LayerState:
+    """The state of a layer that reads a text by steps of its own."""
+
+    def __init__(self):
+        self.state: tuple[Tensor, ...] | None = None
+
+    def extend(
+        self, layer: "SteppingLayer", x: Float[Tensor, "*batch n d"]
+    ) -> Float[Tensor, "*batch n d"]:
+        """Let the layer take one step for each token."""
+        outputs = []
+        for token in x.unbind(-2):
+            state = layer.empty_state(token) if self.state is None else self.state
+            self.state, output = layer.step(state, token)
+            outputs.append(output)
+        return torch.stack(outputs, dim=-2)
+
+    def select(self, rows: Int[Tensor, "rows"]) -> None:
+        """Keep these rows of the batch, in this order."""
+        if self.state is not None:
+            self.state = tuple(x[rows] for x in self.state)
+
+
+class SteppingLayer(Protocol):
+    """A layer that can begin a state, and go on with it token by token."""
+
+    def empty_state(self, x: Tensor, /) -> tuple[Tensor, ...]: ...
+
+    def step(
+        self, state: tuple[Tensor, ...], x: Tensor, /
+    ) -> tuple[tuple[Tensor, ...], Tensor]: ...
+
+
+Cache = KeyValueCache | LinearState | LayerState

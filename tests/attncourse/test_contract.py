@@ -78,6 +78,11 @@ DEMANDS = {
     "pooled_attention_step": lambda s: s["open"] < s["size"],
     "rope": lambda s: s["d"] % 2 == 0,
     "segment_means": lambda s: s["segments"] <= s["n"],
+    # a head's columns are rotated in pairs
+    **dict.fromkeys(
+        [f"{layer}Attention.forward" for layer in ("Gated", "Selected", "Pooled", "ChosenPooled")],
+        lambda s: s["d_model"] % (2 * s["heads"]) == 0,
+    ),
     **dict.fromkeys(
         [f"relative_attention{form}" for form in ("", "_dense", "_gather", "_loops")],
         lambda s: s["n"] <= s["m"] and (s["a_k"] or s["a_v"]),
@@ -87,9 +92,11 @@ DEMANDS = {
 EXCEPTIONS = {
     "BiasedAttention.bias": "is written by its subclasses",
     "BiasedAttention.forward": "is gone through with its subclasses",
+    "CausalLayer.forward": "is gone through with its subclasses",
     "both_tables": "is a step of relative attention",
     "convolution_as_attention": "gives a layer, and no tensor",
     "grid": "takes an iterable, and is a step of tap_weights",
+    "LayerState.extend": "takes a layer, and is gone through in test_today",
     "mask_of_groups": "is a step of grouped_query_attention",
     "require_roots": "is a step of ancestors",
 }
