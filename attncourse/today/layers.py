@@ -6,6 +6,7 @@ tensors, is all that a process needs to go on writing a text.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -36,7 +37,8 @@ from attncourse.today.selected import (
 from attncourse.today.state import append_row
 from attncourse.transformer import LanguageModel, LayerState
 
-State = tuple[Tensor, ...]
+# tensors, as many as the layer needs
+State = tuple[Any, ...]
 
 
 class CausalLayer(nn.Module):
@@ -216,7 +218,9 @@ class SelectedAttention(CausalLayer):
         token = rotated(q, start), rotated(k, start), v
         index = rotated(index_q, start), rotated(index_k, start)
         rows = (y.squeeze(-2) for y in (*token, *index))
-        state, z = selected_attention_step(state, *rows, index_w.squeeze(-1), self.count)
+        state, z = selected_attention_step(
+            state, *rows, index_w=index_w.squeeze(-1), count=self.count
+        )
         return state, self.w_o(z.flatten(-2))
 
 
@@ -369,7 +373,7 @@ class DeltaAttention(CausalLayer):
     def step(self, state: State, x: Tensor) -> tuple[State, Tensor]:
         *token, beta = self.parts(x[..., None, :])
         token = (y.squeeze(-2) for y in token)
-        S, z = delta_attention_step(state[0], *token, beta.squeeze(-1))
+        S, z = delta_attention_step(state[0], *token, beta=beta.squeeze(-1))
         return (S,), self.w_o(self.norm(z).flatten(-2))
 
 

@@ -9,7 +9,7 @@ from torch.nn.functional import relu
 from attncourse.dot_product import attention
 from attncourse.multi_head import MultiHeadAttention, join_heads, split_heads
 from attncourse.transformer.attends import Causal
-from attncourse.transformer.cache import Cache
+from attncourse.transformer.cache import Cache, HeadsCache
 
 # keys and values, split into heads
 KeysValues = tuple[Tensor, Tensor]
@@ -102,7 +102,7 @@ class GroupedAttention(MultiHeadAttention):
         x: Float[Tensor, "*batch n d"],
         context: Tensor | KeysValues | None = None,
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
-        cache: Cache | None = None,
+        cache: HeadsCache | None = None,
     ) -> Float[Tensor, "*batch n d"]:
         """Attention to x itself, after what the cache has, or to a context.
 

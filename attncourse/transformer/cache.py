@@ -109,4 +109,5 @@ class SteppingLayer(Protocol):
     ) -> tuple[tuple[Tensor, ...], Tensor]: ...
 
 
-Cache = KeyValueCache | LinearState | LayerState
+HeadsCache = KeyValueCache | LinearState
+Cache = HeadsCache | LayerState
