@@ -1,5 +1,6 @@
 r"""Attention since 2024 (chapter: today)."""
 
+from attncourse.today.blocks import block_attention, block_mask, three_branches
 from attncourse.today.delta import (
     delta_attention_chunkwise,
     delta_attention_recurrent,
@@ -37,6 +38,7 @@ from attncourse.today.pooled import (
     pooled_attention_step,
     pooled_mask,
 )
+from attncourse.today.residual import doubly_stochastic, hyper_connection
 from attncourse.today.selected import (
     choose_keys,
     index_scores,
@@ -45,6 +47,7 @@ from attncourse.today.selected import (
     selected_attention_step,
     selected_mask,
 )
+from attncourse.today.sharing import key_value_attention, layers_with_keys
 from attncourse.today.state import append_row, state_bytes
 
 __all__ = [
@@ -59,17 +62,23 @@ __all__ = [
     "absorbed_latent_attention",
     "append_row",
     "auxiliary_loss",
+    "block_attention",
+    "block_mask",
     "choose_keys",
     "delta_attention_chunkwise",
     "delta_attention_recurrent",
     "delta_attention_step",
+    "doubly_stochastic",
     "first_token_weight",
     "gated_output",
+    "hyper_connection",
     "index_scores",
     "indexer_loss",
+    "key_value_attention",
     "latent_attention",
     "latent_attention_step",
     "latent_cache_bytes",
+    "layers_with_keys",
     "mask_with_blocks",
     "pool_rows",
     "pool_step",
@@ -83,4 +92,5 @@ __all__ = [
     "sink_attention",
     "sink_weights",
     "state_bytes",
+    "three_branches",
 ]

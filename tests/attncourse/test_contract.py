@@ -70,6 +70,7 @@ DEMANDS = {
     "bigbird_mask": lambda s: s["random"] <= s["n"],
     "first_token_weight": lambda s: s["n"] > 1,
     "grouped_query_attention": lambda s: s["heads"] % s["groups"] == 0,
+    "key_value_attention": lambda s: s["d"] % 2 == 0,
     "induction_score": lambda s: s["period"] < s["n"],
     "nystrom_attention": lambda s: s["landmarks"] <= min(s["n"], s["m"]),
     "offset_score": lambda s: s["n"] > 1,
@@ -83,6 +84,7 @@ DEMANDS = {
         [f"{layer}Attention.forward" for layer in ("Gated", "Selected", "Pooled", "ChosenPooled")],
         lambda s: s["d_model"] % (2 * s["heads"]) == 0,
     ),
+    "three_branches": lambda s: s["blocks"] == s["n"] // s["size"],
     **dict.fromkeys(
         [f"relative_attention{form}" for form in ("", "_dense", "_gather", "_loops")],
         lambda s: s["n"] <= s["m"] and (s["a_k"] or s["a_v"]),
