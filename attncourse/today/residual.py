@@ -2,7 +2,7 @@ r"""Several residual streams in place of one: hyper-connections.
 
 $$X' = A X + b\, f(a^\top X)^\top$$
 
-The $s$ rows of $X$ are a token's streams. A layer f reads a mixture of them, its output is added to
+The $s$ rows of $X$ are a token's streams. A part f of a block reads a mixture of them, its output is added to
 each with a weight, and the streams are mixed. With one stream and weights of 1, it is the sum x +
 f(x).
 Source: Zhu et al. (2025), section 2; A doubly stochastic: Xie et al. (2026), section 4.
@@ -19,17 +19,17 @@ from attncourse.shapes import shaped
 @shaped
 def hyper_connection(
     streams: Float[Tensor, "*batch s d"],
-    layer: Callable[[Tensor], Tensor],
+    part: Callable[[Tensor], Tensor],
     read: Float[Tensor, "*#batch s"],
     write: Float[Tensor, "*#batch s"],
     mix: Float[Tensor, "*#batch s s"],
 ) -> Float[Tensor, "*batch s d"]:
-    """The streams after a layer, which reads one mixture of them and adds to all.
+    """The streams after a part of a block, which reads one mixture of them and adds to all.
 
     The weights may be of the token: models make them from its streams.
     Source: Zhu et al. (2025), section 2.
     """
-    output = layer((read[..., None] * streams).sum(-2))
+    output = part((read[..., None] * streams).sum(-2))
     return mix @ streams + write[..., None] * output[..., None, :]
 
 

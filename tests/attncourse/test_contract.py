@@ -200,6 +200,7 @@ OBJECTS = {
     "like": lambda s: torch.randn(()),
     "memory": lambda s: torch.randn(*s["leading"], s["m"], s["d"]),
     "model": lambda s: text_model(8, 2),
+    "part": lambda s: torch.tanh,
     "power": lambda s: 0.6,
     "size": lambda s: (2,) * s["axes"],
     "taps": lambda s: (3,),
