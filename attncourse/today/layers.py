@@ -6,7 +6,6 @@ tensors, is all that a process needs to go on writing a text.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -37,8 +36,8 @@ from attncourse.today.selected import (
 from attncourse.today.state import append_row
 from attncourse.transformer import LanguageModel, LayerState
 
-# tensors, as many as the layer needs
-State = tuple[Any, ...]
+# of tensors, as many as the layer needs
+State = tuple
 
 
 class CausalLayer(nn.Module):

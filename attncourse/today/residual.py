@@ -2,9 +2,9 @@ r"""Several residual streams in place of one: hyper-connections.
 
 $$X' = A X + b\, f(a^\top X)^\top$$
 
-The $s$ rows of $X$ are a token's streams. A part f of a block reads a mixture of them, its output is added to
-each with a weight, and the streams are mixed. With one stream and weights of 1, it is the sum x +
-f(x).
+The $s$ rows of $X$ are a token's streams. A part f of a block reads a mixture of them, its output
+is added to each with a weight, and the streams are mixed. With one stream and weights of 1, it is
+the sum x + f(x).
 Source: Zhu et al. (2025), section 2; A doubly stochastic: Xie et al. (2026), section 4.
 """
 

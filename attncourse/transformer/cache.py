@@ -1,7 +1,6 @@
 """Caches of a block for decoding token by token."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -77,14 +76,12 @@ class LinearState:
 
 
 class LayerState:
-    """The state of a layer that reads a text by steps of its own."""
+    """The state of a layer with steps of its own: `empty_state(x)` and `step(state, x)`."""
 
     def __init__(self):
         self.state: tuple[Tensor, ...] | None = None
 
-    def extend(
-        self, layer: "SteppingLayer", x: Float[Tensor, "*batch n d"]
-    ) -> Float[Tensor, "*batch n d"]:
+    def extend(self, layer, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
         """Let the layer take one step for each token."""
         outputs = []
         for token in x.unbind(-2):
@@ -97,16 +94,6 @@ class LayerState:
         """Keep these rows of the batch, in this order."""
         if self.state is not None:
             self.state = tuple(x[rows] for x in self.state)
-
-
-class SteppingLayer(Protocol):
-    """A layer that can begin a state, and go on with it token by token."""
-
-    def empty_state(self, x: Tensor, /) -> tuple[Tensor, ...]: ...
-
-    def step(
-        self, state: tuple[Tensor, ...], x: Tensor, /
-    ) -> tuple[tuple[Tensor, ...], Tensor]: ...
 
 
 HeadsCache = KeyValueCache | LinearState
