@@ -61,7 +61,11 @@ class CausalLayer(nn.Module):
         cache: LayerState | None = None,
     ) -> Float[Tensor, "*batch n {self.d_model}"]:
         """The layer's output; the mask leaves padding out."""
-        return self.whole(x, mask) if cache is None else cache.extend(self, x)
+        if cache is None:
+            return self.whole(x, mask)
+        if mask is not None:
+            raise ValueError(f"mask={tuple(mask.shape)}: what joined the state cannot be masked")
+        return cache.extend(self, x)
 
     def whole(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Read all tokens at once."""
@@ -335,45 +339,60 @@ class ChosenPooledAttention(PooledAttention):
 class DeltaAttention(CausalLayer):
     """The delta rule with no gates, with one for each head, or with one for each key channel.
 
-    Queries and keys have norm 1, and so does the output of each head, up to a factor. The sources
-    begin with a short convolution of queries, keys and values, and gate the output, too.
+    Each query, key and value is first mixed with those of the `taps` - 1 tokens before it. Queries
+    and keys then have norm 1; the outputs of the heads are normed, and those of the sources gated.
     Source: Yang, Kautz and Hatamizadeh (2025), section 3.4; Kimi Team (2025), section 4.
     """
 
-    def __init__(self, d_model: int, heads: int, gates: str = "channel"):
+    def __init__(self, d_model: int, heads: int, gates: str = "channel", taps: int = 4):
         super().__init__(d_model, heads)
         widths = {"none": 0, "one": heads, "channel": d_model}
         if gates not in widths:
             raise ValueError(f"gates={gates!r}: it is one of {', '.join(widths)}")
+        if taps < 1:
+            raise ValueError(f"taps={taps}: a token is mixed with itself at least")
+        self.taps = nn.Parameter(torch.empty(taps, 3 * d_model).uniform_(-(taps**-0.5), taps**-0.5))
         self.w_beta, self.norm = nn.Linear(d_model, heads), nn.RMSNorm(self.d_h)
         self.w_gate = nn.Linear(d_model, widths[gates]) if widths[gates] else None
         if self.w_gate is not None:
-            # half of what is written is left after 5 to 760 tokens
+            # at first, half of what is written is left after 5 to 760 tokens
             nn.init.uniform_(self.w_gate.bias, 2, 7)
 
     def whole(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        rows = self.unmixed(x)
+        rows = rows if mask is None else rows.masked_fill(~mask.mT, 0.0)
+        before = nn.functional.pad(rows, (0, 0, len(self.taps) - 1, 0))
         mask = None if mask is None else mask.unsqueeze(-3)
-        z = delta_attention_chunkwise(*self.parts(x), mask=mask)
+        z = delta_attention_chunkwise(*self.parts(x, before), mask=mask)
         return self.w_o(join_heads(self.norm(z)))
 
-    def parts(self, x: Tensor) -> State:
-        """Queries, keys, values, gates and betas, in heads."""
-        q, k, v = self.projected(x)
-        q, k = (normalize(silu(y), dim=-1) for y in (q, k))
-        beta = self.w_beta(x).sigmoid().mT
+    def unmixed(self, x: Tensor) -> Tensor:
+        """Queries, keys and values side by side."""
+        return torch.cat([w(x) for w in (self.w_q, self.w_k, self.w_v)], dim=-1)
+
+    def parts(self, x: Tensor, rows: Tensor) -> State:
+        """Queries, keys, values, gates and betas in heads; `rows` begins with `taps` - 1 more."""
+        n = x.shape[-2]
+        shifted = [tap * rows[..., i : i + n, :] for i, tap in enumerate(self.taps)]
+        mixed = silu(torch.stack(shifted).sum(0))
+        q, k, v = (split_heads(y, self.heads) for y in mixed.chunk(3, dim=-1))
+        q, k, beta = normalize(q, dim=-1), normalize(k, dim=-1), self.w_beta(x).sigmoid().mT
         if self.w_gate is None:
             return q, k, v, torch.ones_like(beta)[..., None], beta
         return q, k, v, split_heads(self.w_gate(x).sigmoid(), self.heads), beta
 
     def empty_state(self, x: Tensor) -> State:
         wide = torch.promote_types(x.dtype, torch.float32)
-        return (x.new_zeros(*x.shape[:-1], self.heads, self.d_h, self.d_h, dtype=wide),)
+        S = x.new_zeros(*x.shape[:-1], self.heads, self.d_h, self.d_h, dtype=wide)
+        return S, x.new_zeros(*x.shape[:-1], len(self.taps) - 1, 3 * self.d_model)
 
     def step(self, state: State, x: Tensor) -> tuple[State, Tensor]:
-        *token, beta = self.parts(x[..., None, :])
+        x = x[..., None, :]
+        rows = torch.cat([state[1], self.unmixed(x)], dim=-2)
+        *token, beta = self.parts(x, rows)
         token = (y.squeeze(-2) for y in token)
         S, z = delta_attention_step(state[0], *token, beta=beta.squeeze(-1))
-        return (S,), self.w_o(self.norm(z).flatten(-2))
+        return (S, rows[..., 1:, :]), self.w_o(self.norm(z).flatten(-2))
 
 
 def replace_attention(model: LanguageModel, make: Callable[[int], nn.Module]) -> LanguageModel:

@@ -29,7 +29,7 @@ LAYERS = {
     "selected": lambda: SelectedAttention(D_MODEL, HEADS, count=3, d_index=4),
     "pooled": lambda: PooledAttention(D_MODEL, HEADS, size=3, width=2),
     "pooled, chosen": lambda: ChosenPooledAttention(D_MODEL, HEADS, 3, 2, count=1, d_index=4),
-    "delta": lambda: DeltaAttention(D_MODEL, HEADS, "none"),
+    "delta": lambda: DeltaAttention(D_MODEL, HEADS, "none", taps=1),
     "gated delta": lambda: DeltaAttention(D_MODEL, HEADS, "one"),
     "delta a channel": lambda: DeltaAttention(D_MODEL, HEADS),
 }
@@ -42,7 +42,8 @@ STATES = {
     "pooled, chosen": lambda n: (
         2 * D_MODEL * (min(n, 2) + 2 * (n % 3) + n // 3) + 4 * (2 * (n % 3) + n // 3)
     ),
-    "delta a channel": lambda n: HEADS * D_H * D_H,
+    "delta": lambda n: HEADS * D_H * D_H,
+    "delta a channel": lambda n: HEADS * D_H * D_H + 3 * 3 * D_MODEL,
 }
 LEADING_AXES = [(), (2,), (2, 1, 3)]
 each_layer = pytest.mark.parametrize("name", LAYERS)
@@ -98,7 +99,7 @@ def test_the_future_has_no_gradient(name, make, normal):
 
 
 @each_layer
-def test_padding_at_the_end_or_at_the_front_of_another_text_changes_nothing(name, make, normal):
+def test_padding_at_the_end_or_in_front_changes_nothing(name, make, normal):
     layer, x = make(name), normal(2, 8, D_MODEL)
     lengths = torch.tensor([5, 8], device=x.device)
     mask = torch.arange(8, device=x.device) < lengths[:, None, None]
@@ -108,6 +109,11 @@ def test_padding_at_the_end_or_at_the_front_of_another_text_changes_nothing(name
     other = x.clone()
     other[0, 5:] = 7.0
     torch.testing.assert_close(layer(other, mask)[0, :5], out[0, :5])
+    in_front = x.roll(3, 1)
+    out = layer(in_front[:1], mask[:1].flip(-1))
+    other = in_front.clone()
+    other[:, :3] = 7.0
+    torch.testing.assert_close(layer(other[:1], mask[:1].flip(-1))[:, 3:], out[:, 3:])
     # nothing may be seen at all
     nothing = layer(x, torch.zeros_like(mask))
     assert nothing.isfinite().all()
@@ -189,5 +195,10 @@ def test_bad_input_is_named_with_its_numbers():
         LatentAttention(16, 3)
     with pytest.raises(ValueError, match="gates='two': it is one of none, one, channel"):
         DeltaAttention(16, 2, "two")
+    with pytest.raises(ValueError, match="taps=0"):
+        DeltaAttention(16, 2, taps=0)
     with pytest.raises(ValueError, match="gates='two': it is one of element, head"):
         GatedAttention(16, 2, "two")
+    layer, x = LatentAttention(16, 2), torch.zeros(1, 3, 16)
+    with pytest.raises(ValueError, match=r"mask=\(1, 3\): what joined the state"):
+        layer(x, torch.ones(1, 3, dtype=torch.bool), layer.cache())

@@ -133,8 +133,8 @@ def test_several_streams_are_those_of_deepseek_v4(layer):
         )
     )
     # there, an iteration ends with the other axis, and each has a small number added
-    ours = doubly_stochastic(mix.unflatten(-1, (3, 3)), steps=200)
-    torch.testing.assert_close(ours, w["mix"], atol=2e-2, rtol=0)
+    ours = doubly_stochastic(mix.unflatten(-1, (3, 3)), steps=20)
+    torch.testing.assert_close(ours, w["mix"], atol=3e-3, rtol=0)
     collapsed = []
     hyper_connection(x, lambda y: collapsed.append(y) or y, read.sigmoid(), w["post"], w["mix"])
     torch.testing.assert_close(collapsed[0].float(), w["collapsed"], **CLOSE)
