@@ -1,4 +1,20 @@
-r"""Attention since 2024 (chapter: today)."""
+r"""Attention in the models of 2024 to 2026 (chapter: today).
+
+Keys and values made from one latent vector a token (`latent`); keys that an indexer chooses
+(`selected`); one row for several tokens (`pooled`); a state that is corrected and fades (`delta`);
+an output that passes through a gate (`gated`):
+
+$$q_i \cdot W_K c_j = (W_K^\top q_i) \cdot c_j, \qquad
+I_{ts} = \sum_h w_{th}\, \mathrm{ReLU}(q^I_{th} \cdot k^I_s), \qquad
+c_b = \sum_{j \in b} \mathrm{softmax}_{j \in b}(Z_j + B)_j \odot x_j$$
+
+$$S_i = (I - \beta_i k_i k_i^\top)\, \mathrm{diag}(\alpha_i)\, S_{i-1} + \beta_i k_i v_i^\top,
+\qquad z'_i = \sigma(W_g x_i) \odot z_i$$
+
+`blocks`, `sharing` and `residual` go deeper; `layers` puts the mechanisms where a GPT's attention
+stands, each with a state to decode with.
+Source: the papers named in each module.
+"""
 
 from attncourse.today.blocks import block_attention, block_mask, three_branches
 from attncourse.today.delta import (
