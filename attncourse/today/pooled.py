@@ -76,7 +76,7 @@ def pooled_attention(
     pooled_v: Float[Tensor, "*batch #heads blocks e"],
     size: int,
     width: int,
-    mask: Bool[Tensor, "*#batch_heads #n keys"] | None = None,
+    mask: Bool[Tensor, "*#batch_heads #n all_keys"] | None = None,
 ) -> Float[Tensor, "*batch heads n e"]:
     """Causal attention to the last tokens and to the rows of complete blocks, in one softmax.
 

@@ -349,7 +349,7 @@ def with_derived(mechanism: Mechanism, sizes: Sizes) -> Sizes:
         only_in_masks = {"m", "kept"} - {axis.name for axis in axes if not axis.may_be_1}
         sizes |= dict.fromkeys(only_in_masks, sizes["n"])
     if "blocks" in sizes and "n" in sizes:
-        sizes["keys"] = sizes["n"] + sizes["blocks"]
+        sizes["all_keys"] = sizes["n"] + sizes["blocks"]
     if "features" in sizes:
         sizes["features"] = sizes["d"]
     if "h" in sizes:
