@@ -5,7 +5,7 @@ a_{ij} = \frac{e^{s_{ij}}}{e^{b} + \sum_{j'} e^{s_{ij'}}}$$
 
 Weights that sum to 1 have to go somewhere. A gate near 0 throws away what was read; a sink, one
 learned score $b$ a head, takes weight and gives nothing.
-Source: the gate: Qiu et al. (2025), section 2.2; the sink: OpenAI (2025), after Xiao et al. (2024).
+Source: the gate: Qiu et al. (2025), eq. 5; the sink: OpenAI (2025), after Xiao et al. (2024).
 """
 
 import torch
@@ -22,7 +22,7 @@ def gated_output(
     """The outputs of the heads, each times the sigmoid of its gate, before they are joined.
 
     A gate for each number, or one for each row, that is for each head and token.
-    Source: Qiu et al. (2025), section 2.2.
+    Source: Qiu et al. (2025), eq. 5.
     """
     return gate.sigmoid() * z
 
@@ -36,7 +36,7 @@ def sink_weights(
     """Softmax over the keys and one more score, the sink, whose weight is left out.
 
     Rows sum to less than 1. A sink of -inf takes nothing. A row without any key is zeros.
-    Source: OpenAI (2025), section 2.3.
+    Source: OpenAI (2025), section 2.2.
     """
     scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
     sinks = sink[..., None, None].to(scores.dtype).expand(*scores.shape[:-1], 1)
@@ -54,7 +54,7 @@ def sink_attention(
 ) -> Float[Tensor, "*batch heads n e"]:
     """Attention in which each head has a sink.
 
-    Source: OpenAI (2025), section 2.3.
+    Source: OpenAI (2025), section 2.2.
     """
     return sink_weights(q @ k.mT / q.shape[-1] ** 0.5, sink, mask) @ v
 

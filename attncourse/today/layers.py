@@ -92,7 +92,7 @@ class CausalLayer(nn.Module):
 class GatedAttention(CausalLayer):
     """Attention with rotary positions whose output passes through a gate, and, if asked, sinks.
 
-    Source: Qiu et al. (2025), section 2.2; sinks: OpenAI (2025).
+    Source: Qiu et al. (2025), eq. 5; sinks: OpenAI (2025).
     """
 
     def __init__(self, d_model: int, heads: int, gates: str = "element", sinks: bool = False):

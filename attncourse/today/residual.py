@@ -5,7 +5,7 @@ $$X' = A X + b\, f(a^\top X)^\top$$
 The $s$ rows of $X$ are a token's streams. A part f of a block reads a mixture of them, its output
 is added to each with a weight, and the streams are mixed. With one stream and weights of 1, it is
 the sum x + f(x).
-Source: Zhu et al. (2025), section 2; A doubly stochastic: Xie et al. (2026), section 4.
+Source: Zhu et al. (2024), section 2; A doubly stochastic: Xie et al. (2025), section 4.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def hyper_connection(
     """The streams after a part of a block, which reads one mixture of them and adds to all.
 
     The weights may be of the token: models make them from its streams.
-    Source: Zhu et al. (2025), section 2.
+    Source: Zhu et al. (2024), section 2.
     """
     output = part((read[..., None] * streams).sum(-2))
     return mix @ streams + write[..., None] * output[..., None, :]
@@ -40,7 +40,7 @@ def doubly_stochastic(
     """Weights above 0 whose rows and columns sum to 1: no mixing makes the streams grow.
 
     Columns and rows are normalised in turn (Sinkhorn-Knopp), the rows last; after few steps the
-    columns' sums are near 1. Source: Xie et al. (2026), eq. 8 and 9.
+    columns' sums are near 1. Source: Xie et al. (2025), section 4.
     """
     # in logarithms nothing overflows
     for _ in range(steps):

@@ -20,7 +20,7 @@ def key_value_attention(
     """Attention with rotary positions in which a row is key and value at once.
 
     As values, the rows are rotated too. The output is turned back by the position of its query, and
-    so depends on offsets alone. Source: DeepSeek-AI (2026), eq. 26.
+    so depends on offsets alone. Source: DeepSeek-AI (2026), section 2.3.3.
     """
     positions = torch.arange(q.shape[-2], device=q.device)
     rows = rope(x, positions)
