@@ -50,8 +50,9 @@ def pooled_mask(
 ) -> Bool[Tensor, "{n} keys"]:
     """True where token t may attend: to the last `width` of the n tokens, then to complete blocks.
 
-    A block is complete once t is its last token, or later. In the report, a block's last token does
-    not see it yet; in the code of transformers it does, as here. Source: DeepSeek-AI (2026), section 2.3.
+    A block is complete once t is its last token, or later. In the report, its last token does not
+    see it yet; in the code of transformers it does, as here.
+    Source: DeepSeek-AI (2026), section 2.3.
     """
     if n < 0 or size < 1 or width < 1:
         raise ValueError(
