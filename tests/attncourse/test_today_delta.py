@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
+from attncourse.cost import count
 from attncourse.linear import linear_attention_recurrent
 from attncourse.today import (
     delta_attention_chunkwise,
@@ -166,6 +167,17 @@ def test_the_step_keeps_the_state_s_dtype(draw):
     q, k, v, gate, beta = (x.detach()[0].bfloat16() for x in draw(1))
     S, output = delta_attention_step(torch.zeros(D, E).to(v.device), q, k, v, gate, beta)
     assert (S.dtype, output.dtype) == (torch.float32, torch.bfloat16)
+
+
+def test_the_chunkwise_form_grows_with_the_length_and_not_with_its_square():
+    costs = []
+    for n in (512, 1024, 2048):
+        q, k, v, gate, beta = (
+            torch.empty(n, *d, device="meta") for d in ((8,), (8,), (8,), (8,), ())
+        )
+        costs.append(count(delta_attention_chunkwise, q, k, v, gate, beta))
+    assert [cost.largest for cost in costs] == [512 * 8, 1024 * 8, 2048 * 8]
+    assert costs[2].flops == 2 * costs[1].flops == 4 * costs[0].flops
 
 
 def test_bad_input_is_named_with_its_numbers(draw, unchecked):
