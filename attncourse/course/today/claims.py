@@ -1,8 +1,6 @@
 """The claims of the chapter today."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from math import log
 
 import torch
 from torch import Tensor
@@ -12,7 +10,6 @@ from attncourse.cost import count
 from attncourse.course.claim import (
     Measured,
     above,
-    at_least,
     at_most,
     below,
     between,
@@ -24,9 +21,9 @@ from attncourse.course.linear.claims import max_abs_diff
 from attncourse.dot_product import attention, attention_weights, causal_mask, masked_softmax
 from attncourse.efficient import cache_bytes, nystrom_attention
 from attncourse.linear import delta_write
+from attncourse.relative import rope
 from attncourse.today import (
     absorbed_latent_attention,
-    block_attention,
     block_mask,
     choose_keys,
     delta_attention_chunkwise,
@@ -40,12 +37,10 @@ from attncourse.today import (
     key_value_attention,
     latent_attention,
     latent_cache_bytes,
-    layers_with_keys,
     pool_rows,
     pooled_attention,
     pooled_attention_step,
     selected_attention,
-    selected_attention_step,
     selected_mask,
     sink_attention,
     sink_weights,
@@ -131,7 +126,7 @@ def a_latent_is_two_groups(g):
 
 
 def query_at(m: int) -> tuple:
-    """The shapes that one query of DeepSeek-V3.2 meets at m tokens: attention's and the indexer's."""
+    """Shapes that a query of DeepSeek-V3.2 meets at m tokens: of attention, of the indexer."""
     rows = meta(1, m, D_LATENT + D_ROTARY), meta(1, m, D_LATENT)
     index = meta(INDEX_HEADS, 1, D_INDEX), meta(m, D_INDEX), meta(INDEX_HEADS, 1)
     return (meta(HEADS, 1, D_LATENT + D_ROTARY), *rows), index
@@ -253,9 +248,9 @@ def pooled_keys_are_causal(g):
 
 
 @claim(
-    "After 512 tokens, with one row for 4 tokens and a window of 16, a layer keeps less than 0.3 of "
-    "what one row a token takes, and the next token attends to fewer than 0.3 of as many. "
-    "From 512 to 1,024 tokens, what is kept grows by a row for each 4 tokens.",
+    "With one row for 4 tokens and a window of 16, a layer keeps less than 0.3 of a row a token "
+    "after 512 tokens. From there to 1,024 tokens, what is kept grows by a row for each 4 tokens, "
+    "and the last token attends to fewer than 0.3 rows a token.",
     source="DeepSeek-AI (2026), section 2.3; counted in the state",
 )
 def a_pooled_cache_grows_slowly(g):
@@ -359,10 +354,9 @@ def a_channel_can_keep_while_another_forgets(g):
 
 
 @claim(
-    "A sink of score $b$ multiplies every weight of a query by one number, $\\sigma(\\ell - b)$ "
-    "with $\\ell$ the logarithm of the sum of the exponentials of its scores. So the output is that "
-    "of attention, times a gate which the scores make. A gate on the output, made from the token, "
-    "leaves the weights as they are.",
+    "A sink of score $b$ multiplies all weights of a query by one number, $\\sigma(\\ell - b)$, "
+    "where $\\ell$ is the logarithm of the sum of the exponentials of its scores. So the output is "
+    "that of attention, through a gate that is made from the scores.",
     source="OpenAI (2025), section 2.3; Qiu et al. (2025), eq. 5",
 )
 def a_sink_is_a_gate_made_by_scores(g):
@@ -433,5 +427,113 @@ def a_head_can_say_nothing(g):
             ),
             "sink, weight of the first token": (found["sink"][1], below(0.02)),
             "gate, weight of the first token": (found["gate"][1], above(0.03)),
+        }
+    )  # fmt: skip
+
+
+@claim(
+    "One of 16 blocks holds a key that equals the query; all other keys are random, of width 16. "
+    "If blocks of 4 keys are judged by their mean, the right one is among the best three in more "
+    "than 0.9 of 200 trials. With blocks of 64 keys, in less than 0.8. Judged by their best key, "
+    "it is in more than 0.95 of them at either size.",
+    source="Lu et al. (2025), eq. 6; MiniMax (2026), for blocks judged by their best key",
+)
+def a_mean_hides_a_single_key(g):
+    def found(size: int) -> tuple[float, float]:
+        n, trials = 16 * size, 200
+        q, k = 2 * normal(g, trials, n, 16), normal(g, trials, n, 16)
+        # the last query looks for a key in block 5
+        k[:, 5 * size] = q[:, -1]
+        by_mean = block_mask(q, k, size, count=4)[:, -1, 5 * size]
+        best = (q[:, -1:] @ k.mT).view(trials, 16, size).amax(-1)
+        by_best = (best[:, :-1] > best[:, 5:6]).sum(-1) < 3
+        return by_mean.double().mean().item(), by_best.double().mean().item()
+
+    small, large = found(4), found(64)
+    return Measured(
+        {
+            "found by the mean, blocks of 4": (small[0], above(0.9)),
+            "blocks of 64": (large[0], below(0.8)),
+            "found by the best key, both sizes": ([small[1], large[1]], above(0.95)),
+        }
+    )
+
+
+@claim(
+    "In three branches, the keys of the pooled blocks get a gradient from the output, although the "
+    "blocks that their weights choose pass none. With the gate of the pooled branch shut, they "
+    "get none at all.",
+    source="Yuan et al. (2025), section 3.3",
+)
+def pooled_weights_learn_with_the_model(g):
+    q, k, v = doubles(g, (2, 16, 4), (2, 16, 4), (2, 16, 4))
+    pooled_k, pooled_v = (x.unflatten(-2, (-1, 4)).mean(-2).requires_grad_() for x in (k, v))
+
+    def gradient(pooled_gate: float) -> float:
+        gates = q.new_zeros(2, 16, 3)
+        gates[..., 0] = pooled_gate
+        output = three_branches(q, k, v, pooled_k, pooled_v, gates, size=4, width=4, count=2)
+        return torch.autograd.grad(output.square().sum(), pooled_k)[0].abs().max().item()
+
+    return Measured(
+        {
+            "gradient of the pooled keys": (gradient(0.0), above(0.01)),
+            "with their gate shut": (gradient(-torch.inf), exactly(0)),
+        }
+    )
+
+
+@claim(
+    "If a row is key and value at once, and the output is turned back by the position of its "
+    "query, three more tokens in front, which nobody sees, change nothing. If it is not turned "
+    "back, outputs change by more than half of their size.",
+    source="DeepSeek-AI (2026), section 2.3",
+)
+def a_turned_back_output_depends_on_offsets(g):
+    q, x = doubles(g, (8, 16), (8, 16))
+    further_q, further_x = (torch.cat([y.new_ones(3, 16), y]) for y in (q, x))
+    mask = causal_mask(11, g.device) & (torch.arange(11, device=g.device) >= 3)
+    here = key_value_attention(q, x, causal_mask(8, g.device))
+    there = key_value_attention(further_q, further_x, mask)[3:]
+    # turned by the positions again, as they were before the last step
+    turned_here = rope(here, torch.arange(8, device=g.device))
+    turned_there = rope(there, torch.arange(3, 11, device=g.device))
+    change = (turned_there - turned_here).norm() / turned_here.norm()
+    return Measured(
+        {
+            "turned back, outputs moved by": (max_abs_diff(here, there), ROUNDING),
+            "not turned back, as a share of their size": (change.item(), above(0.5)),
+        }
+    )
+
+
+@claim(
+    "Through 60 layers, four streams are mixed by matrices of positive numbers drawn at random, "
+    "and nothing is added. Where rows and columns sum to 1, no stream becomes larger than the "
+    "largest was, and the sum of the streams stays. Where they don't, the streams grow by more "
+    "than a factor of a million.",
+    source="Xie et al. (2026), section 4",
+)
+def doubly_stochastic_streams_do_not_grow(g):
+    streams, scores = doubles(g, (4, 8), (60, 4, 4))
+    nothing, zeros = torch.zeros_like, streams.new_zeros(4)
+
+    def mixed(matrices: Tensor) -> Tensor:
+        x = streams
+        for matrix in matrices:
+            x = hyper_connection(x, nothing, zeros, zeros, matrix)
+        return x
+
+    stochastic = mixed(doubly_stochastic(scores, steps=100))
+    growth = mixed(scores.exp()).abs().max() / streams.abs().max()
+    return Measured(
+        {
+            "largest number, after over before": (
+                (stochastic.abs().max() / streams.abs().max()).item(), at_most(1),
+            ),
+            "sum of the streams, moved by": (
+                max_abs_diff(stochastic.sum(0), streams.sum(0)), at_most(1e-6),
+            ),
+            "without the constraint, growth in powers of ten": (growth.log10().item(), above(6)),
         }
     )  # fmt: skip

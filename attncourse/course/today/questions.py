@@ -56,7 +56,7 @@ cache_of_a_token = Number(
             lambda layers, groups, width, heads: kib_of_groups(1, groups, width, 0),
         "You divided by 1,000. How many bytes has a KiB?":
             lambda layers, groups, width, heads: kib_of_groups(layers, groups, width, 0) * 1.024,
-        "You counted keys and values for all heads together as one. How many groups keep their own?":
+        "You counted one key and value for all heads. How many groups keep their own?":
             lambda layers, groups, width, heads: kib_of_groups(layers, 1, width, 0),
     },
 )  # fmt: skip
@@ -273,8 +273,8 @@ pooled_row = Row(
     aim="pool",
     asks=(
         "A block has two tokens with the rows <first> and <second>. The first token's scores are "
-        "0 and ln <share>, the second token's are 0 and 0, and the biases are 0. What is the pooled "
-        "row?"
+        "0 and ln <share>, the second token's are 0 and 0, and the biases are 0. What is the "
+        "pooled row?"
     ),
     draw=drawn_block,
     right=pooled_block,
@@ -455,8 +455,8 @@ gate_or_sink = Choice(
     aim="say-nothing",
     asks=(
         "A head should give out nothing for the word *the*, whatever stands before it. For another "
-        "word, it should give out nothing unless a key matches. Which of a gate on the output and a "
-        "learned sink can do which?"
+        "word, it should give out nothing unless a key matches. Which of these can a gate on the "
+        "output do, and which a learned sink?"
     ),
     right="the gate can do the first, and the sink can do both if the queries of the word allow it",
     steps=(
@@ -506,5 +506,50 @@ kept_of_a_text = Number(
         "You took the tokens of the window out of the blocks. They are seen both ways.":
             lambda size, width, n: (n - width) // size + width,
         "You counted each token by itself.": lambda size, width, n: n,
+    },
+)  # fmt: skip
+
+
+def drawn_chunk(rng: random.Random) -> dict:
+    """Two tokens of a chunk, and the product of their keys."""
+    return {
+        "product": rng.choice([0.25, 0.5, 0.75]),
+        "first": rng.choice([4, 8, 12]),
+        "second": rng.choice([2, 6, 10, 14]),
+    }
+
+
+def second_write(product, first, second, beta=0.5) -> float:
+    return beta * (second - product * beta * first)
+
+
+correction_in_a_chunk = Number(
+    aim="channel-gates",
+    asks=(
+        "A chunk begins with an empty state, and there are no gates. Its first two tokens have the "
+        "values <first> and <second>, of width 1, β = ½ each, and keys of norm 1 whose product is "
+        "<product>. What does the second token add under its key?"
+    ),
+    draw=drawn_chunk,
+    right=second_write,
+    steps=lambda product, first, second: (
+        f"The first token adds half of its value: {show(first / 2)}.",
+        f"Under the second key, the state recalls {show(product)} · {show(first / 2)} = "
+        f"{show(product * first / 2)}. What is missing is {show(second - product * first / 2)}.",
+        f"Half of that is added: {show(second_write(product, first, second))}.",
+    ),
+    check="First what token 0 has added, then what the second key recalls of it.",
+    mistakes={
+        "You took the whole first value for what was added under the first key. What is its β?":
+            lambda product, first, second: 0.5 * (second - product * first),
+        "You left out the first token. What does the second key recall of it?":
+            lambda product, first, second: 0.5 * second,
+        "You corrected the whole error.":
+            lambda product, first, second: second - product * first / 2,
+        "You took the two keys for one and the same. How much of what is stored under one does "
+        "the other recall?":
+            lambda product, first, second: second_write(1, first, second),
+        "You added what the second key recalls. The rule takes it off.":
+            lambda product, first, second: second_write(-product, first, second),
     },
 )  # fmt: skip

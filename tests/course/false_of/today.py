@@ -37,4 +37,16 @@ FALSE_OF = {
         "today.gated.sink_weights",
         "torch.cat([scores, sinks], dim=-1).softmax(dim=-1)[..., :-1]", "scores.softmax(dim=-1)",
     ),
+    "a_mean_hides_a_single_key": (
+        "today.blocks.block_mask", "members.to(k.dtype) @ k", "-members.to(k.dtype) @ k",
+    ),
+    "pooled_weights_learn_with_the_model": (
+        "today.blocks.three_branches", "gates.sigmoid()", "torch.ones_like(gates)",
+    ),
+    "a_turned_back_output_depends_on_offsets": (
+        "today.sharing.key_value_attention", "-positions", "0 * positions",
+    ),
+    "doubly_stochastic_streams_do_not_grow": (
+        "today.residual.doubly_stochastic", "scores.log_softmax(-2).log_softmax(-1)", "scores",
+    ),
 }  # fmt: skip
