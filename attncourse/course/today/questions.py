@@ -149,7 +149,7 @@ def drawn_index(rng: random.Random) -> dict:
     }
 
 
-def scored(first, second, weights) -> float:
+def scored(first, second, weights) -> torch.Tensor:
     queries, weights = double([[first]], [[second]]), double(*weights)[:, None]
     return index_scores(queries, double([1]), weights)[0, 0]
 
