@@ -208,7 +208,7 @@ def an_indexer_learns_from_the_heads(g):
     sizes = [0 if grad is None else grad.abs().max().item() for grad in (*from_output, *from_loss)]
     return Measured(
         {
-            "weight on chosen keys, more than on random ones by": (learned - at_random, above(0.05)),
+            "weight on chosen keys, over random ones": (learned - at_random, above(0.05)),
             "the best, more than the chosen by": (best - learned, above(0)),
             "indexer's gradient, from the output": (sizes[:3], exactly(0)),
             "from the loss": (sizes[3:6], above(0)),
