@@ -357,7 +357,7 @@ def a_channel_can_keep_while_another_forgets(g):
     "A sink of score $b$ multiplies all weights of a query by one number, $\\sigma(\\ell - b)$, "
     "where $\\ell$ is the logarithm of the sum of the exponentials of its scores. So the output is "
     "that of attention, through a gate that is made from the scores.",
-    source="OpenAI (2025), section 2.3; Qiu et al. (2025), eq. 5",
+    source="OpenAI (2025), section 2.2; Qiu et al. (2025), eq. 5",
 )
 def a_sink_is_a_gate_made_by_scores(g):
     q, k, v, sink = doubles(g, (2, 9, 4), (2, 9, 4), (2, 9, 3), (2,))
@@ -516,7 +516,7 @@ def a_turned_back_output_depends_on_offsets(g):
     "and nothing is added. Where rows and columns sum to 1, no stream becomes larger than the "
     "largest was, and the sum of the streams stays. Where they don't, the streams grow by more "
     "than a factor of a million.",
-    source="Xie et al. (2026), section 4",
+    source="Xie et al. (2025), section 4",
 )
 def doubly_stochastic_streams_do_not_grow(g):
     streams, scores = doubles(g, (4, 8), (60, 4, 4))
