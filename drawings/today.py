@@ -44,6 +44,33 @@ def what_a_query_sees() -> Drawing:
     return sheet
 
 
+@drawing
+def two_sides_of_a_matrix() -> Drawing:
+    sheet = Drawing(
+        460,
+        190,
+        "Left, the plain form: three latent vectors of width 2 become three keys of width 4 by the "
+        "matrix, and the query of width 4 meets them. Right, the absorbed form: the query becomes "
+        "one of width 2 by the transposed matrix, and meets the latent vectors themselves.",
+    )
+    ys = coordinates(46, 34, 3)
+    sheet.text(104, 14, "plain: three products")
+    sheet.text(356, 14, "absorbed: one product")
+    for i, y in enumerate(ys):
+        sheet.strip("plain", 26, y, cells=2, label=f"$c_{i}$")
+        sheet.arrow((64, y + 8), (112, y + 8))
+        sheet.text(86, y - 4, "$W_K$", size=0.85)
+        sheet.strip("key", 118, y, cells=4)
+        sheet.strip("plain", 286, y, cells=2, label=f"$c_{i}$")
+    sheet.strip("query", 118, 164, cells=4, label="$q$")
+    sheet.strip("query", 378, 164, cells=4)
+    sheet.text(450, 172, "$q$", "query")
+    sheet.arrow((374, 172), (324, 172))
+    sheet.text(349, 158, "$W_K^T$", size=0.85)
+    sheet.strip("query", 286, 164, cells=2)
+    return sheet
+
+
 def keys(sheet: Drawing, y: float, tokens: Iterable[int], high: float = HIGH) -> None:
     """Draw the keys of these tokens, which the query reads."""
     for token in tokens:
