@@ -38,6 +38,7 @@ def count(f: Callable, *args, **kwargs) -> Cost:
         aten.mv: matrix_vector_flops,
         aten.addmm_: added_product_flops,
         aten.baddbmm_: added_product_flops,
+        aten.linalg_solve_triangular: substitution_flops,
     }
     counter = FlopCounterMode(display=False, custom_mapping=extra_flops)
     with recorder, counter:
@@ -64,6 +65,11 @@ def matrix_vector_flops(matrix_shape, vector_shape, *args, **kwargs) -> int:
 def added_product_flops(total_shape, first_shape, second_shape, *args, **kwargs) -> int:
     """FLOPs of total + first @ second: a multiplication and an addition for each term."""
     return 2 * prod(total_shape) * first_shape[-1]
+
+
+def substitution_flops(system_shape, columns_shape, *args, **kwargs) -> int:
+    """FLOPs of solving a triangular system: two for each entry beside the diagonal and column."""
+    return prod(columns_shape) * (system_shape[-1] - 1)
 
 
 class NewTensors(TorchDispatchMode):

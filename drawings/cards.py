@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from math import cos, sin
 
-from drawings.shapes import Drawing
+import drawsvg
+
+from drawings.shapes import Drawing, coordinates
 
 WIDE, HIGH = 240, 130
 CARDS: dict[str, Callable[[Drawing], None]] = {}
@@ -143,3 +145,12 @@ def tasks(sheet: Drawing) -> None:
     sheet.line((75, 26), (190, 102))
     sheet.line((165, 26), (50, 102))
     sheet.line((165, 26), (120, 102), faint=True)
+
+
+@card
+def today(sheet: Drawing) -> None:
+    for token, x in enumerate(coordinates(20, 26, 8)):
+        kind = "shape" if token in (2, 5, 7) else "grid"
+        sheet.canvas.append(drawsvg.Rectangle(x, 18, 16, 48, class_=f"{kind} key"))
+    for x in coordinates(20, 104, 2):
+        sheet.outline("key", x, 90, 94, 18)

@@ -160,6 +160,19 @@ AIMS = {
         "read-errors": "read a confusion matrix, and say what an exact match counts",
         "test-guess": "guess what a trained head does from its weights, and test the guess",
     },
+    "today": {
+        "bytes-and-limit": (
+            "count the bytes of a model's cache, and say whether memory or arithmetic is the limit"
+        ),
+        "absorb": "attend to latent vectors without making a key, and say when that costs less",
+        "choose-keys": (
+            "let an indexer choose the keys of each query, and say how it learns although a choice "
+            "passes no gradient"
+        ),
+        "pool": "pool blocks of keys into one row each, such that no query sees the future",
+        "channel-gates": "take a step of the delta rule with a gate for each channel",
+        "say-nothing": "let a head say nothing, by a gate on its output or by a sink",
+    },
 }
 
 

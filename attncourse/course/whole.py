@@ -73,6 +73,8 @@ PARTS = {
         built={"dot_product#queries-keys-and-values": "queries, keys and values"},
         instead={
             "efficient#sharing-keys-and-values-shrinks-the-cache": "shared keys and values",
+            "today#a-latent-vector-serves-all-heads": "latent vectors",
+            "today#one-key-stands-for-several-tokens": "pooled keys",
         },
         equation="dot_product#eq-attention",
     ),
@@ -107,6 +109,7 @@ PARTS = {
         instead={
             "convolution#kernels-and-windows-two-ways-to-mix-neighbours": "a window",
             "efficient#fewer-pairs-patterns": "sparse patterns",
+            "today#an-indexer-chooses-the-keys": "chosen keys",
         },
     ),
     "weights": Part(
@@ -116,6 +119,8 @@ PARTS = {
         built={"dot_product#queries-keys-and-values": "the softmax of the scores"},
         instead={
             "linear#sum-the-keys-and-values-first": "linear attention’s products of features",
+            "today#each-channel-of-the-state-has-a-gate": "the delta rule with gates",
+            "today#a-gate-or-a-sink-lets-a-head-say-nothing": "weights beside a sink",
             "efficient#random-features-estimate-the-exponential": "random features",
         },
         equation="dot_product#eq-softmax",

@@ -23,7 +23,7 @@ from attncourse.transformer.blocks import (
     PostNorm,
     PreNorm,
 )
-from attncourse.transformer.cache import KeyValueCache, LinearState
+from attncourse.transformer.cache import KeyValueCache, LayerState, LinearState
 from attncourse.transformer.generation import beam_search, generate, greedy, sample
 from attncourse.transformer.gpt import GPT, Block
 from attncourse.transformer.stacks import (
@@ -53,6 +53,7 @@ __all__ = [
     "GroupedAttention",
     "KeyValueCache",
     "LanguageModel",
+    "LayerState",
     "LinearState",
     "PostNorm",
     "PreNorm",

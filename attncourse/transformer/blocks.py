@@ -9,7 +9,7 @@ from torch.nn.functional import relu
 from attncourse.dot_product import attention
 from attncourse.multi_head import MultiHeadAttention, join_heads, split_heads
 from attncourse.transformer.attends import Causal
-from attncourse.transformer.cache import Cache
+from attncourse.transformer.cache import Cache, HeadsCache
 
 # keys and values, split into heads
 KeysValues = tuple[Tensor, Tensor]
@@ -102,7 +102,7 @@ class GroupedAttention(MultiHeadAttention):
         x: Float[Tensor, "*batch n d"],
         context: Tensor | KeysValues | None = None,
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
-        cache: Cache | None = None,
+        cache: HeadsCache | None = None,
     ) -> Float[Tensor, "*batch n d"]:
         """Attention to x itself, after what the cache has, or to a context.
 
@@ -158,8 +158,9 @@ class EncoderBlock(nn.Module):
         return self.feed_forward(self.attention(x, mask=mask, cache=cache))
 
     def new_cache(self) -> Cache:
-        """An empty cache, of the kind that its `attend` needs."""
-        attend = self.attention.part.attend
+        """An empty cache, of the kind that its `attend` needs, or a layer in place of its heads."""
+        part = self.attention.part
+        attend = getattr(part, "attend", part)
         kind = getattr(attend, "cache", None)
         if kind is None:
             name = getattr(attend, "__name__", type(attend).__name__)

@@ -75,4 +75,26 @@ class LinearState:
             self.state = self.state[0][rows], self.state[1][rows]
 
 
-Cache = KeyValueCache | LinearState
+class LayerState:
+    """The state of a layer with steps of its own: `empty_state(x)` and `step(state, x)`."""
+
+    def __init__(self):
+        self.state: tuple[Tensor, ...] | None = None
+
+    def extend(self, layer, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
+        """Let the layer take one step for each token."""
+        outputs = []
+        for token in x.unbind(-2):
+            state = layer.empty_state(token) if self.state is None else self.state
+            self.state, output = layer.step(state, token)
+            outputs.append(output)
+        return torch.stack(outputs, dim=-2)
+
+    def select(self, rows: Int[Tensor, "rows"]) -> None:
+        """Keep these rows of the batch, in this order."""
+        if self.state is not None:
+            self.state = tuple(x[rows] for x in self.state)
+
+
+HeadsCache = KeyValueCache | LinearState
+Cache = HeadsCache | LayerState

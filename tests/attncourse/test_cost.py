@@ -35,6 +35,15 @@ def test_a_product_added_in_place_is_counted_too(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_triangular_system_counts_half_a_product(device):
+    system, columns = blanks(device, (3, 5, 5), (3, 5, 4))
+    solve = torch.linalg.solve_triangular
+    # each row is made of the rows before it: 0 + 1 + 2 + 3 + 4
+    cost = count(solve, system, columns, upper=False, unitriangular=True)
+    assert cost.flops == 3 * 2 * 10 * 4
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_attention_counts_what_the_formula_says(device):
     q, k, v = blanks(device, (2, 9, 4), (2, 11, 4), (2, 11, 3))
     assert count(attention, q, k, v) == Cost(2 * 2 * 9 * 11 * (4 + 3), largest=2 * 9 * 11)
