@@ -264,12 +264,13 @@ def pooled(
 ) -> Layer:
     """Besides a window, a mean of each `pool` entries: all means, or those that are chosen.
 
-    An indexer has pooled keys of its own, and chooses at `most` so many. Elements for each token:
-    its gate with its place in the block, the softmax, the gated entry and its share of the sum.
+    An indexer has pooled keys of its own, and chooses `most` of them. Elements for each token: its
+    score with that of its place in the block, their softmax, the weighted entry, and its share of
+    the sum. The tokens of a block that is not complete are not counted in the cache.
     """
     recent, means = window_of_shared(heads, d, window), Seen(pool, most, chosen=most is not None)
     width = d + (index[1] if index else 0)
-    token = recent.token + Work({}, {ONCE: 4 * width}, {ONCE: width})
+    token = recent.token + Work({}, {ONCE: 3 * width + width // pool}, {ONCE: width})
     step = recent.step + shared_step(heads, d, means)
     if index:
         token, step = token + index_token(*index), step + index_step(*index, Seen(pool))

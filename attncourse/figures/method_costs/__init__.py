@@ -28,12 +28,13 @@ TASKS = {"read": "To read the text", "write": "To write the next token"}
 NOTE = """Counted is what happens between the projections of all layers, for one text, in 16 bits.
 Multiply-adds are those of matrix products. Elementwise work is counted by the numbers that it
 computes, such as scaled scores, their softmax, or a state that fades. The queries, keys, values
-and outputs of a prompt are moved once. To write a token, the part of the cache that it sees is read
-once, and a state is read and written. Latents are read in the plain form and written in the
+and outputs of a prompt are moved once. To write a token, the part of the cache that it sees is
+read once, and a state is read and written. Latents are read in the plain form and written in the
 absorbed one. Methods with a state go through a text token by token; in chunks, they need more
 multiply-adds and less elementwise work. Not counted are projections, weights, which texts that are
-written at the same time share, feed-forward layers, masks and copies. The times are the least that
-the peaks of one machine allow, without the elementwise work, so programs take longer."""
+written at the same time share, feed-forward layers, masks, copies and incomplete blocks. The times
+are the least that the peaks of one machine allow, without the elementwise work, so programs take
+longer."""
 
 
 def method_costs(
