@@ -67,7 +67,7 @@ def test_the_sentence_names_the_limit_whose_time_is_longer(tab):
         slots = read_slots(figure, **state)
         (sentence,) = slots["said"]
         arithmetic, memory = slots["arithmetic"], slots["memory"]
-        said = re.findall(r"limited by (\w+), ([\d.]+ \w+)", sentence)
+        said = re.findall(r"limited by (\w+) \(([\d.]+ \w+)\)", sentence)
         # for each of both methods, the token that is written and then the text that is read
         assert [{"arithmetic": arithmetic, "memory": memory}[limit][i] for (limit, _), i in zip(
             said, (2, 0, 3, 1), strict=True)] == [time for _, time in said]  # fmt: skip

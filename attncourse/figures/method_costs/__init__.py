@@ -4,7 +4,7 @@ The first state is computed here, later ones in view.js; the numbers of both are
 `attncourse.method_costs`, which the page receives as terms.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -51,21 +51,16 @@ def method_costs(
     `start` has the two that are shown first, counted through the methods and then the models.
     """
     require_options(sizes, models, machines, start, context)
+    methods = [(name, stack, sizes[0]) for name, stack in sizes[0].methods.items()]
+    options = [*methods, *((model.name, model.stack, model) for model in models)]
+    names, stacks, sources = zip(*(options[index] for index in start), strict=True)
+    panels = "".join(
+        panel_html(name, stack, context) for name, stack in zip(names, stacks, strict=True)
+    )
     groups = {
         "methods, at the size": [*sizes[0].methods],
         "models, at their own": [model.name for model in models],
     }
-    stacks = [*sizes[0].methods.values(), *(model.stack for model in models)]
-    names = [*groups["methods, at the size"], *groups["models, at their own"]]
-    picks = [stacks[index] for index in start]
-    panels = "".join(
-        panel_html(names[index], stack, context) for index, stack in zip(start, picks, strict=True)
-    )
-    table = costs_table([names[index] for index in start], picks, context, machines[0])
-    urls = [
-        (models[index - len(sizes[0].methods)] if index >= len(sizes[0].methods) else sizes[0])
-        for index in start
-    ]
     return Interactive(
         HERE / "view.js",
         page_data(sizes, models, machines),
@@ -78,9 +73,10 @@ def method_costs(
         ],
         "",
         alt=alt,
-        picture=f'<div class="panels">{panels}</div>{legend_html(context)}{table}'
+        picture=f'<div class="panels">{panels}</div>{legend_html(context)}'
+        f"{costs_table(names, stacks, context, machines[0])}"
         f"<details><summary>What is counted, and sources</summary><div>{NOTE}</div>"
-        f"<div>Sizes: {source_link(urls[0])}, {source_link(urls[1])}. "
+        f"<div>Sizes: {', '.join(map(source_link, sources))}. "
         f"Peaks: {source_link(machines[0])}.</div></details>",
         fallback=all_table(sizes[0], models, context),
     )
@@ -99,7 +95,7 @@ def panel_html(name: str, stack: Stack, n: int) -> str:
         f'<div class="cells" aria-hidden="true">{cells_html([("", 0)] * CELLS)}</div></div>'
         if kind is None
         else f'<div data-show="line" class="line"><span data-show="sees">'
-        f"{escape(seen_text(*kind, n))}</span>"
+        f"{escape(seen_text(kind[0], kind[1], n))}</span>"
         f'<div class="cells" aria-hidden="true">{cells_html(cells_of(kind[1], n))}</div></div>'
         for kind in kinds
     )
@@ -113,13 +109,13 @@ def name_html(name: str) -> str:
 
 def legend_html(n: int) -> str:
     """HTML that says what a cell is, and what its looks mean."""
-    looks = {"keys": "keys of single tokens", "pooled": "pooled keys", "state": "a state"}
-    samples = "; ".join(
+    looks = {"keys": "seen one by one", "pooled": "pooled", "state": "remembered in a state"}
+    samples = ", ".join(
         f'<span class="sample {look}"></span> {words}' for look, words in looks.items()
     )
     return (
-        f'<div class="legend">A cell is <span data-show="tokens">{n // CELLS:,}</span> tokens, '
-        f"the newest at the right. Seen are {samples}.</div>"
+        f'<div class="legend">A cell stands for <span data-show="tokens">{n // CELLS:,}</span> '
+        f"tokens, the newest at the right: {samples}.</div>"
     )
 
 
@@ -130,25 +126,21 @@ def cells_html(cells: Iterable[tuple[str, float]]) -> str:
 
 def costs_table(names: Sequence[str], stacks: Sequence[Stack], n: int, machine: Machine) -> str:
     """HTML table of the costs of both stacks, with bars that compare the two."""
-    cache = [stack.quantity("cache", n) * ELEMENT_BYTES for stack in stacks]
+    cache = [ELEMENT_BYTES * stack.quantity("cache", n) for stack in stacks]
     body = title("Cache")
     body += bars("of the text", "cache", cache, format_bytes)
-    body += bars("for each of its tokens", "each", [x / n for x in cache], format_bytes)
+    body += bars("for each token", "each", [x / n for x in cache], format_bytes)
     for task, words in TASKS.items():
         products, elements, moved = (
             [stack.quantity(f"{task} {kind}", n) for stack in stacks]
             for kind in ("products", "elements", "moved")
         )
         moved = [ELEMENT_BYTES * x for x in moved]
-        arithmetic = [2 * x / machine.operations for x in products]
-        memory = [x / machine.bandwidth for x in moved]
-        longest = max(*arithmetic, *memory)
         body += title(words)
         body += bars("multiply-adds", "products", products, format_count)
         body += bars("elementwise", "elements", elements, format_count)
-        body += bars("moved", "moved", moved, format_bytes)
-        body += bars("time for arithmetic", "arithmetic", arithmetic, format_time, longest)
-        body += bars("time for memory", "memory", memory, format_time, longest)
+        body += bars("bytes moved", "moved", moved, format_bytes)
+        body += times_html(products, moved, machine)
     heading = columns('<span class="unseen">cost</span>', *map(name_html, names))
     return f'<table class="costs"><thead>{heading}</thead><tbody>{body}</tbody></table>'
 
@@ -158,16 +150,35 @@ def title(words: str) -> str:
     return f'<tr class="task"><th colspan="3" scope="colgroup">{words}</th></tr>'
 
 
-def bars(words: str, slot: str, numbers: Sequence[float], write, longest: float = 0) -> str:
+def bars(words: str, slot: str, numbers: Sequence[float], write: Callable[[float], str]) -> str:
     """A row of two numbers with bars, in one scale."""
-    longest = longest or max(numbers)
-    return row(words, *(number(slot, x / longest, "bar", write(x)) for x in numbers))
+    return row(words, *(number(slot, x / max(numbers), "bar", write(x)) for x in numbers))
+
+
+def times_html(products: Sequence[int], moved: Sequence[int], machine: Machine) -> str:
+    """Two rows with the least times, in one scale; the longer one of each method is its limit."""
+    arithmetic = [2 * x / machine.operations for x in products]
+    memory = [x / machine.bandwidth for x in moved]
+    longest = max(*arithmetic, *memory)
+
+    def times_row(slot: str, times: Sequence[float], limits: Sequence[bool]) -> str:
+        cells = (
+            number(slot, x / longest, f"bar{' limit' * limit}", format_time(x))
+            for x, limit in zip(times, limits, strict=True)
+        )
+        return row(f"time for {slot}", *cells)
+
+    by_memory = [x >= y for x, y in zip(memory, arithmetic, strict=True)]
+    by_arithmetic = [not limit for limit in by_memory]
+    return times_row("arithmetic", arithmetic, by_arithmetic) + times_row(
+        "memory", memory, by_memory
+    )
 
 
 def all_table(size: Size, models: Sequence[Model], n: int) -> str:
     """HTML table of all methods at a size and of all models, for readers without scripts."""
     heading = columns("", "cache", "multiply-adds to read", "to write a token", "moved for it")
-    stacks = size.methods | {model.name: model.stack for model in models}
+    stacks = dict(size.methods) | {model.name: model.stack for model in models}
     rows = "".join(
         row(
             escape(name),

@@ -3,6 +3,7 @@
 view.js has the same functions.
 """
 
+from decimal import ROUND_HALF_UP, Context
 from operator import itemgetter
 
 from attncourse.figures.distances import power_of_ten
@@ -57,9 +58,14 @@ def share(seen: Seen, n: int, cell: int) -> float:
     return min(max(left, 0), 1)
 
 
+def three_digits(x: float) -> float:
+    """The number in three digits; ties away from zero, as JavaScript rounds them."""
+    return float(Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(x))
+
+
 def digits(x: float) -> str:
     """A number in three digits, without zeros at the end."""
-    return f"{float(f'{x:.3g}'):g}"
+    return f"{three_digits(x):g}"
 
 
 def format_bytes(x: float) -> str:
@@ -75,7 +81,7 @@ def format_count(x: float) -> str:
     """A count in three digits, with a power of ten if it is large."""
     if x < 1e5:
         return f"{x:,}"
-    mantissa, exponent = f"{x:.2e}".split("e")
+    mantissa, exponent = f"{three_digits(x):.2e}".split("e")
     return f"{mantissa} · {power_of_ten(int(exponent))}"
 
 

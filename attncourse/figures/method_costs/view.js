@@ -76,20 +76,23 @@
     };
   });
   const cache = costs(0, data.last, data.size);
-  const bars = (numbers, format, longest = Math.max(...numbers)) =>
-    numbers.map((x) => ({ text: format(x), value: x / longest }));
+  const bars = (numbers, format) => numbers.map((x) => ({ text: format(x), value: x / Math.max(...numbers) }));
   const both = (kind, format) => tasks.map((task) => bars(task[kind], format));
-  const times = (kind) => tasks.map((task) => bars(task[kind], formatTime, Math.max(...task.arithmetic, ...task.memory)));
+  const limit = ({ arithmetic, memory }, i) => (memory[i] >= arithmetic[i] ? "memory" : "arithmetic");
+  const times = (kind) => tasks.map((task) => task[kind].map((x, i) => ({
+    text: formatTime(x),
+    value: x / Math.max(...task.arithmetic, ...task.memory),
+    class: limit(task, i) === kind ? "bar limit" : "bar",
+  })));
 
   const [read, write] = tasks;
   const ridge = machine.operations / machine.bandwidth;
-  const limit = ({ arithmetic, memory }, i) => (memory[i] >= arithmetic[i] ? "memory" : "arithmetic");
   const sentence = (i) => {
     const limits = tasks.map((task) => limit(task, i));
     const [readTime, writeTime] = tasks.map((task, j) => formatTime(task[limits[j]][i]));
     const perByte = digits((2 * write.products[i]) / write.moved[i]);
     const room = cache[i] > machine.memory ? ` Its cache is larger than the machine’s memory, ${formatBytes(machine.memory)}.` : "";
-    return `${["First", "Second"][i]}, ${options[i].name}: writing the next token is limited by ${limits[1]}, ${writeTime}. It moves ${formatBytes(write.moved[i])} and takes ${perByte} operations for each byte, where the ${machine.name} has time for ${digits(ridge)}. Reading the text is limited by ${limits[0]}, ${readTime}.${room}`;
+    return `${["First", "Second"][i]}, ${options[i].name}: writing the next token is limited by ${limits[1]} (${writeTime}), because it does ${perByte} operations for each byte of the ${formatBytes(write.moved[i])} that it moves, and the ${machine.name} has time for ${digits(ridge)}. Reading the text is limited by ${limits[0]} (${readTime}).${room}`;
   };
   return {
     name: [...options, ...options].map(({ name }) => name),
