@@ -1,5 +1,6 @@
 """The closed forms of what a method costs, against what is counted in calls of the mechanisms."""
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from attncourse.convolution import window_mask
 from attncourse.cost import count, elements_by_operation
+from attncourse.course.today.models import MACHINES, MODELS, SIZES
 from attncourse.dot_product import attention, causal_mask
 from attncourse.efficient import cache_bytes, grouped_query_attention
 from attncourse.linear import linear_attention_state, linear_attention_step
@@ -38,6 +40,7 @@ from attncourse.today import (
     state_bytes,
 )
 from attncourse.today.pooled import pool_rows, pooled_attention_step, pooled_mask
+from tests import ROOT
 
 PRODUCTS = {"mm", "bmm"}
 MASKS = {"bitwise_not", "eq", "ge", "masked_fill"}
@@ -268,3 +271,48 @@ def test_layers_add_up():
     for name in QUANTITIES:
         first, second = (part.quantity(name, 9) for part in parts)
         assert both.quantity(name, 9) == 2 * first + 3 * second > 0
+
+
+# of a token in all layers, and of a text whatever its length, by the models' configurations
+KEPT = {
+    "Llama 3.1 8B": (32 * 2 * 8 * 128, 0),
+    "Llama 3.1 70B": (80 * 2 * 8 * 128, 0),
+    "DeepSeek-V3": (61 * (512 + 64), 0),
+    "Gemma 3 27B": (10 * 2 * 16 * 128, 52 * 1024 * 2 * 16 * 128),
+    "gpt-oss-120b": (18 * 2 * 8 * 64, 18 * 128 * 2 * 8 * 64),
+    "DeepSeek-V3.2": (61 * (512 + 64 + 128), 0),
+    "Qwen3.5 397B": (15 * 2 * 2 * 256, 45 * (64 * 128 * 128 + 3 * 12288)),
+    "DeepSeek-V4-Flash": (21 * (512 + 128) / 4 + 20 * 512 / 128, 43 * 128 * 512),
+    "DeepSeek-V4-Pro": (30 * (512 + 128) / 4 + 31 * 512 / 128, 61 * 128 * 512),
+    "Kimi K3": (24 * (512 + 64), 69 * (96 * 128 * 128 + 3 * 3 * 96 * 128)),
+}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_model_keeps_what_its_configuration_says(model):
+    growing, constant = KEPT[model.name]
+    for n in (2**17, 2**20):
+        assert model.stack.quantity("cache", n) == growing * n + constant
+
+
+def test_each_model_and_size_has_its_report_and_the_file_with_its_numbers():
+    keys = re.findall(r"^@\w+{(\w+),", (ROOT / "reference/references.bib").read_text("utf-8"), re.M)
+    for source in (*MODELS, *SIZES):
+        assert source.key in keys
+    for source in (*MODELS, *SIZES, *MACHINES):
+        # a commit, so that what is read there stays as it is
+        assert re.fullmatch(r"https://github\.com/[\w-]+/[\w-]+/blob/[0-9a-f]{40}/\S+", source.url)
+
+
+def test_a_size_is_that_of_the_model_it_is_named_after():
+    models = {model.name: model.stack for model in MODELS}
+    methods = {size.name: size.methods for size in SIZES}
+    for name, method in {
+        "Llama 3.1 8B": "8 groups of heads",
+        "Llama 3.1 70B": "8 groups of heads",
+        "DeepSeek-V3": "latents",
+    }.items():
+        assert methods[name][method] == models[name]
+    chosen = methods["DeepSeek-V3"]["2,048 chosen latents"]
+    assert chosen == models["DeepSeek-V3.2"]
+    assert sum(count for count, _ in methods["Kimi K3"]["linear"].layers) == 93

@@ -88,18 +88,22 @@ def source_link(source: Model | Size | Machine) -> str:
 
 
 def panel_html(name: str, stack: Stack, n: int) -> str:
-    """HTML of what a query of each kind of layer may see: words, and a row of cells."""
-    kinds = [*stack.layers, *[None] * (MOST_KINDS - len(stack.layers))]
-    lines = "".join(
-        '<div data-show="line" class="line none"><span data-show="sees"></span>'
-        f'<div class="cells" aria-hidden="true">{cells_html([("", 0)] * CELLS)}</div></div>'
-        if kind is None
-        else f'<div data-show="line" class="line"><span data-show="sees">'
-        f"{escape(seen_text(kind[0], kind[1], n))}</span>"
-        f'<div class="cells" aria-hidden="true">{cells_html(cells_of(kind[1], n))}</div></div>'
-        for kind in kinds
+    """HTML of what a query may see in each kind of layer: words, and a row of cells."""
+    lines = [
+        line_html("line", seen_text(count, layer, n), cells_of(layer, n))
+        for count, layer in stack.layers
+    ]
+    empty = line_html("line none", "", [("", 0)] * CELLS)
+    return f"<div>{name_html(name)}{''.join(lines)}{empty * (MOST_KINDS - len(lines))}</div>"
+
+
+def line_html(look: str, words: str, cells: Iterable[tuple[str, float]]) -> str:
+    """HTML of a line of a panel, each cell filled as far as its tokens are seen."""
+    content = "".join(number("cell", share, f"slice {kind}", "") for kind, share in cells)
+    return (
+        f'<div data-show="line" class="{look}"><span data-show="sees">{escape(words)}</span>'
+        f'<div class="cells" aria-hidden="true">{content}</div></div>'
     )
-    return f"<div>{name_html(name)}{lines}</div>"
 
 
 def name_html(name: str) -> str:
@@ -117,11 +121,6 @@ def legend_html(n: int) -> str:
         f'<div class="legend">A cell stands for <span data-show="tokens">{n // CELLS:,}</span> '
         f"tokens, the newest at the right: {samples}.</div>"
     )
-
-
-def cells_html(cells: Iterable[tuple[str, float]]) -> str:
-    """HTML of a row of cells, each filled as far as its tokens are seen."""
-    return "".join(number("cell", share, f"cell {kind}", "") for kind, share in cells)
 
 
 def costs_table(names: Sequence[str], stacks: Sequence[Stack], n: int, machine: Machine) -> str:

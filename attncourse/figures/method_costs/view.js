@@ -58,7 +58,7 @@
   const lines = options.flatMap(({ stack }) => [0, 1, 2].map((i) => stack.layers[i]));
   const cellsOf = (layer) => [...Array(cells).keys()].map((cell) => {
     const [kind, value] = !layer ? ["", 0] : layer[1].length ? cellAt(layer[1], cell) : ["state", 1];
-    return { text: "", class: `cell ${kind}`, value };
+    return { text: "", class: `slice ${kind}`, value };
   });
 
   // the costs: sums of terms
