@@ -75,8 +75,8 @@ class Layer:
     """A layer's cache, and its work for a token by itself and for the entries that it sees.
 
     Queries attend to the entries `attends`; without any, they ask a state of `state` numbers.
-    `plain` takes the place of `step` where a prompt is read in another form. A prompt's own tokens
-    are moved once, and its entries stay where they are needed.
+    `plain` takes the place of `step` where a prompt is read in another form. Reading moves what a
+    token brings and gives, once, and not the entries that it sees.
     """
 
     attends: tuple[Seen, ...]
