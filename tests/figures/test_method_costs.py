@@ -8,7 +8,7 @@ import pytest
 from attncourse import figures
 from attncourse.figures.method_costs import CONTEXTS
 from attncourse.figures.method_costs.text import CELLS, cells_of, format_bytes, share
-from attncourse.method_costs import ALL, Seen, Stack, delta, pooled, softmax
+from attncourse.method_costs import ALL, Seen, delta, pooled, softmax
 from tests.conftest import SEED
 
 from .elements import slot_texts
@@ -100,18 +100,3 @@ def test_without_scripts_a_table_has_all_methods_and_models(new_tab):
     for model, line in zip(reversed(MODELS), reversed(table.locator("tr").all()), strict=False):
         cache = format_bytes(2 * model.stack.quantity("cache", 2**17))
         assert line.locator("td").first.inner_text() == cache
-
-
-def test_what_does_not_fit_is_refused_with_its_numbers():
-    def refusal(*changes, **more):
-        with pytest.raises(ValueError) as refused:
-            figures.method_costs(*changes, alt="x", **more)
-        return str(refused.value)
-
-    assert "0 machines" in refusal(SIZES, MODELS, [])
-    assert "start=(1, 40), but there are 22" in refusal(SIZES, MODELS, MACHINES, start=(1, 40))
-    assert "context=100" in refusal(SIZES, MODELS, MACHINES, context=100)
-    mixed = Stack(((1, softmax(2, 2, 4)),) * 4)
-    odd = type(SIZES[0])("odd", {"mixed": mixed}, "key", "url")
-    assert "4 kinds of layers" in refusal([odd], [], MACHINES, start=(0, 0))
-    assert "different methods" in refusal([SIZES[0], odd], MODELS, MACHINES)
