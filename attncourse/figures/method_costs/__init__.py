@@ -43,7 +43,7 @@ def method_costs(
     machines: Sequence[Machine],
     *,
     alt: str,
-    start: tuple[int, int] = (1, 4),
+    start: tuple[int, int] = (1, 5),
     context: int = 2**17,
 ) -> Interactive:
     """Figure: two methods at a model's size, or two models, with a slider for the context.
