@@ -9,8 +9,8 @@
   };
   const options = [option(first), option(second)];
 
-  const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? "" : "s"}`;
   const grouped = (x) => x.toLocaleString("en-US");
+  const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? "" : "s"}`;
   const digits = (x) => `${Number(x.toPrecision(3))}`;
   const superscript = (x) => `${x}`.replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]);
   const formatCount = (x) => {
