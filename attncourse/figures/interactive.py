@@ -8,10 +8,11 @@ drawing, slots receive attributes. Without scripts, the figure shows its first s
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
+from itertools import chain, count
 from pathlib import Path
 from typing import Protocol
 
@@ -74,6 +75,37 @@ class Slider:
             f'<label>{label_html(self.name)} <input type="range" name="{name}" aria-label="{name}" '
             f'max="{len(self.values) - 1}" value="{self.start}" data-values="{values}">'
             '<b aria-hidden="true"></b></label>'
+        )
+
+
+@dataclass(frozen=True)
+class Select:
+    """A list to choose from, its options in labelled groups; the view receives the index."""
+
+    name: str
+    groups: Mapping[str, Sequence[str]]
+    start: int = 0
+
+    def __post_init__(self):
+        require_start(self.name, [*chain(*self.groups.values())], self.start)
+
+    def html(self) -> str:
+        """HTML of the list; a group without a label is shown without one."""
+        index = count()
+        content = "".join(
+            f'<optgroup label="{escape(label)}">{self.options_html(options, index)}</optgroup>'
+            if label
+            else self.options_html(options, index)
+            for label, options in self.groups.items()
+        )
+        name = escape(self.name)
+        return f'<label>{name} <select name="{name}">{content}</select></label>'
+
+    def options_html(self, options: Sequence[str], index: Iterator[int]) -> str:
+        """HTML of the options of a group, which takes their numbers from `index`."""
+        return "".join(
+            f'<option value="{i}"{" selected" * (i == self.start)}>{escape(option)}</option>'
+            for option, i in zip(options, index, strict=False)
         )
 
 
@@ -201,7 +233,7 @@ def figure_css(view: Path, body: str, name: str) -> str:
     specific = specific.replace(".attncourse-figure", f'.attncourse-figure[data-figure="{name}"]')
     style = ""
     for line in f"{shared}\n{specific}".splitlines():
-        selector = re.match(r"\.([a-z]+) {|(button) {", line)
+        selector = re.match(r"\.([a-z]+) {|(button|select) {", line)
         if not selector or re.search(rf'class="[^"]*\b{selector[1]}\b|<{selector[2]} ', body):
             style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")
     roles = {

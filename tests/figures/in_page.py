@@ -8,6 +8,7 @@ import torch
 from attncourse import figures
 from attncourse.cost import count
 from attncourse.course.relative.claims import family
+from attncourse.course.today.models import MACHINES, MODELS, SIZES
 from attncourse.dot_product import causal_mask
 from attncourse.linear import feature_map, linear_attention, linear_attention_parallel
 
@@ -17,7 +18,7 @@ VISIT = """(figure, states) => {
   const put = ([name, value]) => {
     const inputs = [...figure.querySelectorAll(`[name="${name}"]`)];
     const input = inputs[inputs.length > 1 ? value : 0];
-    if (input.type === "range") input.value = value;
+    if (/range|select/.test(input.type)) input.value = value;
     else input.checked = input.type === "radio" || value;
     input.dispatchEvent(new Event("input", { bubbles: true }));
   };
@@ -35,9 +36,10 @@ VISIT = """(figure, states) => {
 }"""
 # the controls, and how many options each has
 CONTROLS_JS = """figure => {
-  const shown = [...figure.querySelectorAll("input:not([type=hidden])")];
+  const shown = [...figure.querySelectorAll("input:not([type=hidden]), select")];
   return [...new Set(shown.map((one) => one.name))].map((name) => {
     const all = figure.querySelectorAll(`[name="${name}"]`);
+    if (all[0].options) return [name, all[0].options.length];
     return [name, all[0].type === "range" ? +all[0].max + 1 : Math.max(all.length, 2)];
   });
 }"""
@@ -191,6 +193,8 @@ SAME_QUERIES, SAME_KEYS = (
 FAMILY = {name: scores(SAME_QUERIES, SAME_KEYS) for name, scores in family(g, 8).items()}
 OFFSETS = figures.offsets(FAMILY, at=(1, 4), start=1, alt="Five methods.")
 
+METHOD_COSTS = figures.method_costs(SIZES, MODELS, MACHINES, alt="Two methods side by side.")
+
 FIGURES = {
     "explorer": EXPLORER,
     "heads": HEADS,
@@ -211,4 +215,5 @@ FIGURES = {
     "recorded": RECORDED,
     "recorded_by_number": RECORDED_BY_NUMBER,
     "waves": WAVES,
+    "method_costs": METHOD_COSTS,
 }

@@ -12,6 +12,7 @@ from attncourse.course.convolution.claims import compose, convolution, footprint
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.efficient import longformer_mask, online_softmax_update
 from attncourse.figures.explorer import TEMPERATURES
+from attncourse.figures.method_costs.text import CELLS, cells_of
 from attncourse.figures.numbers import format_number
 from attncourse.figures.turning import DEGREES
 from attncourse.linear import feature_map, linear_attention_parallel, linear_attention_state
@@ -219,9 +220,39 @@ def waves(position, d):
     return {"wave": p[:, :4], "share": product / (d / 2), "said": product[position]}
 
 
+def method_costs(first, second, size, context, machine):
+    """Bars, in the scale of the longer of two or four."""
+    size, machine = in_page.SIZES[size], in_page.MACHINES[machine]
+    options = [*size.methods.values(), *(model.stack for model in in_page.MODELS)]
+    picks, n = (options[first], options[second]), 2 ** (context + 7)
+
+    def both(name: str) -> torch.Tensor:
+        return torch.tensor([stack.quantity(name, n) for stack in picks], dtype=torch.float64)
+
+    tasks = {
+        kind: torch.stack([both(f"{task} {kind}") for task in ("read", "write")])
+        for kind in ("products", "elements", "moved")
+    }
+    arithmetic = 2 * tasks["products"] / machine.operations
+    memory = 2 * tasks["moved"] / machine.bandwidth
+    longest = torch.maximum(arithmetic, memory).amax(-1, keepdim=True)
+    cells = torch.zeros(2, 3, CELLS)
+    for row, stack in zip(cells, picks, strict=True):
+        for line, (_, layer) in zip(row, stack.layers, strict=False):
+            line += torch.tensor([share for _, share in cells_of(layer, n)])
+    return {
+        "cell": cells,
+        **{name: x / x.amax(-1, keepdim=True) for name, x in tasks.items()},
+        "cache": both("cache") / both("cache").max(),
+        "arithmetic": arithmetic / longest,
+        "memory": memory / longest,
+    }
+
+
 NUMBERS = [
     explorer, heads, kernel, receptive, patterns, running, growing, orders, distances, sampling,
     plane, turning, clocks, clipping, offsets, recorded, recorded_by_number, waves,
+    method_costs,
 ]  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def test_the_keyboard_moves_every_control(name, tab):
     for control in control_options(figure):
         tab.set_content(bare_page(FIGURES[name]))
         texts_before = read_slots(figure)
-        control_element = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
+        control_element = figure.locator(f'[name="{control}"]:is(:checked, [type=range], select)')
         control_element.focus()
         assert control_element.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", control
         # Space for a switch; and what is at its end goes back

@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from attncourse import figures
-from attncourse.figures.interactive import Choice, Interactive, Slider
+from attncourse.course.today.models import MACHINES, MODELS, SIZES
+from attncourse.figures.interactive import Choice, Interactive, Select, Slider
+from attncourse.method_costs import Model, Size, Stack, softmax
 from attncourse.positional import sinusoids
 
 from .in_page import FLOPS, LENGTHS, POINTS, SEPARATE, SIDES
@@ -29,6 +31,7 @@ HALF, NAN = torch.tensor([[0.5, torch.nan]]), torch.tensor([1.0, 2.0, torch.nan,
 PATH, FALLING = torch.tensor([0, 1, 1, -1]), torch.tensor([9.0, 4.0, 2.0, 0.0])
 FEATURES = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
 SCORES = torch.tensor([0.5, 2.0, -1.0])
+MIXED = Model("mixed", Stack(((1, softmax(2, 2, 4)),) * 4), "", "")
 
 
 def explorer(**changes):
@@ -52,6 +55,10 @@ def recorded(forbidden):
 
 def growing(phi_q=FEATURES, phi_k=FEATURES, v=FEATURES, words="ab", chunk=1):
     return figures.growing(phi_q, phi_k, v, list(words), chunk=chunk, alt="state")
+
+
+def method_costs(sizes=SIZES, models=MODELS, machines=MACHINES, **start):
+    return figures.method_costs(sizes, models, machines, alt="costs", **start)
 
 
 def plane(x, separate=SEPARATE, query=0):
@@ -149,7 +156,13 @@ REFUSED = [
     (lambda: figures.waves(12, [2], alt=""), r"widths=\[2\]"),
     (lambda: figures.waves(12, [], alt=""), r"widths=\[\]"),
     (lambda: figures.turning((3, 4), (1, 0), 4, alt=""), r"5 .* 3\.67"),
+    (lambda: method_costs(machines=[]), "4 sizes, 0 machines"),
+    (lambda: method_costs(start=(1, 40)), r"start=\(1, 40\), .* 22"),
+    (lambda: method_costs(context=100), "context=100"),
+    (lambda: method_costs(models=[MIXED]), "4 kinds of layers: 1 to 3"),
+    (lambda: method_costs([SIZES[0], Size("odd", {}, "", "")]), "different methods"),
     (lambda: Choice("x", [], 0), "x .* 0, .* 0"),
+    (lambda: Select("x", {"a": [1], "b": [2]}, 2), "x .* 2, .* 2"),
     (lambda: Slider("x", [1, 2], 2), "x .* 2, .* 2"),
     (lambda: Slider("x", [1, 2], -1), "x .* -1, .* 2"),
 ]
