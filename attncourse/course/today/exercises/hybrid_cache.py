@@ -1,0 +1,136 @@
+"""Exercise hybrid_cache: the bytes that a model with layers of three kinds keeps of a text."""
+
+from judge import variants
+from judge.exercise import Case, Exercise
+
+exercise = Exercise.read(
+    __name__,
+    differentiable=False,
+    without={"loops": "it is given sizes alone, and may walk through the layers"},
+)
+exercise.valid(variants.worked(exercise))
+
+
+@exercise.reference
+def layer_by_layer(kinds, n, window, kv_heads, d, heads, width):
+    total = 0
+    for kind in kinds:
+        tokens = {"full": n, "window": n if n < window else window, "delta": 0}[kind]
+        total += tokens * kv_heads * (d + d) * width
+        if kind == "delta":
+            total += heads * d * d * 4
+    return total
+
+
+@exercise.cases
+def cases(draw):
+    # no size is that of another, and window is no multiple of d
+    kv_heads, heads, d = draw.sizes(3, 3, 9)
+    window, n = 11 * draw.integer(4, 6), 13 * draw.integer(10, 20)
+    sizes = window, kv_heads, d, heads
+    text = f"n={n}, window={window}, kv_heads={kv_heads}, d={d}, heads={heads}"
+    mixed = ["delta", "delta", "window", "delta", "full", "window", "full"]
+    yield Case(f"all three kinds, {text}, width=2", (mixed, n, *sizes, 2))
+    yield Case(f"all three kinds, {text}, width=4", (mixed, n, *sizes, 4))
+    yield Case(f"all three kinds, {text}, width=1", (mixed, n, *sizes, 1))
+    yield Case(f"full layers alone, {text}, width=2", (["full"] * 3, n, *sizes, 2))
+    yield Case(f"windows alone, {text}, width=2", (["window"] * 5, n, *sizes, 2))
+    yield Case(f"delta layers alone, {text}, width=2", (["delta"] * 4, n, *sizes, 2))
+    yield Case("a text shorter than the window, width=2", (mixed, window - 7, *sizes, 2))
+    yield Case("a text as long as the window, width=2", (mixed, window, *sizes, 2))
+    yield Case("one token, width=2", (mixed, 1, *sizes, 2))
+    yield Case("no token yet, width=2", (mixed, 0, *sizes, 2))
+    yield Case("no layer", ([], n, *sizes, 2))
+    kimi = ["delta", "delta", "delta", "full"] * 6 + ["delta", "delta", "full"]
+    yield Case("27 layers and a million tokens", (kimi, 2**20, 128, 32, 128, 32, 2))
+
+
+variants.right(exercise,
+    "return sum(rows_of * row for rows_of in [n] * kinds.count('full') "
+    "+ [min(n, window)] * kinds.count('window')) + state * kinds.count('delta')",
+    'size = {"full": n * row, "window": min(n, window) * row, "delta": heads * d**2 * 4}\n'
+    "return sum(size[kind] for kind in kinds)",
+    "from collections import Counter\nrow = kv_heads * d * width + kv_heads * d * width\n"
+    "count = Counter(kinds)\n"
+    'rows = count["full"] * n + count["window"] * (n if n < window else window)',
+)  # fmt: skip
+variants.wrong(exercise, {
+    "keys alone are counted: a token has a value as well, so count both":
+        "row = kv_heads * d * width",
+    "a key and a value are counted twice each: a row is 2 * kv_heads * d numbers":
+        "row = 4 * kv_heads * d * width",
+    "a window is counted whole although the text is shorter: count the tokens that there are":
+        'rows = kinds.count("full") * n + kinds.count("window") * window',
+    "layers with a window are counted as full ones: they keep no more than `window` tokens":
+        'rows = (kinds.count("full") + kinds.count("window")) * n',
+    "full layers are counted as if they had a window: they keep all n tokens":
+        'rows = (kinds.count("full") + kinds.count("window")) * min(n, window)',
+    "layers with a window are left out: count the last tokens that they keep":
+        'rows = kinds.count("full") * n',
+    "the full layers are left out: count the keys and values of all n tokens":
+        'rows = kinds.count("window") * min(n, window)',
+    "the larger of n and the window is taken: a layer keeps the last `window` tokens at most":
+        'rows = kinds.count("full") * n + kinds.count("window") * max(n, window)',
+    "the window is counted on both sides of the last token: it lies before it, and holds `window` "
+    "tokens": [
+        'rows = kinds.count("full") * n + kinds.count("window") * min(n, 2 * window)',
+        'rows = kinds.count("full") * n + kinds.count("window") * min(n, 2 * window + 1)'],
+    "a window is one token too wide: the last token is one of the `window` that it holds":
+        'rows = kinds.count("full") * n + kinds.count("window") * min(n, window + 1)',
+    "a window is one token too narrow: the last token is one of the `window` that it holds":
+        'rows = kinds.count("full") * n + kinds.count("window") * min(n, max(window - 1, 0))',
+    "a state has as many bytes a number as the keys: it is kept in float32, so count 4":
+        "state = heads * d * d * width",
+    "the states have no bytes: count 4 for each of their numbers": "state = heads * d * d",
+    "the states have twice the bytes: a head has one, and a number of float32 takes 4 bytes": [
+        "state = heads * d * d * 8"],
+    "the keys and values are counted with 4 bytes a number: only the states are in float32, so "
+    "take `width`":
+        "row = 2 * kv_heads * d * 4",
+    "the keys and values are counted with 2 bytes a number: take `width`":
+        "row = 2 * kv_heads * d * 2",
+    "these are numbers: multiply those of the keys and values by `width`, and those of the states "
+    "by 4": "row = 2 * kv_heads * d\nstate = heads * d * d",
+    "the keys and values have no bytes: multiply their numbers by `width`":
+        "row = 2 * kv_heads * d",
+    "a state is counted for each token: it has the same size whatever the length is": [
+        "state = n * heads * d * d * 4", "state = min(n, window) * heads * d * d * 4"],
+    "a state is taken for a vector: it has d times d numbers": [
+        "state = heads * d * 4", "state = heads * 2 * d * 4"],
+    "the states are counted for kv_heads heads: a delta layer has `heads` of them":
+        "state = kv_heads * d * d * 4",
+    "one state is counted for a layer: each of its heads has one": [
+        "state = d * d * 4"],
+    "a state is as wide as all heads together: each head has d times d numbers of its own": [
+        "state = (heads * d) ** 2 * 4"],
+    "the keys are counted for `heads` heads: only kv_heads of them are kept": [
+        "row = 2 * heads * d * width"],
+    "one head of keys and values is counted: each of the kv_heads heads keeps its own": [
+        "row = 2 * d * width"],
+    "the states are left out: the delta layers keep one for each head":
+        "return rows * row",
+    "this is one layer of each kind: multiply by the number of such layers": [
+        "return (n + min(n, window)) * row + state",
+        'return (("full" in kinds) * n + ("window" in kinds) * min(n, window)) * row '
+        '+ ("delta" in kinds) * state'],
+    "every layer is counted in all three ways: count each as the kind that it is": [
+        "return len(kinds) * (n * row + min(n, window) * row + state)"],
+    "every layer is counted as a full one: count each as the kind that it is": [
+        "return len(kinds) * n * row"],
+    "the delta layers have keys as well: they keep a state alone": [
+        'rows = kinds.count("full") * n + kinds.count("window") * min(n, window) '
+        '+ kinds.count("delta") * n'],
+    "these are bits: return bytes": "return 8 * (rows * row + kinds.count(\"delta\") * state)",
+    "these are thousands of bytes, or more: return bytes": [
+        'return (rows * row + kinds.count("delta") * state) / 1000',
+        'return (rows * row + kinds.count("delta") * state) / 1024',
+        'return (rows * row + kinds.count("delta") * state) // 1024',
+        'return (rows * row + kinds.count("delta") * state) / 2**20',
+        'return (rows * row + kinds.count("delta") * state) / 2**30'],
+    "this is an average over the layers: add up the bytes of all": [
+        'return (rows * row + kinds.count("delta") * state) // max(1, len(kinds))'],
+    "this is divided by the length: return the bytes of the whole text": [
+        'return (rows * row + kinds.count("delta") * state) // max(n, 1)'],
+    "the value is right, but it is a float: a number of bytes should be an int":
+        'return float(rows * row + kinds.count("delta") * state)',
+})  # fmt: skip
