@@ -101,7 +101,8 @@ variants.wrong(exercise, {
     "one gate serves all channels: multiply each row by a gate of its own": [
         "faded = alpha.mean(-1)[..., None, None] * s", "faded = alpha[..., :1, None] * s"],
     "the gates multiply the columns: those are the values' channels, so multiply the rows": [
-        "faded = (alpha if s.shape[-1] == s.shape[-2] else alpha.mean(-1, True))[..., None, :] * s"],
+        "faded = (alpha if s.shape[-1] == s.shape[-2] else alpha.mean(-1, True))[..., None, :] "
+        "* s"],
     "the gates have no sigmoid: alpha is the sigmoid of a": "faded = a[..., :, None] * s",
     "the gates come from exp: alpha is the sigmoid of a": [
         "faded = a.exp()[..., :, None] * s", "faded = (-a.exp())[..., :, None].exp() * s"],

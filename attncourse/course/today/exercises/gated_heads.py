@@ -7,9 +7,7 @@ from judge import messages, variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over heads or tokens: they are axes, so gate all of them at once"
-exercise = Exercise.read(
-    __name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP}
-)
+exercise = Exercise.read(__name__, generic_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
 exercise.valid(variants.worked(exercise))
 
 
@@ -65,8 +63,13 @@ def cases(draw):
     yield Case("one token", draw_layer(draw, 2, **sizes | {"n": 1}, each=d))
 
 
+@exercise.valid
+def by_the_functions_of_multi_head(z, x, w_gate, w_o):
+    gate = split_heads(torch.sigmoid(x @ w_gate), z.shape[-3])
+    return join_heads(gate * z) @ w_o
+
+
 variants.right(exercise,
-    "parts = split_heads(gate, h)\njoined = join_heads(gated)",
     # the heads behind the tokens from the start
     "parts = gate.unflatten(-1, (h, -1))\ngated = parts * z.transpose(-2, -3)\n"
     "joined = gated.flatten(-2)",

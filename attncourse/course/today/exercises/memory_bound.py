@@ -57,6 +57,9 @@ def cases(draw):
                512, 8 * 10**9, 131072, 524288, 3350 * 10**9, 989 * 10**12)  # fmt: skip
     yield case("Llama 3.1 8B on an H100, a batch of 295",
                295, 8 * 10**9, 131072, 524288, 3350 * 10**9, 989 * 10**12)  # fmt: skip
+    # absorbed: nearly as many operations a byte as the machine can do
+    yield case("latents in 61 layers on an H100, a batch of 4096",
+               4096, 37 * 10**9, 70272, 16990208, 3350 * 10**9, 989 * 10**12)  # fmt: skip
     yield case("a machine that loads faster than it computes", 3, 1000, 5, 2, 7, 5)
     # a float has fewer digits: the quotient is 5 less a little
     row_bytes = 10**17
@@ -69,8 +72,9 @@ variants.right(exercise,
     "start = 2 * parameters * (speed - batch * bandwidth)\n"
     "return -((start - 1) // slope) if slope > 1 else -start + 1",
     "weights, of_weights = 2 * parameters * speed, 2 * parameters * batch * bandwidth\n"
-    "return None if row_bytes * speed <= row_flops * bandwidth "
-    "else (of_weights - weights) // (batch * row_bytes * speed - batch * row_flops * bandwidth) + 1",
+    "loading, computing = batch * row_bytes * speed, batch * row_flops * bandwidth\n"
+    "return None if loading <= computing "
+    "else (of_weights - weights) // (loading - computing) + 1",
 )  # fmt: skip
 ONCE = "the weights are loaded once for each text: they serve the whole batch, so count them once"
 variants.wrong(exercise, {
@@ -133,7 +137,7 @@ variants.wrong(exercise, {
         ("    if slope <= 0:\n        return None\n", ""),
         ("slope <= 0", "slope == 0"), ("slope <= 0", "slope < 0")],
     "if loading never takes longer, it returns a number: return None": [
-        ("return None", "return 0"), ("return None", "return -1"), ("return None", "return math.inf")],
+        ("return None", f"return {number}") for number in ("0", "-1", "math.inf")],
     "whether loading ever takes longer is asked first: a small batch is bound by memory at 0 "
     "tokens, whatever the slope is": [
         ("    if start > 0:", "    if slope <= 0:\n        return None\n    if start > 0:")],

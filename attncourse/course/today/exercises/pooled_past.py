@@ -1,4 +1,4 @@
-"""Exercise pooled_past: attention to one's own block token by token, and to a row for each before."""
+"""Exercise pooled_past: attention to one's own block, and to a row for each before."""
 
 import torch
 
@@ -96,7 +96,9 @@ variants.wrong(exercise, {
     "all earlier tokens are seen one by one: only those of the query's own block should be": [
         "near = i <= i[:, None]"],
     "this is causal attention, token by token: let a row stand for each block before the query's "
-    "own": "near = i <= i[:, None]\nbefore = torch.zeros(n, blocks, dtype=torch.bool, device=x.device)",
+    "own":
+        "near = i <= i[:, None]\n"
+        "before = torch.zeros(n, blocks, dtype=torch.bool, device=x.device)",
     "only the row of the query's own token is seen: let it see the earlier ones of its block, too":
         "near = i == i[:, None]",
     "the last `size` tokens are seen one by one: only those of the query's own block should be": [
@@ -135,7 +137,8 @@ variants.wrong(exercise, {
     "the rows of a block are summed: weight them by the softmax of z":
         "pooled = cut_x.sum(dim=-2)",
     "the weights are pooled, and not the rows: multiply them by x": [
-        "pooled = cut_z.softmax(dim=-2).sum(dim=-2)", "pooled = cut_z.softmax(dim=-2).mean(dim=-2)"],
+        "pooled = cut_z.softmax(dim=-2).sum(dim=-2)",
+        "pooled = cut_z.softmax(dim=-2).mean(dim=-2)"],
     "z is pooled: weight the rows of x": "pooled = (cut_z.softmax(dim=-2) * cut_z).sum(dim=-2)",
     "the query's scores pool the blocks: take z":
         "cut_z = q[..., : blocks * size, :].unflatten(-2, shape)",

@@ -4,7 +4,6 @@ import torch
 
 from judge import messages, variants
 from judge.exercise import Case, Exercise
-from judge.variants import every
 
 LOOP = "it loops over queries or keys: sort all rows at once"
 exercise = Exercise.read(
@@ -133,7 +132,8 @@ variants.wrong(exercise, {
     "scores below 0 are taken for 0: rank them as they are":
         "hidden = scores.relu().masked_fill(~seen, -torch.inf)",
     "keys with a score of 0 or less are left out: read count keys, whatever their scores are": [
-        "return (rank < count) & seen & (scores > 0)", "return (rank < count) & seen & (scores != 0)"],
+        "return (rank < count) & seen & (scores > 0)",
+        "return (rank < count) & seen & (scores != 0)"],
     "keys with a score below 0 are left out: read count keys, whatever their scores are":
         "return (rank < count) & seen & (scores >= 0)",
     "it reads one key too many: the places begin at 0, so compare with <":
@@ -178,7 +178,8 @@ variants.wrong(exercise, {
         "i = torch.arange(n, device=scores.device)\n"
         "return (seen & (i[:, None] - i < count)).expand(scores.shape)"],
     "the first count keys are read: take those with the highest scores":
-        "i = torch.arange(n, device=scores.device)\nreturn (seen & (i < count)).expand(scores.shape)",
+        "i = torch.arange(n, device=scores.device)\n"
+        "return (seen & (i < count)).expand(scores.shape)",
     "nothing is chosen, and all keys up to the query are read: keep the best count of them":
         "return seen.expand(scores.shape)",
     "the mask is upside down: True should stand at the keys that are read":
