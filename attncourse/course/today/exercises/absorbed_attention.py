@@ -120,10 +120,10 @@ variants.wrong(exercise, {
         "moved @ latents.mT + q_rotary @ k_rotary.mT",
         "moved @ latents.mT / d**0.5 + q_rotary @ k_rotary.mT / q_rotary.shape[-1] ** 0.5",
         "scores / width**0.5", "scores"),
-    "only the products of the latents are scaled: divide those of the rotated parts as well": (
-        "moved @ latents.mT + q_rotary", "moved @ latents.mT / width**0.5 + q_rotary",
-        "scores / width**0.5", "scores", "    scores =", "    width = d + q_rotary.shape[-1]\n"
-        "    scores ="),
+    "only the products of the latents are scaled: divide those of the rotated parts as well": [
+        ("moved @ latents.mT + q_rotary", f"moved @ latents.mT / ({width}) ** 0.5 + q_rotary",
+         "scores / width**0.5", "scores")
+        for width in ("d + q_rotary.shape[-1]", "d")],
     "only the products of the rotated parts are scaled: divide those of the latents as well": (
         "k_rotary.mT\n    width = d + q_rotary.shape[-1]",
         "k_rotary.mT / (d + q_rotary.shape[-1]) ** 0.5", "scores / width**0.5", "scores"),
@@ -151,13 +151,17 @@ variants.wrong(exercise, {
     "the matrices are cut across: reshape would mix rows and heads, so split the columns into h "
     "parts, then bring the heads to the front": [
         "keys = w_k.reshape(h, -1, d)", "values = w_v.reshape(h, w_k.shape[0], -1)",
-        "keys = w_k.reshape(h, -1, d)\nvalues = w_v.reshape(h, w_k.shape[0], -1)"],
+        "keys = w_k.reshape(h, -1, d)\nvalues = w_v.reshape(h, w_k.shape[0], -1)",
+        "keys = w_k.reshape(h, d, -1).mT",
+        "keys = w_k.reshape(h, d, -1).mT\nvalues = w_v.reshape(h, w_k.shape[0], -1)"],
     "all heads have the first one's matrices: cut w_k and w_v into h parts, one for each head": [
         "keys = w_k[:, :d]", "values = w_v[:, : w_v.shape[-1] // h]",
         "keys = w_k[:, :d]\nvalues = w_v[:, : w_v.shape[-1] // h]"],
     "the heads' matrices are averaged: let each head use its own": [
         "keys = w_k.unflatten(-1, (h, -1)).mean(1)", "values = w_v.unflatten(-1, (h, -1)).mean(1)",
         "keys = w_k.unflatten(-1, (h, -1)).mean(1)\nvalues = w_v.unflatten(-1, (h, -1)).mean(1)"],
+    "every latent counts the same: mix them with the weights": [
+        "mean = latents.mean(-2, keepdim=True).expand(*weights.shape[:-1], -1)"],
     "this is the mean of the latents: multiply that of each head by the head's part of w_v":
         "return mean",
     "the mean is multiplied by w_k: keys have done their part, so take the head's part of w_v":

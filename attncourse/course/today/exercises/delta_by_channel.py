@@ -94,6 +94,14 @@ variants.wrong(exercise, {
         "faded = alpha[..., :, None] * s", "faded = s",
         "s_new = faded + key[..., :, None] * change[..., None, :]",
         "s_new = alpha[..., :, None] * (faded + key[..., :, None] * change[..., None, :])"),
+    "what was there is erased before the state fades: let it fade first, then ask and write": [
+        "recalled = (key[..., None, :] @ s)[..., 0, :]\n"
+        "erased = alpha[..., :, None] * key[..., :, None] * (beta[..., None] * recalled)"
+        "[..., None, :]\n"
+        "s_new = faded - erased + key[..., :, None] * (beta[..., None] * v)[..., None, :]"],
+    "all that is in the state is weakened by 1 - beta: only what lies under the key should change":
+        "s_new = (1 - beta)[..., None, None] * faded "
+        "+ key[..., :, None] * (beta[..., None] * v)[..., None, :]",
     "the key looks into the state before it fades: look for what is there afterwards": (
         "@ faded", "@ s"),
     "the new state is made of the one that has not faded: add the change to the faded state": (
@@ -102,7 +110,7 @@ variants.wrong(exercise, {
         "faded = alpha.mean(-1)[..., None, None] * s", "faded = alpha[..., :1, None] * s"],
     "the gates multiply the columns: those are the values' channels, so multiply the rows": [
         "faded = (alpha if s.shape[-1] == s.shape[-2] else alpha.mean(-1, True))[..., None, :] "
-        "* s"],
+        "* s", "faded = alpha[..., None, :] * s"],
     "the gates have no sigmoid: alpha is the sigmoid of a": "faded = a[..., :, None] * s",
     "the gates come from exp: alpha is the sigmoid of a": [
         "faded = a.exp()[..., :, None] * s", "faded = (-a.exp())[..., :, None].exp() * s"],
@@ -192,6 +200,13 @@ variants.wrong(exercise, {
     CHANGED: [
         "faded = s.mul_(alpha[..., :, None])"],
     messages.BATCH: 'recalled = torch.einsum("bd,bde->be", key, faded)',
+    messages.SQUEEZES: [
+        "recalled = (key[..., None, :] @ faded).squeeze()",
+        "out = (query[..., None, :] @ s_new).squeeze()",
+        "recalled = (key[..., None, :] @ faded).squeeze()\n"
+        "out = (query[..., None, :] @ s_new).squeeze()"],
+    "beta lacks an axis: give it one of size 1, so that it meets all numbers of v":
+        "change = beta * (v - recalled)",
     messages.FRONT: "key = k / k.norm(dim=1, keepdim=True)",
     "it works only without leading axes: torch.outer takes no more than two vectors":
         "s_new = faded + torch.outer(key, change)",

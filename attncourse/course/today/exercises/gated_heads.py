@@ -82,6 +82,7 @@ variants.right(exercise,
     "parts = torch.stack(gate.chunk(h, dim=-1), dim=-3)\n"
     "gated = z - z * (1 - parts)",
 )  # fmt: skip
+JOINED = "joined = z.transpose(-2, -3).flatten(-2)\n"
 variants.wrong(exercise, {
     "the gates have no sigmoid: each should lie between 0 and 1": "gate = x @ w_gate",
     "the gates come from tanh, which goes below 0: take the sigmoid": "gate = (x @ w_gate).tanh()",
@@ -104,7 +105,7 @@ variants.wrong(exercise, {
     "the gates are added: multiply by them": "gated = parts + z",
     "what is gated is added to what was read: return the gated part alone": "gated = z + parts * z",
     "the gate stands behind the output's matrix: put it before the heads are joined": [
-        "joined = z.transpose(-2, -3).flatten(-2)\n"
+        f"{JOINED}"
         "out = joined @ w_o\n"
         "return out * gate if gate.shape[-1] == out.shape[-1] else out * gate.mean(-1, True)"],
     "one gate serves all heads: let each head have its own": [
@@ -128,7 +129,12 @@ variants.wrong(exercise, {
     "heads to the front": [
         "parts = gate.reshape(*gate.shape[:-2], h, gate.shape[-2], -1)"],
     "the heads are not brought behind the tokens before they are joined: transpose first": [
-        "joined = gated.reshape(*x.shape[:-1], -1)"],
+        "joined = gated.reshape(*x.shape[:-1], -1)",
+        "joined = z.reshape(*x.shape[:-1], -1)\n"
+        "return (joined * gate.repeat_interleave(joined.shape[-1] // gate.shape[-1], -1)) @ w_o"],
+    "one gate a head is repeated in turn: repeat each d times in a row, as repeat_interleave does":
+        f"{JOINED}return (joined * gate.repeat(*[1] * (x.dim() - 1), "
+        "joined.shape[-1] // gate.shape[-1])) @ w_o",
     "the numbers of the heads are joined in turn: join them side by side, the first head first":
         "joined = gated.movedim(-3, -1).flatten(-2)",
     "the heads come in reverse: join the first one first":
@@ -142,9 +148,12 @@ variants.wrong(exercise, {
     "the heads are still apart: join them, and multiply by w_o": "return gated",
     "one gate a head does not fit: cut the columns into h parts of any width, such as 1": [
         "parts = gate.unflatten(-1, (h, z.shape[-1])).transpose(-2, -3)",
-        "parts = gate.reshape(*x.shape[:-1], h, z.shape[-1]).transpose(-2, -3)"],
+        "parts = gate.reshape(*x.shape[:-1], h, z.shape[-1]).transpose(-2, -3)",
+        f"{JOINED}return (joined * gate) @ w_o"],
     "a gate for each number does not fit: cut the columns into h parts, which may be d wide": [
-        "parts = gate.mT[..., None]"],
+        "parts = gate.mT[..., None]",
+        "parts = gate.mT[..., None]\n"
+        "joined = gated.transpose(-2, -3).reshape(*x.shape[:-1], w_o.shape[0])"],
     "the residual stream is added: return what the layer adds to it": "return x + joined @ w_o",
     "the outputs are divided by sqrt(d): the scores were scaled before":
         "gated = parts * z / z.shape[-1] ** 0.5",

@@ -46,91 +46,103 @@ def cases(draw):
 
 
 variants.right(exercise,
-    "return sum(rows_of * row for rows_of in [n] * kinds.count('full') "
-    "+ [min(n, window)] * kinds.count('window')) + state * kinds.count('delta')",
-    'size = {"full": n * row, "window": min(n, window) * row, "delta": heads * d**2 * 4}\n'
-    "return sum(size[kind] for kind in kinds)",
+    'rows = kinds.count("full") * n + kinds.count("window") * min(n, window)\n'
+    'return rows * row + kinds.count("delta") * state',
     "from collections import Counter\nrow = kv_heads * d * width + kv_heads * d * width\n"
-    "count = Counter(kinds)\n"
-    'rows = count["full"] * n + count["window"] * (n if n < window else window)',
+    "windowed = (n if n < window else window) * row\n"
+    "return sum(each[kind] * count for kind, count in Counter(kinds).items())",
+    "total = 0\n"
+    'for kind in kinds:\n    if kind == "full":\n        total += full\n'
+    '    elif kind == "window":\n        total += windowed\n'
+    "    else:\n        total += state\nreturn total",
 )  # fmt: skip
+ALONE = "keys alone are counted: a token has a value as well, so count both"
+BY_WIDTH = (
+    "the keys and values are counted with 4 bytes a number: only the states are in float32, so "
+    "take `width`"
+)
+KV_HEADS = "the keys are counted for `heads` heads: only kv_heads of them are kept"
+SIXTEEN = "the keys and values are counted with 2 bytes a number: take `width`"
+NO_BYTES = "the keys and values have no bytes: multiply their numbers by `width`"
+ALL = "sum(each[kind] for kind in kinds)"
 variants.wrong(exercise, {
-    "keys alone are counted: a token has a value as well, so count both":
-        "row = kv_heads * d * width",
+    ALONE: [f"{name} = {tokens}kv_heads * d * width" for name, tokens in (
+        ("row", ""), ("full", "n * "), ("windowed", "min(n, window) * "))],
     "a key and a value are counted twice each: a row is 2 * kv_heads * d numbers":
         "row = 4 * kv_heads * d * width",
+    BY_WIDTH: [f"{name} = {tokens}2 * kv_heads * d * 4" for name, tokens in (
+        ("row", ""), ("full", "n * "), ("windowed", "min(n, window) * "))],
+    SIXTEEN: "row = 2 * kv_heads * d * 2",
+    NO_BYTES: [f"{name} = {tokens}2 * kv_heads * d" for name, tokens in (
+        ("row", ""), ("full", "n * "), ("windowed", "min(n, window) * "))],
+    KV_HEADS: [f"{name} = {tokens}2 * heads * d * width" for name, tokens in (
+        ("row", ""), ("full", "n * "), ("windowed", "min(n, window) * "))],
+    "one head of keys and values is counted: each of the kv_heads heads keeps its own":
+        "row = 2 * d * width",
+    "the width of a head is left out: a key has d numbers in each head":
+        "row = 2 * kv_heads * width",
     "a window is counted whole although the text is shorter: count the tokens that there are":
-        'rows = kinds.count("full") * n + kinds.count("window") * window',
+        "windowed = window * row",
     "layers with a window are counted as full ones: they keep no more than `window` tokens":
-        'rows = (kinds.count("full") + kinds.count("window")) * n',
+        "windowed = n * row",
     "full layers are counted as if they had a window: they keep all n tokens":
-        'rows = (kinds.count("full") + kinds.count("window")) * min(n, window)',
-    "layers with a window are left out: count the last tokens that they keep":
-        'rows = kinds.count("full") * n',
-    "the full layers are left out: count the keys and values of all n tokens":
-        'rows = kinds.count("window") * min(n, window)',
+        "full = min(n, window) * row",
+    "layers with a window are left out: count the last tokens that they keep": "windowed = 0",
+    "the full layers are left out: count the keys and values of all n tokens": "full = 0",
     "the larger of n and the window is taken: a layer keeps the last `window` tokens at most":
-        'rows = kinds.count("full") * n + kinds.count("window") * max(n, window)',
+        "windowed = max(n, window) * row",
     "the window is counted on both sides of the last token: it lies before it, and holds `window` "
     "tokens": [
-        'rows = kinds.count("full") * n + kinds.count("window") * min(n, 2 * window)',
-        'rows = kinds.count("full") * n + kinds.count("window") * min(n, 2 * window + 1)'],
+        "windowed = min(n, 2 * window) * row", "windowed = min(n, 2 * window + 1) * row"],
     "a window is one token too wide: the last token is one of the `window` that it holds":
-        'rows = kinds.count("full") * n + kinds.count("window") * min(n, window + 1)',
+        "windowed = min(n, window + 1) * row",
     "a window is one token too narrow: the last token is one of the `window` that it holds":
-        'rows = kinds.count("full") * n + kinds.count("window") * min(n, max(window - 1, 0))',
+        "windowed = min(n, max(window - 1, 0)) * row",
+    "the pairs of tokens are counted: a cache keeps rows, one for each token": [
+        "full = n * n * row", "full = n * (n + 1) // 2 * row"],
     "a state has as many bytes a number as the keys: it is kept in float32, so count 4":
         "state = heads * d * d * width",
     "the states have no bytes: count 4 for each of their numbers": "state = heads * d * d",
-    "the states have twice the bytes: a head has one, and a number of float32 takes 4 bytes": [
-        "state = heads * d * d * 8"],
-    "the keys and values are counted with 4 bytes a number: only the states are in float32, so "
-    "take `width`":
-        "row = 2 * kv_heads * d * 4",
-    "the keys and values are counted with 2 bytes a number: take `width`":
-        "row = 2 * kv_heads * d * 2",
+    "the states have twice the bytes: a head has one, and a number of float32 takes 4 bytes":
+        "state = heads * d * d * 8",
     "these are numbers: multiply those of the keys and values by `width`, and those of the states "
     "by 4": "row = 2 * kv_heads * d\nstate = heads * d * d",
-    "the keys and values have no bytes: multiply their numbers by `width`":
-        "row = 2 * kv_heads * d",
     "a state is counted for each token: it has the same size whatever the length is": [
         "state = n * heads * d * d * 4", "state = min(n, window) * heads * d * d * 4"],
     "a state is taken for a vector: it has d times d numbers": [
         "state = heads * d * 4", "state = heads * 2 * d * 4"],
+    "a sum of keys is kept beside the state: the delta rule has none, so count d times d numbers": [
+        "state = heads * (d * d + d) * 4", "state = heads * (d * d + 2 * d) * 4"],
+    "a delta layer keeps a key and a value as well: a state is all that it keeps": [
+        "state = heads * d * d * 4 + row", "state = heads * d * d * 4 + full",
+        "state = heads * d * d * 4 + windowed"],
     "the states are counted for kv_heads heads: a delta layer has `heads` of them":
         "state = kv_heads * d * d * 4",
-    "one state is counted for a layer: each of its heads has one": [
-        "state = d * d * 4"],
-    "a state is as wide as all heads together: each head has d times d numbers of its own": [
-        "state = (heads * d) ** 2 * 4"],
-    "the keys are counted for `heads` heads: only kv_heads of them are kept": [
-        "row = 2 * heads * d * width"],
-    "one head of keys and values is counted: each of the kv_heads heads keeps its own": [
-        "row = 2 * d * width"],
-    "the states are left out: the delta layers keep one for each head":
-        "return rows * row",
+    "one state is counted for a layer: each of its heads has one": "state = d * d * 4",
+    "a state is as wide as all heads together: each head has d times d numbers of its own":
+        "state = (heads * d) ** 2 * 4",
+    "d is divided among the heads: it is the width of each of them":
+        "state = heads * (d // heads) ** 2 * 4",
+    "the states are left out: the delta layers keep one for each head": "state = 0",
     "this is one layer of each kind: multiply by the number of such layers": [
-        "return (n + min(n, window)) * row + state",
-        'return (("full" in kinds) * n + ("window" in kinds) * min(n, window)) * row '
-        '+ ("delta" in kinds) * state'],
-    "every layer is counted in all three ways: count each as the kind that it is": [
-        "return len(kinds) * (n * row + min(n, window) * row + state)"],
-    "every layer is counted as a full one: count each as the kind that it is": [
-        "return len(kinds) * n * row"],
-    "the delta layers have keys as well: they keep a state alone": [
-        'rows = kinds.count("full") * n + kinds.count("window") * min(n, window) '
-        '+ kinds.count("delta") * n'],
-    "these are bits: return bytes": "return 8 * (rows * row + kinds.count(\"delta\") * state)",
+        "return full + windowed + state", "return sum(each[kind] for kind in set(kinds))"],
+    "this is the last layer alone: add up the bytes of all":
+        "return each[kinds[-1]] if kinds else 0",
+    "this is the largest layer alone: add up the bytes of all":
+        "return max((each[kind] for kind in kinds), default=0)",
+    "every layer is counted in all three ways: count each as the kind that it is":
+        "return len(kinds) * (full + windowed + state)",
+    "every layer is counted as a full one: count each as the kind that it is":
+        "return len(kinds) * full",
+    "these are bits: return bytes": f"return 8 * {ALL}",
     "these are thousands of bytes, or more: return bytes": [
-        'return (rows * row + kinds.count("delta") * state) / 1000',
-        'return (rows * row + kinds.count("delta") * state) / 1024',
-        'return (rows * row + kinds.count("delta") * state) // 1024',
-        'return (rows * row + kinds.count("delta") * state) / 2**20',
-        'return (rows * row + kinds.count("delta") * state) / 2**30'],
-    "this is an average over the layers: add up the bytes of all": [
-        'return (rows * row + kinds.count("delta") * state) // max(1, len(kinds))'],
-    "this is divided by the length: return the bytes of the whole text": [
-        'return (rows * row + kinds.count("delta") * state) // max(n, 1)'],
+        f"return {ALL} {by}"
+        for by in ("/ 1000", "/ 1024", "// 1024", "/ 1e6", "/ 2**20", "// 2**20", "/ 1e9", "/ 2**30")
+    ],
+    "this is an average over the layers: add up the bytes of all":
+        f"return {ALL} // max(1, len(kinds))",
+    "this is divided by the length: return the bytes of the whole text":
+        f"return {ALL} // max(n, 1)",
     "the value is right, but it is a float: a number of bytes should be an int":
-        'return float(rows * row + kinds.count("delta") * state)',
+        f"return float({ALL})",
 })  # fmt: skip

@@ -87,6 +87,13 @@ variants.wrong(exercise, {
         "before = torch.arange(blocks, device=x.device) < ((i + 1) // size)[:, None]",
     "a query sees the row of its own block, which holds later tokens: let it see the blocks before "
     "its own": "before = torch.arange(blocks, device=x.device) <= block[:, None]",
+    "the last block is filled up with zeros, and its row is seen: let a query see the blocks "
+    "before its own":
+        "fill = (0, 0, 0, -n % size)\nblocks = -(-n // size)\n"
+        "shape = (blocks, size)\n"
+        "cut_x = torch.nn.functional.pad(x, fill).unflatten(-2, shape)\n"
+        "cut_z = torch.nn.functional.pad(z, fill).unflatten(-2, shape)\n"
+        "before = torch.arange(blocks, device=x.device) <= block[:, None]",
     "all rows of blocks are seen, later ones too: let a query see those before its own": [
         "before = torch.ones(n, blocks, dtype=torch.bool, device=x.device)"],
     "a query looks ahead in its own block: let it see the tokens up to itself":
@@ -115,6 +122,10 @@ variants.wrong(exercise, {
         "before = torch.arange(blocks, device=x.device) > block[:, None]",
     "the pools are plain means: weight the tokens by the softmax of z":
         "pooled = cut_x.mean(dim=-2)",
+    "the keys of blocks are weighted, their values are plain means: let one row be key and value":
+        "return weights @ torch.cat([x, cut_x.mean(dim=-2)], dim=-2)",
+    "the values of blocks are weighted, their keys are plain means: let one row be key and value":
+        "scores = (q @ torch.cat([x, cut_x.mean(dim=-2)], dim=-2).mT) / d**0.5",
     "the softmax of z runs over the channels: in each channel, it should run over the tokens of a "
     "block": "pooled = (cut_z.softmax(dim=-1) * cut_x).sum(dim=-2)",
     "the softmax of z runs over the blocks: it should run over the tokens of each block":

@@ -87,6 +87,7 @@ variants.right(exercise,
     "order = n - 1 - hidden.flip(-1).argsort(dim=-1, stable=True).flip(-1)",
 )  # fmt: skip
 EQUAL_LAST = "of equal scores, the later key is chosen: sort so that the earlier one comes first"
+LEAST = "hidden.sort(dim=-1, descending=True).values[..., min(count, n) - 1, None]"
 TIES = (
     "every key as good as the last chosen one is read, so equal scores give more than count keys: "
     "choose the earlier ones"
@@ -97,8 +98,15 @@ variants.wrong(exercise, {
         "seen = torch.ones(n, n, dtype=torch.bool, device=scores.device)"],
     "later keys take places and are then struck out, so too few are left: hide them before you "
     "sort": "hidden = scores",
-    "where there are fewer than count keys, later ones fill up the row: strike them out at the end":
+    "where there are fewer than count keys, later ones fill up the row: strike them out in the "
+    "end": [
         "return rank < count",
+        f"return hidden >= {LEAST}"],
+    "the last of the chosen keys is left out: compare with >=, and of equal ones choose the "
+    "earlier":
+        f"return (hidden > {LEAST}) & seen",
+    "argsort takes its axis by name where it is asked to be stable: write dim=-1":
+        "order = hidden.argsort(-1, descending=True, stable=True)",
     "where there are fewer than count keys, none is read: read all of them": [
         "return (rank < count) & seen & (seen.sum(-1, keepdim=True) >= count)",
         "index = order[..., :count]\n"
@@ -109,8 +117,10 @@ variants.wrong(exercise, {
     "a score may be lower than the number that you give to later keys: give them -inf": [
         f"hidden = scores.masked_fill(~seen, {fill})" for fill in ("-10.0", "-1e4", "-1e9")],
     "a query does not read its own key: its own position should be among those it may choose": [
-        ".tril(-1)".join(["seen = torch.ones(n, n, dtype=torch.bool, device=scores.device)", ""]),
-        "return (rank < count) & seen.tril(-1)"],
+        "seen = torch.ones(n, n, dtype=torch.bool, device=scores.device).tril(-1)",
+        "return (rank < count) & seen.tril(-1)",
+        "i = torch.arange(n, device=scores.device)\n"
+        "seen = (i < i[:, None]) | (i + i[:, None] == 0)"],
     "a query reads one key ahead: let it choose up to its own position":
         "seen = torch.ones(n, n, dtype=torch.bool, device=scores.device).tril(1)",
     "a query chooses among later keys and itself: choose among itself and earlier ones": [
@@ -147,8 +157,7 @@ variants.wrong(exercise, {
         "rank = order.argsort(dim=-1).flip(-1)",
         "order = hidden.argsort(dim=-1, stable=True).flip(-1)"],
     TIES: [
-        "least = hidden.sort(dim=-1, descending=True).values[..., min(count, n) - 1, None]\n"
-        "return (hidden >= least) & seen",
+        f"return (hidden >= {LEAST}) & seen",
         "least = hidden.sort(dim=-1).values[..., -min(count, n), None]\n"
         "return torch.where(hidden < least, False, seen)"],
     "keys as good as the best one left out are dropped: of equal scores, choose the earlier ones": [
@@ -192,9 +201,12 @@ variants.wrong(exercise, {
     "these are scores: return True for a key that is read, and False for the others": [
         "return scores.masked_fill(~((rank < count) & seen), -torch.inf)",
         "return scores * ((rank < count) & seen)"],
-    "the scores are rounded, so different ones count as equal: compare them as they are": [
+    "scores that differ only a little count as equal, or change their order: compare them as they "
+    "are, and let a stable sort choose among equal ones": [
         "hidden = scores.float().masked_fill(~seen, -torch.inf)",
-        "hidden = scores.mul(1e6).round().masked_fill(~seen, -torch.inf)"],
+        "hidden = scores.mul(1e6).round().masked_fill(~seen, -torch.inf)",
+        *(f"hidden = (scores - {eps} * torch.arange(n, device=scores.device))"
+          ".masked_fill(~seen, -torch.inf)" for eps in ("1e-4", "1e-6", "1e-8"))],
     "the softmax rounds large differences to equal weights: rank the scores themselves":
         "hidden = scores.masked_fill(~seen, -torch.inf).softmax(-1).masked_fill(~seen, -1.0)",
     messages.CHANGES: "hidden = scores.masked_fill_(~seen, -torch.inf)",

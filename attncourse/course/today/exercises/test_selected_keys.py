@@ -149,8 +149,8 @@ variants.wrong(exercise, {
         "range(place % n + 1)", "range(n)"),
     "its own choice takes the lowest scores, so it refuses what is right": (
         "-row[j]", "row[j]"),
-    "it refuses every function, right or wrong: a query may read its own key, and the first rows "
-    "have fewer keys than count": [
+    "it refuses every function, right or wrong: a query may read its own key, the first rows have "
+    "fewer keys than count, and of equal scores the earlier is chosen, which topk may not do": [
         ("range(place % n + 1)", "range(place % n)"),
         (SAME, f"{SAME}\n                assert (mask.sum(-1) == count).all()")],
     "it views the mask in another shape, which a right one that is not contiguous cannot do: "
