@@ -30,6 +30,15 @@ DIFFERENT: dict[str, dict[str, str]] = {
         'sums = zeros.scatter_reduce(-1, index, weights, "amax")':
             "the gradient of scatter_reduce is absent",
     },
+    "selected_keys": {
+        "order = hidden.argsort(-1, descending=True, stable=True)":
+            "argsort takes its axis by its place, too, where it is asked to be stable",
+        "order = hidden.argsort(dim=-1, descending=True)":
+            "every sort is stable, so equal scores come in the order of the keys",
+        "index = hidden.topk(min(count, n), dim=-1).indices\n"
+        "return torch.zeros_like(seen).expand(scores.shape).scatter(-1, index, True) & seen":
+            "likewise",
+    },
     "stretch_table": {
         "[None], size=n -> [None, :, None], size=(1, n); linear -> bicubic; [0] -> [0, :, 0]":
             "interpolate has no mode bicubic",
