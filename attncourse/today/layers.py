@@ -72,7 +72,7 @@ class CausalLayer(nn.Module):
         raise NotImplementedError
 
     def empty_state(self, x: Tensor) -> State:
-        """The state before the first token, for tokens like x: (*batch, d_model)."""
+        """The state before the first token, for tokens like x, of width d_model."""
         raise NotImplementedError
 
     def step(self, state: State, x: Tensor) -> tuple[State, Tensor]:

@@ -97,12 +97,12 @@ def absorbed_is_plain(g):
 
     return Measured(
         {
+            "operations, absorbed over plain, to write a token": (ratio(1, 4097), below(0.01)),
+            "to read the prompt": (ratio(4096, 4096), above(3)),
             "outputs and gradients apart by": (
                 max(max_abs_diff(*pair) for pair in zip(*results, strict=True)),
                 ROUNDING,
             ),
-            "operations, absorbed over plain, reading 4,096 tokens": (ratio(4096, 4096), above(3)),
-            "writing one after them": (ratio(1, 4097), below(0.01)),
         }
     )
 
