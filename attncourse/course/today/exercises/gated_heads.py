@@ -149,7 +149,7 @@ variants.wrong(exercise, {
     "one gate a head does not fit: cut the columns into h parts of any width, such as 1": [
         "parts = gate.unflatten(-1, (h, z.shape[-1])).transpose(-2, -3)",
         "parts = gate.reshape(*x.shape[:-1], h, z.shape[-1]).transpose(-2, -3)",
-        f"{JOINED}return (joined * gate) @ w_o"],
+        f"{JOINED}return (joined * gate) @ w_o", f"{JOINED}return (gate * joined) @ w_o"],
     "a gate for each number does not fit: cut the columns into h parts, which may be d wide": [
         "parts = gate.mT[..., None]",
         "parts = gate.mT[..., None]\n"

@@ -89,7 +89,7 @@ WRONG = {
         MASK, "(hidden > hidden.sort(dim=-1, descending=True).values[..., min(count, n - 1), None])"
               " & seen if count < n else seen.expand(scores.shape)"),
     "leaves it to chance which of equal scores it chooses": (
-        ORDER, "(hidden + 1e-9 * torch.linspace(0, 9, n).sin().mul(1e4).frac())"
+        ORDER, "(hidden + 1e-9 * (7 * torch.arange(n) % 5))"
                ".argsort(dim=-1, descending=True, stable=True)"),
     "rounds the scores to whole numbers": (HIDDEN, HIDDEN.replace("scores", "scores.round()")),
     "fails where it may read more keys than there are": (
