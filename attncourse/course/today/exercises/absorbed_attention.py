@@ -41,13 +41,11 @@ def draw_token(draw, *batch, h, m, d, d_c, d_v, d_r):
 
 @exercise.cases
 def cases(draw):
-    # no width is that of another, and neither is the number of heads
-    d, d_c, d_v, d_r = draw.sizes(4, 2, 8)
-    h, m = next(x for x in (3, 4, 5) if x not in (d, d_c, d_v, d_r)), draw.integer(9, 11)
+    (h, d, d_c, d_v, d_r), m = draw.sizes(5, 2, 8), draw.integer(9, 11)
     sizes = {"h": h, "m": m, "d": d, "d_c": d_c, "d_v": d_v, "d_r": d_r}
     args = draw_token(draw, 2, **sizes)
     text = f"h={h}, m={m}, d={d}, d_c={d_c}, d_v={d_v}, d_r={d_r}"
-    longer = draw_token(draw, 2, **sizes | {"h": 8 * h, "m": 64 + m})
+    longer = draw_token(draw, 2, **sizes | {"h": 64, "m": 64 + m})
     yield Case(f"a batch of 2, {text}", args, longer=longer)
     q, latents, w_k, w_v, q_rotary, k_rotary = args
     one = q[0], latents[0], w_k, w_v, q_rotary[0], k_rotary[0]

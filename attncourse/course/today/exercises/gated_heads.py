@@ -43,10 +43,10 @@ def cases(draw):
     sizes = {"h": h, "n": n, "d": d, "e": e}
     text = f"h={h}, n={n}, d={d}, e={e}"
     args = draw_layer(draw, 2, **sizes, each=d)
-    longer = draw_layer(draw, 2, **sizes | {"n": 48 + n, "h": 6 * h}, each=d)
+    longer = draw_layer(draw, 2, **sizes | {"n": 40 + n, "h": 64}, each=d)
     yield Case(f"a batch of 2, {text}, a gate for each number", args, longer=longer)
     heads = draw_layer(draw, 2, **sizes, each=1)
-    many = draw_layer(draw, 2, **sizes | {"n": 48 + n, "h": 6 * h}, each=1)
+    many = draw_layer(draw, 2, **sizes | {"n": 40 + n, "h": 64}, each=1)
     yield Case(f"a batch of 2, {text}, a gate for each head", heads, longer=many)
     yield Case(f"no batch, {text}, a gate for each number", (args[0][0], args[1][0], *args[2:]))
     yield Case(f"no batch, {text}, a gate for each head", (heads[0][0], heads[1][0], *heads[2:]))
