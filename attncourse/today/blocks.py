@@ -4,7 +4,7 @@ $$s_{tb} = q_t \cdot \frac{1}{|b|} \sum_{j \in b} k_j, \qquad
 z_t = \sum_{c \in \{\text{pooled}, \text{chosen}, \text{recent}\}} \sigma(g_t^c)\, z_t^c$$
 
 Neither needs a loss of its own: the choice is made with the keys that attention reads.
-Source: Lu et al. (2025), eq. 3-6; Yuan et al. (2025), eq. 5-12.
+Source: Lu et al. (2025), eq. 3-6; Yuan et al. (2025), section 3.3.
 """
 
 import torch
@@ -78,7 +78,7 @@ def three_branches(
     The weights of the pooled blocks choose: the `count` blocks with the largest, all heads summed.
     The sigmoids of the gates add the branches up. The source pools blocks that overlap, has keys
     for each branch, and always chooses the first and the last blocks.
-    Source: Yuan et al. (2025), eq. 5-12.
+    Source: Yuan et al. (2025), section 3.3.
     """
     n, blocks = q.shape[-2], pooled_k.shape[-2]
     recent, complete = pooled_mask(n, size, width, q.device).split((n, n // size), dim=-1)

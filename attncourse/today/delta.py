@@ -6,7 +6,7 @@ $$S_i = (I - \beta_i k_i k_i^\top)\, \mathrm{diag}(\alpha_i)\, S_{i-1} + \beta_i
 With all gates at 1 it is the delta rule. Keys should have norm 1: no step then makes S larger in
 the direction of its key.
 Source: Yang, Kautz and Hatamizadeh (2025), section 3.1; a gate for each channel: Kimi Team (2025),
-eq. 1.
+Kimi Linear, eq. 1.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def delta_attention_step(
     """The state fades, the token corrects it, and then reads it: the new state and the output.
 
     The gates lie between 0 and 1, one for all rows of S or one for each. It is computed in the
-    dtype of S. Source: Kimi Team (2025), eq. 1.
+    dtype of S. Source: Kimi Team (2025), Kimi Linear, eq. 1.
     """
     q, k, wide_v, gate, beta = (x.to(S.dtype) for x in (q, k, v, gate, beta))
     S = delta_write(gate[..., :, None] * S, k, wide_v, beta)
@@ -55,7 +55,7 @@ def delta_attention_recurrent(
 ) -> Float[Tensor, "*batch n e"]:
     """Token by token, with a state of fixed size; a masked token changes nothing in it.
 
-    The specification of the chunkwise form. Source: Kimi Team (2025), eq. 1.
+    The specification of the chunkwise form. Source: Kimi Team (2025), Kimi Linear, eq. 1.
     """
     S = empty_delta_state(q, k, v)
     gate, beta = masked_gates(gate, beta, mask)
@@ -82,8 +82,8 @@ def delta_attention_chunkwise(
 
     Decays are sums of logarithms over the tokens between, never a quotient, so that strong ones
     do not overflow. A gate below the smallest normal number counts as that number.
-    Source: Kimi Team (2025), eq. 6-9; the system is the UT transform of Yang, Wang, Zhang et al.
-    (2024), section 3.2.
+    Source: Kimi Team (2025), Kimi Linear, eq. 6-9; the system is the UT transform of Yang, Wang,
+    Zhang et al. (2024), section 3.2.
     """
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: a chunk has at least 1 token")

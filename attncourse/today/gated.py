@@ -1,4 +1,4 @@
-r"""A gate on the output of attention, and sinks: two ways not to look at the first token.
+r"""A gate on the output of attention, and sinks: two ways for a head to say nothing.
 
 $$z'_i = \sigma(W_g x_i) \odot z_i, \qquad
 a_{ij} = \frac{e^{s_{ij}}}{e^{b} + \sum_{j'} e^{s_{ij'}}}$$

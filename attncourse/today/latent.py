@@ -4,7 +4,7 @@ $$k_{j,h} = W_K^h\, c_j, \qquad v_{j,h} = W_V^h\, c_j, \qquad
 q_{i,h} \cdot k_{j,h} = \bigl({W_K^h}^{\!\top} q_{i,h}\bigr) \cdot c_j$$
 
 The cache holds the latents $c_j$, and a small rotated key that all heads share.
-Source: DeepSeek-AI (2024), eq. 9-19.
+Source: DeepSeek-AI (2024), DeepSeek-V2, eq. 9-19.
 """
 
 import torch
@@ -28,7 +28,7 @@ def latent_attention(
     """Attention whose keys and values are made from the latents, for each head anew.
 
     `rotary` has queries and keys that are rotated by their positions, the keys the same for all
-    heads: their scores are added. Source: DeepSeek-AI (2024), eq. 10, 11 and 16-18.
+    heads: their scores are added. Source: DeepSeek-AI (2024), DeepSeek-V2, eq. 10, 11 and 16-18.
     """
     k, v = latents.unsqueeze(-3) @ w_k, latents.unsqueeze(-3) @ w_v
     return latent_weights(q @ k.mT, q.shape[-1], rotary, mask) @ v
@@ -46,7 +46,7 @@ def absorbed_latent_attention(
     """The same as `latent_attention`, without a key or a value: the heads attend to the latents.
 
     The query moves into the space of the latents, and the mean of the latents out of it.
-    Source: DeepSeek-AI (2024), section 2.1.2.
+    Source: DeepSeek-AI (2024), DeepSeek-V2, section 2.1.2.
     """
     scores = (q @ w_k.mT) @ latents.unsqueeze(-3).mT
     return latent_weights(scores, q.shape[-1], rotary, mask) @ latents.unsqueeze(-3) @ w_v
@@ -73,7 +73,7 @@ def latent_attention_step(
 ) -> tuple[tuple[Tensor, Tensor], Float[Tensor, "*batch heads d_v"]]:
     """One token joins the state, the latents and the rotated keys, and then attends to it.
 
-    Source: DeepSeek-AI (2024), section 2.1.3.
+    Source: DeepSeek-AI (2024), DeepSeek-V2, section 2.1.3.
     """
     q_rotary, k_rotary = rotary
     latents, k_rotary = append_row(state[0], latent), append_row(state[1], k_rotary)
@@ -86,6 +86,6 @@ def latent_attention_step(
 def latent_cache_bytes(n: int, layers: int, d_c: int, d_r: int, dtype: torch.dtype) -> int:
     """The bytes of the latents and rotated keys of n tokens in all layers, for any number of heads.
 
-    Source: DeepSeek-AI (2024), table 1.
+    Source: DeepSeek-AI (2024), DeepSeek-V2, table 1.
     """
     return n * layers * (d_c + d_r) * dtype.itemsize

@@ -131,7 +131,8 @@ class GatedAttention(CausalLayer):
 class LatentAttention(CausalLayer):
     """Latent attention: its state is d_latent + d_rotary numbers a token.
 
-    Queries are made without a latent of their own. Source: DeepSeek-AI (2024), section 2.1.
+    Queries are made without a latent of their own.
+    Source: DeepSeek-AI (2024), DeepSeek-V2, section 2.1.
     """
 
     def __init__(self, d_model: int, heads: int, d_latent: int = 32, d_rotary: int = 16):
@@ -341,7 +342,8 @@ class DeltaAttention(CausalLayer):
 
     Each query, key and value is first mixed with those of the `taps` - 1 tokens before it. Queries
     and keys then have norm 1; the outputs of the heads are normed, and those of the sources gated.
-    Source: Yang, Kautz and Hatamizadeh (2025), section 3.4; Kimi Team (2025), section 4.
+    Source: Yang, Kautz and Hatamizadeh (2025), section 3.4; Kimi Team (2025), Kimi Linear,
+    section 4.
     """
 
     def __init__(self, d_model: int, heads: int, gates: str = "channel", taps: int = 4):

@@ -5,7 +5,7 @@ $$X' = A X + b\, f(a^\top X)^\top$$
 The $s$ rows of $X$ are a token's streams. A part f of a block reads a mixture of them, its output
 is added to each with a weight, and the streams are mixed. With one stream and weights of 1, it is
 the sum x + f(x).
-Source: Zhu et al. (2024), section 2; A doubly stochastic: Xie et al. (2025), section 4.
+Source: Zhu et al. (2024); A doubly stochastic: Xie et al. (2025).
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def hyper_connection(
     """The streams after a part of a block, which reads one mixture of them and adds to all.
 
     The weights may be of the token: models make them from its streams.
-    Source: Zhu et al. (2024), section 2.
+    Source: Zhu et al. (2024).
     """
     output = part((read[..., None] * streams).sum(-2))
     return mix @ streams + write[..., None] * output[..., None, :]
@@ -37,10 +37,10 @@ def hyper_connection(
 def doubly_stochastic(
     scores: Float[Tensor, "*batch s s"], steps: int = 20
 ) -> Float[Tensor, "*batch s s"]:
-    """Weights above 0 whose rows and columns sum to 1: no mixing makes the streams grow.
+    """Weights above 0 whose rows sum to 1, and columns nearly: no mixing makes the streams grow.
 
-    Columns and rows are normalised in turn (Sinkhorn-Knopp), the rows last; after few steps the
-    columns' sums are near 1. Source: Xie et al. (2025), section 4.
+    Columns and rows are normalised in turn (Sinkhorn-Knopp), the rows last.
+    Source: Xie et al. (2025).
     """
     # in logarithms nothing overflows
     for _ in range(steps):

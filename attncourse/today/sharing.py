@@ -31,7 +31,7 @@ def layers_with_keys(kinds: Sequence[str], shared: int) -> list[int]:
     """For each layer, the one whose keys and values it reads: itself, but for the last `shared`.
 
     These read those of the last layer of their kind that has its own.
-    Source: Gemma Team (2025), Gemma 3n.
+    Source: Google DeepMind (2026), gemma3n.
     """
     own = len(kinds) - shared
     if not 0 <= shared < max(len(kinds), 1):

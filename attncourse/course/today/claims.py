@@ -77,7 +77,7 @@ def latent_inputs(make: Callable[..., Tensor], n: int, m: int) -> tuple:
     "gradients. In the sizes of DeepSeek-V3, it takes more than three times as many operations of "
     "matrix products to read a prompt of 4,096 tokens, but less than a hundredth of them to write "
     "the token after it.",
-    source="DeepSeek-AI (2024), section 2.1.2; counted",
+    source="DeepSeek-AI (2024), DeepSeek-V2, section 2.1.2; counted",
 )
 def absorbed_is_plain(g):
     shapes = (3, 5, 4), (7, 6), (3, 6, 4), (3, 6, 2), (3, 5, 2), (7, 2)
@@ -110,7 +110,7 @@ def absorbed_is_plain(g):
 @claim(
     "A layer of DeepSeek-V3 keeps 576 numbers for a token. Separate keys and values of its 128 "
     "heads would be 56.9 times as many, and 576 are as many as $2.25$ groups of heads would need.",
-    source="DeepSeek-AI (2024), section 2.1.4 and table 1",
+    source="DeepSeek-AI (2024), DeepSeek-V2, section 2.1.4 and table 1",
 )
 def a_latent_is_two_groups(g):
     latent = latent_cache_bytes(1, 1, D_LATENT, D_ROTARY, torch.bfloat16)
@@ -138,9 +138,9 @@ def select_and_attend(q: Tensor, k: Tensor, v: Tensor, index: tuple[Tensor, Tens
 
 @claim(
     "In the sizes of DeepSeek-V3.2, a token written at 131,072 tokens takes less than a tenth of "
-    "the operations that attention to all of them takes, and reads less than a quarter of the "
-    "numbers. But the cache grows by $128/576$, because every key stays, and one more beside it. "
-    "At 2,048 tokens the indexer chooses all, and takes operations for nothing.",
+    "the operations of matrix products that attention to all of them takes, and reads less than a "
+    "quarter of the numbers. But the cache grows by $128/576$, because every key stays, and one "
+    "more beside it. At 2,048 tokens the indexer chooses all, and takes operations for nothing.",
     source="DeepSeek-AI (2025), section 3; counted",
 )
 def selection_saves_work_not_memory(g):
@@ -274,7 +274,7 @@ def a_pooled_cache_grows_slowly(g):
 @claim(
     "Token by token or in chunks of 16, the delta rule with a gate for each channel gives the same "
     "outputs and the same gradients. With gates that are all 1 it is the plain delta rule.",
-    source="Kimi Team (2025), eq. 1 and 6-9",
+    source="Kimi Team (2025), Kimi Linear, eq. 1 and 6-9",
 )
 def chunks_are_the_recurrence(g):
     q, k, v, gate, beta = doubles(g, (50, 6), (50, 6), (50, 3), (50, 6), (50,))
@@ -328,7 +328,7 @@ def recalled_names(g: torch.Generator, gate: Tensor) -> list[float]:
     "channels the four are lost: their error is that of answering 0. With one gate of 1 they stay, "
     "but nothing fades: the mean square of the rest of the state is more than three times as "
     "large.",
-    source="Kimi Team (2025), section 3: a gate for each channel; our own measurement",
+    source="Kimi Team (2025), Kimi Linear, section 3: a gate for each channel; our own measurement",
 )
 def a_channel_can_keep_while_another_forgets(g):
     seed = g.initial_seed()
@@ -415,10 +415,11 @@ def trained_head(g: torch.Generator, how: str) -> tuple[float, float]:
 
 @claim(
     "A small head is trained to give the mean of some earlier values for half of its tokens, and 0 "
-    "for the others. Plain attention cannot: its mean squared error stays above 0.05, because its "
-    "weights sum to 1. With a gate or with a sink, the error falls below 0.02. The sink takes the "
-    "weight away from the first token, down to less than 0.02 where nothing is to be said. The "
-    "gate leaves it, above 0.03, and throws away what is read.",
+    "for the others. Plain attention, whose weights sum to 1, does not learn it in 200 steps: its "
+    "mean squared error stays above 0.05. With a gate or with a sink, the error falls below 0.02. "
+    "Where nothing is to be said, the sink takes the weight away from the first token: less than "
+    "0.1 of what plain attention gives it is left. With the gate, more than 0.3 of it is left, "
+    "because the gate throws away what is read.",
     source="Qiu et al. (2025), section 4; Xiao et al. (2024); our own measurement",
 )
 def a_head_can_say_nothing(g):
@@ -429,8 +430,10 @@ def a_head_can_say_nothing(g):
             "with a gate, with a sink, error": (
                 [found["gate"][0], found["sink"][0]], below(0.02),
             ),
-            "sink, weight of the first token": (found["sink"][1], below(0.02)),
-            "gate, weight of the first token": (found["gate"][1], above(0.03)),
+            "first token's weight, with a sink over plain": (
+                found["sink"][1] / found["plain"][1], below(0.1),
+            ),
+            "with a gate over plain": (found["gate"][1] / found["plain"][1], above(0.3)),
         }
     )  # fmt: skip
 
@@ -440,7 +443,7 @@ def a_head_can_say_nothing(g):
     "If blocks of 4 keys are judged by their mean, the right one is among the best three in more "
     "than 0.9 of 200 trials. With blocks of 64 keys, in less than 0.8. Judged by their best key, "
     "it is in more than 0.95 of them at either size.",
-    source="Lu et al. (2025), eq. 6; MiniMax (2026), for blocks judged by their best key",
+    source="Lu et al. (2025), eq. 6; MiniMax (2026), MiniMax Sparse Attention, for the best key",
 )
 def a_mean_hides_a_single_key(g):
     def found(size: int) -> tuple[float, float]:
@@ -513,10 +516,10 @@ def a_turned_back_output_depends_on_offsets(g):
 
 @claim(
     "Through 60 layers, four streams are mixed by matrices of positive numbers drawn at random, "
-    "and nothing is added. Where rows and columns sum to 1, no stream becomes larger than the "
-    "largest was, and the sum of the streams stays. Where they don't, the streams grow by more "
-    "than a factor of a million.",
-    source="Xie et al. (2025), section 4",
+    "and nothing is added. Where columns and rows are divided by their sums in turn, 20 times, no "
+    "number becomes larger than the largest was, and the sum of the streams moves by less than a "
+    "thousandth. Where they aren't, the streams grow by more than a factor of a million.",
+    source="Xie et al. (2025)",
 )
 def doubly_stochastic_streams_do_not_grow(g):
     streams, scores = doubles(g, (4, 8), (60, 4, 4))
@@ -528,7 +531,7 @@ def doubly_stochastic_streams_do_not_grow(g):
             x = hyper_connection(x, nothing, zeros, zeros, matrix)
         return x
 
-    stochastic = mixed(doubly_stochastic(scores, steps=100))
+    stochastic = mixed(doubly_stochastic(scores, steps=20))
     growth = mixed(scores.exp()).abs().max() / streams.abs().max()
     return Measured(
         {
@@ -536,7 +539,7 @@ def doubly_stochastic_streams_do_not_grow(g):
                 (stochastic.abs().max() / streams.abs().max()).item(), at_most(1),
             ),
             "sum of the streams, moved by": (
-                max_abs_diff(stochastic.sum(0), streams.sum(0)), at_most(1e-6),
+                max_abs_diff(stochastic.sum(0), streams.sum(0)), below(1e-3),
             ),
             "without the constraint, growth in powers of ten": (growth.log10().item(), above(6)),
         }

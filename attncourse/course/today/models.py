@@ -46,7 +46,7 @@ def methods(n: int, heads: int, d: int) -> dict[str, Stack]:
     window = softmax(heads, 8, d, Seen(most=1024))
     latent = latents(heads, d, d, 512, 64)
     channels = delta(heads, d, d, gates=d)
-    # the indexer has half as many heads as the attention
+    # half as many heads as the attention, as in DeepSeek-V3.2 and DeepSeek-V4-Pro
     index = heads // 2, 128
     layers = {
         "softmax, a key for each head": softmax(heads, heads, d),

@@ -210,7 +210,7 @@ def sharing_saves_bytes_not_operations(g):
     "If matrices make the keys and values of 16 heads, each of width 32, from one latent vector "
     "of width 64 per token, then attention is multi-query attention to the latent vectors: it has "
     "the same output, and keeps 64 numbers per token instead of 1024.",
-    source="DeepSeek-AI (2024), section 2.1",
+    source="DeepSeek-AI (2024), DeepSeek-V2, section 2.1",
 )
 def a_latent_serves_all_heads(g):
     heads, d, width = 16, 32, 64
