@@ -100,6 +100,7 @@ def fit(
     checkpoint: Path | None = None,
     generator: torch.Generator | None = None,
     track: Callable[[range], Iterable[int]] = iter,
+    auxiliary_loss: Callable[[nn.Module], Tensor | float] = lambda model: 0.0,
 ) -> list[float]:
     """Train with a learning rate that falls linearly to zero; returns each epoch's mean loss.
 
@@ -108,7 +109,8 @@ def fit(
     torch.bfloat16, the model runs under torch.autocast; it may be compiled.
     The file `checkpoint` is written after each epoch; if it exists, training resumes from it, with
     the same result as without the interruption, if the `generator` from which `batches` draws is
-    given too. `track` wraps the epochs, as tqdm does, to show progress.
+    given too. `track` wraps the epochs, as tqdm does, to show progress. `auxiliary_loss(model)` is
+    added to the loss of each step.
     """
     was_training = model.training
     optim = optimizer(model, lr)
@@ -126,7 +128,7 @@ def fit(
             else max(0, max_steps - epoch * len(epoch_batches))
         )
         losses = [
-            train_step(model, batch, optim, scheduler, precision)
+            train_step(model, batch, optim, scheduler, precision, auxiliary_loss)
             for batch in epoch_batches[:remaining]
         ]
         if not losses:
@@ -144,14 +146,15 @@ def train_step(
     optimizer: torch.optim.Optimizer,
     scheduler: torch.optim.lr_scheduler.LRScheduler,
     precision: torch.dtype | None = None,
+    auxiliary_loss: Callable[[nn.Module], Tensor | float] = lambda model: 0.0,
 ) -> float:
-    """One optimizer step on a batch; returns the loss before it."""
+    """One optimizer step on a batch; returns the loss before it, without the auxiliary one."""
     optimizer.zero_grad()
     device = batch.labels.device.type
     with torch.autocast(device, precision, enabled=precision is not None):
         scores = model(*batch.inputs).flatten(0, -2)
     loss = F.cross_entropy(scores.float(), batch.labels.flatten())
-    loss.backward()
+    (loss + auxiliary_loss(model)).backward()
     optimizer.step()
     scheduler.step()
     return loss.item()

@@ -165,23 +165,35 @@ def train_model(corpus: Addresses, device: str, size: str, name: str, seed: int)
         steps_of_part = model_size.steps // PARTS
         optimizer, rate = (adamw, LSTM_RATE) if name == LSTM else (muon, RATE)
         watch = Watch(model, windower, corpus, (size, name, seed), steps_of_part, device)
-        fit(
-            model,
-            lambda: (
-                batch.to(device)
-                for batch in windower.random_batches(corpus.train, BATCH, steps_of_part, g)
-            ),
-            PARTS,
-            rate,
-            optimizer=optimizer,
-            checkpoint=run_file(size, name, seed, "checkpoint"),
-            generator=g,
-            track=watch,
+        checkpoint = run_file(size, name, seed, "checkpoint")
+        options = {"optimizer": optimizer, "track": watch}
+        fit_to_windows(
+            model, windower, corpus, steps_of_part, rate, checkpoint, g, device, **options
         )
     parameters = sum(x.numel() for x in model.parameters())
-    run_file(size, name, seed, "checkpoint").unlink()
     steps, seconds = steps_of_part * PARTS, watch.seconds if device == "cpu" else nan
     return [*measure_bits(model, windower, corpus, device), parameters, steps, seconds]
+
+
+def fit_to_windows(
+    model: nn.Module,
+    windower: Windower,
+    corpus: Addresses,
+    steps_of_part: int,
+    rate: float,
+    checkpoint: Path,
+    g: torch.Generator,
+    device: str = "cpu",
+    **options,
+) -> None:
+    """Train a model on windows of the training texts, drawn by g; a stopped run goes on."""
+
+    def batches() -> Iterator:
+        drawn = windower.random_batches(corpus.train, BATCH, steps_of_part, g)
+        return (batch.to(device) for batch in drawn)
+
+    fit(model, batches, PARTS, rate, checkpoint=checkpoint, generator=g, **options)
+    checkpoint.unlink()
 
 
 class Watch:
