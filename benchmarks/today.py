@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Int
 from language_model import (
     ATTENTIONS,
+    BATCH,
     BOOTSTRAP_SEED,
     GPT,
     MAX_SEEDS,
@@ -205,9 +206,9 @@ def time_methods(corpus: Addresses, methods: list[str], steps: int) -> None:
     for method in methods:
         with seeded(0) as g:
             model = METHODS[method](windower.vocabulary)
-            (batches,) = [[*windower.random_batches(corpus.train, 16, steps, g)]]
+            batches = [*windower.random_batches(corpus.train, BATCH, steps, g)]
             start = time.process_time()
-            fit(model, lambda: batches, 1, RATE, optimizer=muon, auxiliary_loss=auxiliary_loss)
+            fit(model, batches.copy, 1, RATE, optimizer=muon, auxiliary_loss=auxiliary_loss)
             minutes = (time.process_time() - start) / steps * SMALL.steps / 60
         parameters = sum(x.numel() for x in model.parameters())
         print(f"{method}: {parameters:,} parameters, {minutes:.1f} minutes a run", flush=True)
