@@ -90,20 +90,15 @@ METHODS: dict[str, Callable[[int], LanguageModel]] = {
 TEXTS = [f"text {i}" for i in range(24)]
 RUNS = Runs("today", ("method",), ("bits", "low", "high", "validation", "parameters", *TEXTS))
 
-# pairs of a key and a value, tokens that mean nothing, and the keys again: what was its value?
-KEYS, PAIRS, FILLERS = 32, 8, 32
-DISTANCES, TRAINED_DISTANCE, RECALL_STEPS, RECALL_BATCH, RECALL_RATE = (
-    (16, 64, 128, 512),
-    128,
-    2000,
-    32,
-    3e-3,
-)
+# tokens in a row, filler that means nothing, and the same tokens again: what followed each?
+TOKENS, FILLERS, LENGTH = 32, 16, 16
+DISTANCES, TRAINED_DISTANCE = (16, 64, 128, 512), 128
+RECALL_STEPS, RECALL_BATCH, RECALL_RATE = 1000, 32, 1e-2
 RECALL_RUNS = Runs("today_recall", ("method",), tuple(map(str, DISTANCES)))
 
 
 class RecallBatch(NamedTuple):
-    """Texts of pairs, filler and questions, with the answers as labels where a key is asked."""
+    """Texts that repeat their first tokens after filler, labelled where a token comes again."""
 
     tokens: Int[Tensor, "batch n"]
     labels: Int[Tensor, "batch n"]
@@ -114,27 +109,26 @@ class RecallBatch(NamedTuple):
 
 
 def recall_batch(count: int, distance: int, g: torch.Generator) -> RecallBatch:
-    """Texts in which each key is asked for `distance` tokens after the pairs, or a few later."""
-    keys = torch.rand(count, KEYS, generator=g).argsort(-1)[:, :PAIRS]
-    values = torch.randint(KEYS, (count, PAIRS), generator=g)
-    filler = torch.randint(FILLERS, (count, distance), generator=g) + 2 * KEYS
-    order = torch.rand(count, PAIRS, generator=g).argsort(-1)
-    pairs = torch.stack([keys, values + KEYS], dim=-1).flatten(-2)
-    asked, answers = keys.gather(-1, order), values.gather(-1, order) + KEYS
-    tokens = torch.cat([pairs, filler, asked], dim=-1)
-    unasked = torch.full_like(torch.cat([pairs, filler], dim=-1), NO_LABEL)
-    return RecallBatch(tokens, torch.cat([unasked, answers], dim=-1))
+    """Texts whose first tokens, all different, come again after so many tokens of filler."""
+    said = torch.rand(count, TOKENS, generator=g).argsort(-1)[:, :LENGTH]
+    filler = torch.randint(FILLERS, (count, distance), generator=g) + TOKENS
+    text = torch.cat([said, filler, said], dim=-1)
+    labels = text[:, 1:].clone()
+    # what is said first cannot be known, nor when it comes again
+    labels[:, : 1 - LENGTH] = NO_LABEL
+    return RecallBatch(text[:, :-1], labels)
 
 
 def measure_recall(method: str, seed: int, steps: int = RECALL_STEPS) -> list[float]:
     """Train a model to recall, from up to TRAINED_DISTANCE, and measure it at each distance."""
     with seeded(seed) as g:
-        model = METHODS[method](2 * KEYS + FILLERS)
+        model = METHODS[method](TOKENS + FILLERS)
         part = steps // PARTS
 
         def batches() -> Iterator[RecallBatch]:
             for _ in range(part):
-                distance = int(torch.randint(TRAINED_DISTANCE + 1, (), generator=g))
+                # as often from 1 to 2 as from 64 to 128
+                distance = round(TRAINED_DISTANCE ** torch.rand((), generator=g).item())
                 yield recall_batch(RECALL_BATCH, distance, g)
 
         checkpoint = run_file("recall", method, seed, "checkpoint")
@@ -155,11 +149,11 @@ def measure_recall(method: str, seed: int, steps: int = RECALL_STEPS) -> list[fl
 
 @torch.no_grad()
 def share_recalled(model: nn.Module, distance: int, count: int = 128) -> float:
-    """The share of keys after which the right value is the likeliest token, in new texts."""
+    """The share of tokens after which the one that followed is the likeliest, in new texts."""
     batch = recall_batch(count, distance, torch.Generator().manual_seed(distance))
-    is_asked = batch.labels != NO_LABEL
+    is_labelled = batch.labels != NO_LABEL
     guesses = torch.cat([model(tokens).argmax(-1) for tokens in batch.tokens.split(16)])
-    return (guesses == batch.labels)[is_asked].double().mean().item()
+    return (guesses == batch.labels)[is_labelled].double().mean().item()
 
 
 def measure_method(corpus: Addresses, method: str, seed: int) -> list[float]:
