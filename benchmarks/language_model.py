@@ -33,11 +33,10 @@ from attncourse.language_model import (
     BackOff,
     LSTMLanguageModel,
     bits_by_window,
-    bootstrap_interval,
     language_model,
 )
 from attncourse.relative import RelativeAttention
-from attncourse.train import adamw, fit, muon, seeded
+from attncourse.train import adamw, muon, seeded
 from attncourse.transformer import (
     ALiBiAttention,
     Causal,
@@ -46,10 +45,21 @@ from attncourse.transformer import (
     T5Attention,
     WindowedAttention,
 )
+from attncourse.workbench.protocol import (
+    BATCH,
+    D_MODEL,
+    DEPTH,
+    HEADS,
+    PARTS,
+    RATE,
+    STEPS,
+    fit_to_windows,
+    measure_bits,
+)
 
-BATCH, MAX_DISTANCE, PARTS, BOOTSTRAP_SEED = 16, 16, 20, 0
-# the LSTM's is the best of eight trials, of 500 steps of the small size
-RATE, LSTM_RATE = 6e-3, 1.5e-2
+MAX_DISTANCE = 16
+# the best of eight trials, of 500 steps of the small size
+LSTM_RATE = 1.5e-2
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Size:
     hidden: int
     steps: int
     seeds: dict[str, int]
-    heads: int = 4
+    heads: int = HEADS
 
 
 GPT, WITHOUT_DECADE = "GPT", "without the decade"
@@ -91,8 +101,8 @@ LSTM = "LSTM"
 BACK_OFF_MODELS = ("uniform", "unigram", "bigram", "trigram")
 MAX_SEEDS = 3
 SIZES = {
-    "one block": Size(64, 1, 99, 2500, {GPT: 1, "no positions": 1}),
-    "small": Size(64, 3, 99, 2500, dict.fromkeys((LSTM, *ATTENTIONS), MAX_SEEDS)),
+    "one block": Size(D_MODEL, 1, 99, STEPS, {GPT: 1, "no positions": 1}),
+    "small": Size(D_MODEL, DEPTH, 99, STEPS, dict.fromkeys((LSTM, *ATTENTIONS), MAX_SEEDS)),
     "full": Size(128, 4, 231, 10000, {GPT: MAX_SEEDS, "no positions": 1, "one head": 1, LSTM: 1}),
 }
 MEASUREMENTS = ("bits", "low", "high", "validation", "parameters", "steps", "seconds")
@@ -118,30 +128,6 @@ def run_file(size: str, name: str, seed: int, end: str) -> Path:
     return folder / f"language-{size}-{name}-{seed}-{end}.pt".replace(" ", "-")
 
 
-def bits_of_texts(
-    model, windower: Windower, texts: tuple, device: str
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """For each text the bits that it costs, and its characters."""
-    batches = (batch.to(device) for batch in windower.batches(texts, 64))
-    bits = bits_by_window(model, batches).double().cpu()
-    counts = [len(windower.rows(text)) for text in texts]
-    totals = torch.stack([window_bits.sum() for window_bits in bits.split(counts)])
-    return totals, torch.tensor([len(text.text) for text in texts], dtype=torch.float64)
-
-
-def measure_bits(model, windower: Windower, corpus: Addresses, device: str = "cpu") -> list[float]:
-    """Bits a character of the test texts, between which they lie, and of the validation's."""
-    bits, characters = bits_of_texts(model, windower, corpus.test, device)
-    low, high = bootstrap_interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP_SEED))
-    validation = [x.sum() for x in bits_of_texts(model, windower, corpus.validation, device)]
-    return [
-        (bits.sum() / characters.sum()).item(),
-        low,
-        high,
-        (validation[0] / validation[1]).item(),
-    ]
-
-
 def measure_back_off(corpus: Addresses, size: str, name: str, seed: int) -> list[float]:
     """Train a model that counts n-grams, and measure it."""
     windower, start = Windower(stored_pairs()), time.process_time()
@@ -149,7 +135,7 @@ def measure_back_off(corpus: Addresses, size: str, name: str, seed: int) -> list
     model.learn((row for text in corpus.train for row in windower.rows(text)), first=2)
     seconds = time.process_time() - start
     return [
-        *measure_bits(model, windower, corpus),
+        *measure_bits(model, windower, corpus)[:4],
         sum(map(len, model.followed.values())),
         0,
         seconds,
@@ -172,28 +158,7 @@ def train_model(corpus: Addresses, device: str, size: str, name: str, seed: int)
         )
     parameters = sum(x.numel() for x in model.parameters())
     steps, seconds = steps_of_part * PARTS, watch.seconds if device == "cpu" else nan
-    return [*measure_bits(model, windower, corpus, device), parameters, steps, seconds]
-
-
-def fit_to_windows(
-    model: nn.Module,
-    windower: Windower,
-    corpus: Addresses,
-    steps_of_part: int,
-    rate: float,
-    checkpoint: Path,
-    g: torch.Generator,
-    device: str = "cpu",
-    **options,
-) -> None:
-    """Train a model on windows of the training texts, drawn by g; a stopped run goes on."""
-
-    def batches() -> Iterator:
-        drawn = windower.random_batches(corpus.train, BATCH, steps_of_part, g)
-        return (batch.to(device) for batch in drawn)
-
-    fit(model, batches, PARTS, rate, checkpoint=checkpoint, generator=g, **options)
-    checkpoint.unlink()
+    return [*measure_bits(model, windower, corpus, device)[:4], parameters, steps, seconds]
 
 
 class Watch:

@@ -39,8 +39,9 @@ REFERENCE_ENTRIES = {
     "reference/api.md": ("attncourse.{}\n", "automodule"),
     "reference/claims.md": ('\nledger("{}")\n', "ledger"),
 }
-# english alone loads models of later chapters, so that an earlier one may look at them
-ALL_CHAPTER_MODULES = ("english",)
+# english loads models of later chapters, so that an earlier one may look at them; the workbench
+# compares the methods of all
+ALL_CHAPTER_MODULES = ("english", "workbench")
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib", "functools")
 # checks of signatures and of the precision, which a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
@@ -153,7 +154,7 @@ def import_objection(path: tuple[str, ...], name: str, chapters: list[str]) -> s
         case ("judge", "grading", *_) if path != JUDGING and is_within(name, "torch"):
             return f"only the notebook's judge computes: move this to {'/'.join(JUDGING)}.py"
         case _:
-            allowed = chapters if path in (ALL_CHAPTER_MODULES, ("__init__",)) else []
+            allowed = chapters if path[0] in (*ALL_CHAPTER_MODULES, "__init__") else []
             reason = "what helps every chapter knows no mechanism: take it as an argument"
     later = [slug for slug in chapters if slug not in allowed]
     modules = [

@@ -1,0 +1,143 @@
+"""A method of attention that somebody wrote into a file, as a layer in place of a GPT's attention.
+
+The file has a function `attend(q, k, v, mask=None)`, or a class that is made with
+`(d_model, heads)`: of several, the last. A layer gives as much as it takes,
+`forward(x, mask=None)`, causally, and goes on by steps: `empty_state(x)` begins a text of tokens
+like x, and `step(state, x)` takes one token and gives the new state, a tuple of tensors, and the
+output. What its parts learn from beside the model's loss it keeps as `auxiliary_loss`.
+
+A dictionary `EXPECTED` may say what you expect: "bits" a character, the share of "recall" at 128
+tokens, and the bytes of "state" after 128 tokens.
+"""
+
+import importlib.util
+import inspect
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from torch import Tensor, nn
+
+from attncourse.language_model import language_model
+from attncourse.multi_head import join_heads
+from attncourse.today import CausalLayer, append_row, replace_attention
+from attncourse.transformer import LanguageModel, LayerState
+from attncourse.workbench.protocol import D_MODEL, DEPTH, HEADS
+
+MEASURES = ("bits", "recall", "state")
+
+
+class UnfitError(Exception):
+    """Says in one sentence why a method cannot stand in place of attention."""
+
+
+class AttendLayer(CausalLayer):
+    """Heads that attend with a function; the state is their keys and values."""
+
+    def __init__(self, attend: Callable[..., Tensor]):
+        super().__init__(D_MODEL, HEADS)
+        # one that has parameters is another in each layer
+        self.attend = deepcopy(attend)
+
+    def whole(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        mask = None if mask is None else mask.unsqueeze(-3)
+        return self.w_o(join_heads(self.attend(*self.projected(x), mask)))
+
+    def empty_state(self, x: Tensor) -> tuple[Tensor, ...]:
+        return self.rows(x, self.d_h, self.d_h)
+
+    def step(self, state: tuple[Tensor, ...], x: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
+        q, k, v = self.projected(x[..., None, :])
+        keys, values = append_row(state[0], k.squeeze(-2)), append_row(state[1], v.squeeze(-2))
+        z = self.attend(q, keys, values, None)
+        return (keys, values), self.w_o(join_heads(z)).squeeze(-2)
+
+
+class InPlace(nn.Module):
+    """A layer where a block calls its attention."""
+
+    cache = LayerState
+
+    def __init__(self, layer: nn.Module):
+        super().__init__()
+        self.layer = layer
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, cache: LayerState | None = None
+    ) -> Tensor:
+        """The layer's output, or that of its steps."""
+        if cache is not None:
+            return cache.extend(self.layer, x)  # pyright: ignore[reportArgumentType]
+        return self.layer(x) if mask is None else self.layer(x, mask)
+
+
+@dataclass(frozen=True)
+class Method:
+    """The layer that a file describes."""
+
+    path: Path
+    make: Callable[[], nn.Module]
+    expected: dict[str, float]
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def model(self, vocabulary: int) -> LanguageModel:
+        """The protocol's GPT with new layers in place of its attention."""
+        model = language_model(vocabulary, D_MODEL, HEADS, DEPTH)
+        return replace_attention(model, lambda i: InPlace(self.make()))
+
+
+def load_method(path: str | Path) -> Method:
+    """The method in a file; raises UnfitError where there is none."""
+    path = Path(path)
+    module = load_module(path)
+    expected = getattr(module, "EXPECTED", {})
+    if unknown := [name for name in expected if name not in MEASURES]:
+        raise UnfitError(f"EXPECTED has {unknown[0]!r}, which is none of {', '.join(MEASURES)}")
+    if attend := getattr(module, "attend", None):
+        return Method(path, lambda: AttendLayer(attend), expected)
+    classes = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value)
+        and issubclass(value, nn.Module)
+        and value.__module__ == module.__name__
+    ]
+    if not classes:
+        raise UnfitError(
+            f"{path.name} has neither a function attend(q, k, v, mask=None) nor a class that "
+            "derives from torch.nn.Module and is made with (d_model, heads)"
+        )
+    return Method(path, lambda: classes[-1](D_MODEL, HEADS), expected)
+
+
+def load_module(path: Path) -> ModuleType:
+    """The module that a file holds, run anew."""
+    if not path.is_file():
+        raise UnfitError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(f"workbench_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UnfitError(f"{path.name} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UnfitError(f"{path.name} cannot be imported: {described(error)}") from None
+    return module
+
+
+def described(error: Exception) -> str:
+    """The name and the first line of an error."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def require_state(state: object) -> tuple[Tensor, ...]:
+    """A copy of a state's numbers alone; UnfitError unless it is a tuple of tensors."""
+    if not isinstance(state, tuple) or not all(isinstance(part, Tensor) for part in state):
+        raise UnfitError(f"a state is a tuple of tensors, and this is {state!r:.60}")
+    return tuple(part.detach().clone() for part in state)
