@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 MINUTE = 60
 
 
-def bar(name: str, seconds_a_part: float) -> Callable[[range], Iterator[int]]:
-    """What shows the parts of a training as they pass; the first part's time is foretold."""
+def bar(name: str, predicted: float) -> Callable[[range], Iterator[int]]:
+    """What shows the parts of a training as they pass; how many seconds it takes is predicted."""
 
     def track(parts: range) -> Iterator[int]:
-        begin, seconds = time.perf_counter(), seconds_a_part
+        begin, seconds = time.perf_counter(), predicted / parts.stop
         if parts.start:
             print(f"{name} goes on where it stopped")
         for part in parts:

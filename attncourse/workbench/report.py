@@ -57,7 +57,7 @@ class Report:
         if self.bits:
             rows = [
                 ("bits a character", f"{self.bits.test:.3f}"),
-                ("95 % of the texts' draws", f"{self.bits.low:.3f} to {self.bits.high:.3f}"),
+                ("its 95 % interval over texts", f"{self.bits.low:.3f} to {self.bits.high:.3f}"),
                 ("validation", f"{self.bits.validation:.3f}"),
             ]
             rows += [
@@ -66,7 +66,7 @@ class Report:
             ]
             parts.append(table(rows))
         rows = [
-            (name, f"expected {self.expected[name]:,g}, measured {value:,.4g}")
+            (LABELS[name], f"expected {self.expected[name]:,}, measured {value:,.6g}")
             for name, value in self.measured.items()
             if name in self.expected
         ]

@@ -77,6 +77,8 @@ class Dots:
         """The rows as a picture."""
         from attncourse.figures import drawing
 
-        groups = {"the course's": self.ours, "yours": {self.name: [self.value]}}
-        alt = str(self)
-        return drawing.dots({k: v for k, v in groups.items() if v}, alt=alt, xlabel=self.measure)
+        groups: dict[str, dict[str, Sequence[float]]] = {
+            "the course's": {**self.ours},
+            "yours": {self.name: [self.value]},
+        }
+        return drawing.dots(groups, alt=str(self), xlabel=self.measure)

@@ -1,10 +1,13 @@
 """From a file to its dot among the course's methods: checks, counts, training and a report."""
 
 import hashlib
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 
+import attncourse
 from attncourse.data.addresses import Addresses, addresses
 from attncourse.data.archives import cache_folder
 from attncourse.data.byte_pairs import stored_pairs
@@ -14,6 +17,7 @@ from attncourse.workbench.bar import bar, duration
 from attncourse.workbench.checks import run_checks
 from attncourse.workbench.counts import count_method
 from attncourse.workbench.layers import Method, UnfitError, load_method
+from attncourse.workbench.protocol import Bits
 from attncourse.workbench.report import Report
 
 
@@ -37,30 +41,38 @@ def workbench(
         return Report(method.name, method.expected, counts, bits, shares, quick)
     except UnfitError as error:
         print(error)
-        return None
+    except KeyboardInterrupt:
+        print("\nStopped: the same call goes on from the last part that was done.")
+    return None
 
 
-def train(method: Method, quick: bool, seed: int) -> tuple[protocol.Bits, list[float] | None]:
-    """The bits of a trained model, whose weights are kept beside the file, and what it recalls."""
+def train(method: Method, quick: bool, seed: int) -> tuple[Bits, list[float] | None]:
+    """The bits of a model that is trained with the method, and what another recalls.
+
+    What was measured is kept, so that a call that was stopped trains only what it still lacks.
+    """
     corpus = addresses()
     if corpus.sample:
         raise UnfitError(f"these are not the addresses: {corpus.why}")
     steps = protocol.QUICK_STEPS if quick else protocol.STEPS
     a_step = protocol.seconds_a_step(method.model, corpus)
-    of_recall = 0.0 if quick else recall.STEPS * a_step * recall.TOKENS / protocol.TOKENS
-    total = steps * a_step + of_recall + seconds_of_measuring(corpus, a_step)
-    print(f"{steps:,} steps, about {duration(total)} in all", flush=True)
-    track = bar("addresses", steps / protocol.PARTS * a_step)
-    checkpoint = checkpoint_path(method, f"addresses-{steps}-{seed}")
-    model = protocol.train_on_addresses(method.model, corpus, seed, checkpoint, steps, track)
-    torch.save(model.state_dict(), method.path.with_suffix(".pt"))
-    bits = protocol.measure_bits(model, Windower(stored_pairs()), corpus)
-    if quick:
-        return bits, None
-    track = bar("recall", of_recall / protocol.PARTS)
-    checkpoint = checkpoint_path(method, f"recall-{seed}")
-    model = recall.train_to_recall(method.model, seed, checkpoint, track=track)
-    return bits, recall.shares_recalled(model)
+    recall_step = a_step * recall.TOKENS / protocol.TOKENS
+    total = steps * a_step + seconds_of_measuring(corpus, a_step)
+    total += 0 if quick else recall.STEPS * recall_step
+    print(f"{steps:,} steps, in all about {duration(total)}", flush=True)
+
+    def measured_bits() -> Bits:
+        path, track = kept(method, f"addresses-{steps}-{seed}.pt"), bar("addresses", steps * a_step)
+        model = protocol.train_on_addresses(method.model, corpus, seed, path, steps, track)
+        torch.save(model.state_dict(), kept(method, f"weights-{steps}-{seed}.pt"))
+        return protocol.measure_bits(model, Windower(stored_pairs()), corpus)
+
+    def measured_recall() -> list[float]:
+        path, track = kept(method, f"recall-{seed}.pt"), bar("recall", recall.STEPS * recall_step)
+        return recall.shares_recalled(recall.train_to_recall(method.model, seed, path, track=track))
+
+    bits = Bits(*once(kept(method, f"bits-{steps}-{seed}.json"), measured_bits))
+    return bits, None if quick else once(kept(method, f"recalled-{seed}.json"), measured_recall)
 
 
 def seconds_of_measuring(corpus: Addresses, a_step: float) -> float:
@@ -70,9 +82,16 @@ def seconds_of_measuring(corpus: Addresses, a_step: float) -> float:
     return windows / protocol.BATCH * a_step / 3
 
 
-def checkpoint_path(method: Method, name: str) -> Path:
-    """Where a training of just this code goes on after a stop."""
-    digest = hashlib.sha256(method.path.read_bytes()).hexdigest()[:16]
-    folder = cache_folder() / "models"
+def once(path: Path, measure: Callable[[], Sequence]) -> list:
+    """What was measured, from the file that keeps it if there is one."""
+    if not path.is_file():
+        path.write_text(json.dumps(measure()), "utf-8")
+    return json.loads(path.read_text("utf-8"))
+
+
+def kept(method: Method, name: str) -> Path:
+    """The path of what is kept of just this code, in the folder of downloaded data."""
+    content = method.path.read_bytes() + attncourse.__version__.encode()
+    folder = cache_folder() / "workbench" / hashlib.sha256(content).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"workbench-{method.name}-{digest}-{name}.pt"
+    return folder / name

@@ -1,0 +1,296 @@
+"""The workbench on a right method, on one that is not causal, on one with a false state."""
+
+import csv
+from dataclasses import replace
+
+import pytest
+import torch
+
+from attncourse.data.addresses import addresses
+from attncourse.workbench import protocol, recall, results, session, workbench
+from attncourse.workbench.checks import run_checks
+from attncourse.workbench.counts import count_method, state_after
+from attncourse.workbench.layers import UnfitError, load_method
+from attncourse.workbench.methods import METHODS
+
+RIGHT = """
+import torch
+from torch import nn
+
+EXPECTED = {"state": 768}
+
+class Helper(nn.Module):
+    pass
+
+class Fading(nn.Module):
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.w_v, self.w_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.rate = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x, mask=None):
+        v = self.w_v(x)
+        if mask is not None:
+            v = v.masked_fill(~mask.mT, 0)
+        position = torch.arange(x.shape[-2])
+        distance = (position[:, None] - position).abs()
+        weights = (self.rate.sigmoid()[:, None, None] ** distance).tril()
+        return self.w_o(torch.einsum("dij,bjd->bid", weights, v))
+
+    def empty_state(self, x):
+        return (torch.zeros_like(x),)
+
+    def step(self, state, x):
+        mean = self.rate.sigmoid() * state[0] + self.w_v(x)
+        return (mean,), self.w_o(mean)
+"""
+HIDING = """
+    def empty_state(self, x):
+        self.mean = torch.zeros_like(x)
+        return (x[..., :1],)
+
+    def step(self, state, x):
+        self.mean = self.rate.sigmoid() * self.mean + self.w_v(x)
+        return state, self.w_o(self.mean)
+"""
+NOT_CAUSAL = RIGHT.replace(".tril()", "")
+FALSE_STATE = RIGHT + HIDING
+WIDE = "self.w_o(torch.einsum("
+OUTPUT = 'return self.w_o(torch.einsum("dij,bjd->bid", weights, v))'
+# what is said of the right method after an edit
+EDITS = {
+    "texts: a text of 67 tokens has the shape (2, 67, 64), and its output has (2, 67, 1)": (
+        OUTPUT,
+        OUTPUT + "[..., :1]",
+    ),
+    "texts: a text of 67 tokens raises ValueError: two texts": (
+        "v = self.w_v(x)\n",
+        "v = self.w_v(x)\n        if len(x) == 2: raise ValueError('two texts')\n",
+    ),
+    "texts: a second call gives token 0 another output than the first": (
+        "v = self.w_v(x)\n",
+        "v = self.w_v(x) + torch.rand(())\n",
+    ),
+    "texts: token 0 has another output beside a second text than alone": (
+        "v = self.w_v(x)\n",
+        "v = self.w_v(x).cumsum(0).flip(0)\n",
+    ),
+    "causal: when token 1 changes, so does the output of token 0 before it": (".tril()", ""),
+    "causal: when token 2 changes, so does the output of token 0 before it": (
+        OUTPUT,
+        OUTPUT + " + self.rate * x.roll(-2, -2)",
+    ),
+    "causal: the output of token 0 has a gradient from token 1 behind it": (
+        OUTPUT,
+        OUTPUT + " + x.roll(-1, -2) - x.roll(-1, -2).detach()",
+    ),
+    "any length: token 0 has another output in a text of 1 than in one of 200": (
+        OUTPUT,
+        OUTPUT + " / x.shape[-2]",
+    ),
+    "any length: a text of 200 tokens raises IndexError": ("position = torch.arange(x.shape[-2])",
+        "position = torch.arange(128)[torch.arange(x.shape[-2])]"),
+    "padding: token 0 of a text of 50 tokens has another output with padding behind it": (
+        "~mask.mT",
+        "mask.mT",
+    ),
+    "padding: token 50 of a text without padding has another output beside one": (
+        "~mask.mT",
+        "~mask.all(0).mT",
+    ),
+    "learning: unused learns from no token": (
+        "self.rate = ",
+        "self.unused = nn.Parameter(torch.ones(3))\n        self.rate = ",
+    ),
+    "cache step: the layer has no empty_state(x) and step(state, x)": ("def step(", "def next("),
+    "cache step: the step of token 0 fails: a state is a tuple of tensors": (
+        "return (mean,)",
+        "return [mean]",
+    ),
+    "cache step: the step of token 0 fails: IndexError": ("state[0]", "state[1]"),
+    "cache step: empty_state raises AttributeError": ("zeros_like(x)", "zeroes_like(x)"),
+    "cache step: token 1 has another output step by step than in the whole text": (
+        "self.rate.sigmoid() * state[0]",
+        "0.5 * state[0]",
+    ),
+}  # fmt: skip
+# modules of which nothing can be made
+UNFIT = {
+    "mine.py has neither a function attend(q, k, v, mask=None) nor a class": "x = 1",
+    "mine.py cannot be imported: SyntaxError": "class (",
+    "EXPECTED has 'bytes', which is none of bits, recall, state": "EXPECTED = {'bytes': 1}",
+    "it cannot be made with d_model and heads: TypeError": RIGHT.replace(
+        "d_model, heads", "d_model"
+    ),
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a method's file."""
+
+    def written(text):
+        path = tmp_path / "mine.py"
+        path.write_text(text, "utf-8")
+        return path
+
+    return written
+
+
+@pytest.fixture
+def short(monkeypatch, cache):
+    """Trainings of a step a part, on the sample."""
+    corpus = replace(addresses(offline=True), sample=False)
+    monkeypatch.setattr(session, "addresses", lambda: corpus)
+    for module, name in ((protocol, "STEPS"), (protocol, "QUICK_STEPS"), (recall, "STEPS")):
+        monkeypatch.setattr(module, name, protocol.PARTS)
+
+
+def objection(path) -> str:
+    """The sentence that is said of a method."""
+    with pytest.raises(UnfitError) as caught:
+        list(run_checks(load_method(path)))
+    return str(caught.value)
+
+
+def test_a_right_method_passes_each_check(write):
+    assert [line.partition(": ")[2] for line in run_checks(load_method(write(RIGHT)))] == 6 * ["ok"]
+
+
+def test_a_false_state_is_found_in_a_fresh_process(write):
+    assert objection(write(FALSE_STATE)).startswith(
+        "cache step: a fresh process cannot go on: AttributeError"
+    )
+    in_class = FALSE_STATE.replace("self.mean", "Fading.mean").replace(
+        "class Fading(nn.Module):", "class Fading(nn.Module):\n    mean = 0.0"
+    )
+    assert objection(write(in_class)) == (
+        "cache step: token 7 has another output in a fresh process that has the weights and the "
+        "state from before token 7: the state lacks something"
+    )
+
+
+@pytest.mark.parametrize("sentence", EDITS)
+def test_what_is_wrong_is_one_sentence_with_its_token(sentence, write):
+    old, new = EDITS[sentence]
+    assert old in RIGHT
+    said = objection(write(RIGHT.replace(old, new)))
+    assert said.startswith(sentence) and "\n" not in said
+
+
+@pytest.mark.parametrize("sentence", UNFIT)
+def test_a_file_without_a_method_is_one_sentence(sentence, write):
+    assert objection(write(UNFIT[sentence])).startswith(sentence)
+
+
+def test_a_declared_signal_is_enough_to_learn_from(write):
+    text = RIGHT.replace(
+        "self.rate = ", "self.unused = nn.Parameter(torch.ones(3))\n        self.rate = "
+    ).replace(
+        "v = self.w_v(x)\n", "v = self.w_v(x)\n        self.auxiliary_loss = self.unused.sum()\n"
+    )
+    assert "learning: ok" in run_checks(load_method(write(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from attncourse.transformer import Causal\nattend = Causal()",
+        "from attncourse.linear import linear_attention\n"
+        "def attend(q, k, v, mask=None):\n    return linear_attention(q, k, v, True, mask)",
+    ],
+)
+def test_a_function_of_queries_keys_and_values_is_wrapped(text, write):
+    lines = run_checks(load_method(write(text)))
+    # linear attention cannot go on from keys and values with one query alone
+    sentence = None
+    try:
+        lines = list(lines)
+    except UnfitError as error:
+        sentence = str(error)
+    if "linear" in text:
+        assert sentence.startswith("cache step: the step of token 1 fails")
+    else:
+        assert lines[-1] == "cache step: ok"
+
+
+def test_states_are_counted_by_what_a_text_needs():
+    d, layers, wide = protocol.D_MODEL, protocol.DEPTH, 4
+    assert state_after(128, METHODS["softmax"]) == 128 * 2 * d * layers * wide
+    assert state_after(128, METHODS["two groups"]) == 128 * d * layers * wide
+    assert state_after(128, METHODS["latent"]) == 128 * (32 + 16) * layers * wide
+    assert state_after(7, METHODS["per-channel delta"]) == 4 * 16 * 16 * layers * wide
+
+
+def test_work_is_counted_by_hand(write):
+    d, layers = protocol.D_MODEL, protocol.DEPTH
+    counts = count_method(load_method(write(RIGHT)).model)
+    # the matrices of v and of the output, and the step's
+    assert counts.write_operations == layers * 2 * 2 * d * d
+    assert counts.short_state == counts.long_state == layers * d * 4
+
+
+@torch.no_grad()
+def test_recall_asks_for_what_was_paired(g):
+    batch = recall.recall_batch(3, 5, g)
+    for tokens, labels in zip(batch.tokens.tolist(), batch.labels.tolist(), strict=True):
+        pairs = dict(
+            zip(tokens[: 2 * recall.PAIRS : 2], tokens[1 : 2 * recall.PAIRS : 2], strict=True)
+        )
+        asked = [(t, label) for t, label in zip(tokens, labels, strict=True) if label >= 0]
+        assert len(asked) == recall.PAIRS and all(pairs[key] == value for key, value in asked)
+
+
+def test_a_quick_training_can_be_stopped_and_ends_among_the_course_s_methods(
+    write, short, monkeypatch, tmp_path, capsys
+):
+    store(tmp_path, monkeypatch, "today_quick", {"softmax": [2.0, 2.1], "linear": [3.9, 4.0]})
+    store(tmp_path, monkeypatch, "today", {"softmax": [1.4, 1.41], "linear": [1.6, 1.61]})
+    path, fit = write(RIGHT), protocol.fit
+
+    def interrupted(*args, track, **options):
+        def stopping(parts):
+            for part in track(parts):
+                if part == 3:
+                    raise KeyboardInterrupt
+                yield part
+
+        fit(*args, track=stopping, **options)
+
+    monkeypatch.setattr(protocol, "fit", interrupted)
+    monkeypatch.setattr(protocol, "seconds_a_step", lambda *args: 1.0)
+    assert workbench(path, quick=True) is None
+    assert "Stopped: the same call goes on" in capsys.readouterr().out
+    monkeypatch.setattr(protocol, "fit", fit)
+    report = workbench(path, quick=True)
+    out = capsys.readouterr().out
+    assert "addresses goes on where it stopped" in out and "20 steps, in all about 2" in out
+    text = str(report)
+    assert "expected 768, measured 768" in text
+    assert "orders 1 of 1 pairs of methods as the full one does" in text
+    assert "●" in text and "○" in text and "<svg" in report._repr_html_()
+    # what was measured is not measured again
+    monkeypatch.setattr(protocol, "fit", None)
+    assert str(workbench(path, quick=True)) == text
+
+
+def store(folder, monkeypatch, name, bits) -> None:
+    """Store results as the benchmark does."""
+    monkeypatch.setattr(results, "IN_THE_WHEEL", folder)
+    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = [("method", "seed", "bits")]
+        rows += [(key, i, x) for key, values in bits.items() for i, x in enumerate(values)]
+        csv.writer(file).writerows(rows)
+
+
+def test_a_full_training_measures_recall_too(write, short, capsys):
+    report = workbench(write(RIGHT))
+    assert len(report.shares) == len(recall.DISTANCES)
+    assert "recalled at 512 tokens" in str(report)
+
+
+def test_only_pairs_beyond_the_spread_of_seeds_are_ordered():
+    full = {"a": [1.0, 1.2], "b": [1.1, 1.3], "c": [2.0, 2.2], "once": [9.0]}
+    quick = {"a": [5.0], "b": [4.0], "c": [4.5], "once": [1.0]}
+    # a and b are too near each other; quick has b before c, as it should, but c before a
+    assert results.pairs_in_order(quick, full) == (1, 2)
