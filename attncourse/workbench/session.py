@@ -69,7 +69,9 @@ def train(method: Method, quick: bool, seed: int) -> tuple[Bits, list[float] | N
 
     def measured_recall() -> list[float]:
         path, track = kept(method, f"recall-{seed}.pt"), bar("recall", recall.STEPS * recall_step)
-        return recall.shares_recalled(recall.train_to_recall(method.model, seed, path, track=track))
+        return recall.shares_recalled(
+            recall.train_to_recall(method.model, seed, path, recall.STEPS, track)
+        )
 
     bits = Bits(*once(kept(method, f"bits-{steps}-{seed}.json"), measured_bits))
     return bits, None if quick else once(kept(method, f"recalled-{seed}.json"), measured_recall)

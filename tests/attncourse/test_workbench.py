@@ -26,7 +26,7 @@ class Fading(nn.Module):
     def __init__(self, d_model, heads):
         super().__init__()
         self.w_v, self.w_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-        self.rate = nn.Parameter(torch.zeros(d_model))
+        self.rate = nn.Parameter(torch.tensor(3.0))
 
     def forward(self, x, mask=None):
         v = self.w_v(x)
@@ -34,8 +34,8 @@ class Fading(nn.Module):
             v = v.masked_fill(~mask.mT, 0)
         position = torch.arange(x.shape[-2])
         distance = (position[:, None] - position).abs()
-        weights = (self.rate.sigmoid()[:, None, None] ** distance).tril()
-        return self.w_o(torch.einsum("dij,bjd->bid", weights, v))
+        weights = (self.rate.sigmoid() ** distance).tril()
+        return self.w_o(weights @ v)
 
     def empty_state(self, x):
         return (torch.zeros_like(x),)
@@ -55,8 +55,7 @@ HIDING = """
 """
 NOT_CAUSAL = RIGHT.replace(".tril()", "")
 FALSE_STATE = RIGHT + HIDING
-WIDE = "self.w_o(torch.einsum("
-OUTPUT = 'return self.w_o(torch.einsum("dij,bjd->bid", weights, v))'
+OUTPUT = "return self.w_o(weights @ v)"
 # what is said of the right method after an edit
 EDITS = {
     "texts: a text of 67 tokens has the shape (2, 67, 64), and its output has (2, 67, 1)": (
@@ -78,7 +77,7 @@ EDITS = {
     "causal: when token 1 changes, so does the output of token 0 before it": (".tril()", ""),
     "causal: when token 2 changes, so does the output of token 0 before it": (
         OUTPUT,
-        OUTPUT + " + self.rate * x.roll(-2, -2)",
+        OUTPUT + " + (self.rate - 3) * x.roll(-2, -2)",
     ),
     "causal: the output of token 0 has a gradient from token 1 behind it": (
         OUTPUT,
