@@ -3,6 +3,7 @@
     python benchmarks/today.py                         # every run that the results lack
     python benchmarks/today.py --methods latent --seeds 0
     python benchmarks/today.py --steps 20              # how long a run takes; nothing is kept
+    python benchmarks/today.py --quick                 # the workbench's quick training of each
 
 The models are the small ones of language_model.py, with its windows, steps and optimizer. A run is
 one line of results/today.csv and one of results/today_recall.csv; delete lines to run them again.

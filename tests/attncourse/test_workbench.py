@@ -4,9 +4,9 @@ import csv
 from dataclasses import replace
 
 import pytest
-import torch
 
 from attncourse.data.addresses import addresses
+from attncourse.data.batches import NO_LABEL
 from attncourse.workbench import protocol, recall, results, session, workbench
 from attncourse.workbench.checks import run_checks
 from attncourse.workbench.counts import count_method, state_after
@@ -218,7 +218,8 @@ def test_states_are_counted_by_what_a_text_needs():
     assert state_after(128, METHODS["softmax"]) == 128 * 2 * d * layers * wide
     assert state_after(128, METHODS["two groups"]) == 128 * d * layers * wide
     assert state_after(128, METHODS["latent"]) == 128 * (32 + 16) * layers * wide
-    assert state_after(7, METHODS["per-channel delta"]) == 4 * 16 * 16 * layers * wide
+    # in each of four heads a matrix and a sum of keys
+    assert state_after(7, METHODS["linear"]) == 4 * (16 * 16 + 16) * layers * wide
 
 
 def test_work_is_counted_by_hand(write):
@@ -229,15 +230,12 @@ def test_work_is_counted_by_hand(write):
     assert counts.short_state == counts.long_state == layers * d * 4
 
 
-@torch.no_grad()
-def test_recall_asks_for_what_was_paired(g):
-    batch = recall.recall_batch(3, 5, g)
+def test_recall_asks_for_what_followed(g):
+    batch, length = recall.recall_batch(3, 5, g), recall.LENGTH
     for tokens, labels in zip(batch.tokens.tolist(), batch.labels.tolist(), strict=True):
-        pairs = dict(
-            zip(tokens[: 2 * recall.PAIRS : 2], tokens[1 : 2 * recall.PAIRS : 2], strict=True)
-        )
-        asked = [(t, label) for t, label in zip(tokens, labels, strict=True) if label >= 0]
-        assert len(asked) == recall.PAIRS and all(pairs[key] == value for key, value in asked)
+        said, again = tokens[:length], tokens[length + 5 :]
+        assert labels[length + 5 :] == said[1:] and again == said[:-1]
+        assert set(labels[: length + 5]) == {NO_LABEL}
 
 
 def test_a_quick_training_can_be_stopped_and_ends_among_the_course_s_methods(
