@@ -6,7 +6,9 @@ parameter of 0 hides shows too, and in float64 where they compute in it.
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -28,9 +30,9 @@ NOISE, TOLERANCE = 0.1, 1e-4
 def run_checks(method: Method) -> Iterator[str]:
     """A line for each check that a method passes; UnfitError says what it does not."""
     layer = prepared(method)
-    for name, check in CHECKS.items():
+    for name, check in (CHECKS | {"cache step": partial(check_steps, path=method.path)}).items():
         try:
-            note = check(method, layer)
+            note = check(layer)
         except UnfitError as error:
             raise UnfitError(f"{name}: {error}") from None
         yield f"{name}: {note or 'ok'}"
@@ -89,7 +91,7 @@ def first(where: Tensor) -> int:
 
 
 @torch.no_grad()
-def check_lengths(method: Method, layer: nn.Module) -> None:
+def check_lengths(layer: nn.Module) -> None:
     """A text of any length has outputs, and they do not depend on how long it goes on."""
     x = text(layer, LENGTHS[-1])
     whole = output(layer, x)
@@ -103,7 +105,7 @@ def check_lengths(method: Method, layer: nn.Module) -> None:
 
 
 @torch.no_grad()
-def check_texts(method: Method, layer: nn.Module) -> None:
+def check_texts(layer: nn.Module) -> None:
     """A text's outputs are the same in each call, and beside any other text."""
     x = text(layer, N, 2)
     together, again = output(layer, x), output(layer, x)
@@ -113,27 +115,16 @@ def check_texts(method: Method, layer: nn.Module) -> None:
         raise UnfitError(f"token {first(wrong)} has another output beside a second text than alone")
 
 
-def check_causal(method: Method, layer: nn.Module) -> None:
+def check_causal(layer: nn.Module) -> None:
     """No token changes an earlier output, nor has a gradient from it."""
-    texts = text(layer, N).expand(N, -1, -1).clone()
-    changed = texts.clone()
-    token = torch.arange(N)
-    changed[token, token] = text(layer, 1)[0]
-    earlier = token < token[:, None]
-    with torch.no_grad():
-        reached = differing(output(layer, changed), output(layer, texts)) & earlier
-    if reached.any():
-        late = first(reached.any(-1))
-        raise UnfitError(
-            f"when token {late} changes, so does the output of token {first(reached[late])} "
-            "before it"
-        )
-    texts.requires_grad_()
+    check_values(layer)
+    texts, token = text(layer, N).expand(N, -1, -1).clone().requires_grad_(), torch.arange(N)
     z = output(layer.train(), texts)[token, token]
     (gradient,) = torch.autograd.grad((z * text(layer, N)[0]).sum(), texts)
     layer.eval()
     # row i has the gradients of output i
-    reached = (gradient.abs().amax(-1) > TOLERANCE * gradient.abs().max()) & earlier.mT
+    size = gradient.abs().amax(-1)
+    reached = (size > TOLERANCE * size.max()) & (token > token[:, None])
     if reached.any():
         early = first(reached.any(-1))
         raise UnfitError(
@@ -143,7 +134,22 @@ def check_causal(method: Method, layer: nn.Module) -> None:
 
 
 @torch.no_grad()
-def check_padding(method: Method, layer: nn.Module) -> str | None:
+def check_values(layer: nn.Module) -> None:
+    """No token changes an earlier output."""
+    texts, token = text(layer, N).expand(N, -1, -1).clone(), torch.arange(N)
+    changed = texts.clone()
+    changed[token, token] = text(layer, 1)[0]
+    reached = differing(output(layer, changed), output(layer, texts)) & (token < token[:, None])
+    if reached.any():
+        late = first(reached.any(-1))
+        raise UnfitError(
+            f"when token {late} changes, so does the output of token {first(reached[late])} "
+            "before it"
+        )
+
+
+@torch.no_grad()
+def check_padding(layer: nn.Module) -> str | None:
     """What is masked at the end of a text changes no output before it."""
     if "mask" not in inspect.signature(layer.forward).parameters:
         return "no mask is taken, so texts are padded at their end"
@@ -164,7 +170,7 @@ def check_padding(method: Method, layer: nn.Module) -> str | None:
     return None
 
 
-def check_learning(method: Method, layer: nn.Module) -> None:
+def check_learning(layer: nn.Module) -> None:
     """Each parameter has a gradient, of the output or of the layer's own auxiliary loss."""
     layer.train().zero_grad()
     x = text(layer, N, 2)
@@ -183,7 +189,7 @@ def check_learning(method: Method, layer: nn.Module) -> None:
 
 
 @torch.no_grad()
-def check_steps(method: Method, layer: nn.Module) -> None:
+def check_steps(layer: nn.Module, path: Path) -> None:
     """Step by step, each token has the output that it has in the whole text, and the state is all
     that a fresh process needs to go on."""
     if not (hasattr(layer, "step") and hasattr(layer, "empty_state")):
@@ -203,7 +209,7 @@ def check_steps(method: Method, layer: nn.Module) -> None:
             raise UnfitError(f"token {i} has another output step by step than in the whole text")
     state = states[HANDOVERS[0]]
     for start, end in pairwise((*HANDOVERS, N)):
-        state, outputs = continue_in_fresh_process(method.path, layer, state, x[:, start:end])
+        state, outputs = continue_in_fresh_process(path, layer, state, x[:, start:end])
         if (wrong := differing(outputs, whole[:, start:end]).any(0)).any():
             raise UnfitError(
                 f"token {start + first(wrong)} has another output in a fresh process that has the "
@@ -221,12 +227,11 @@ def empty_state(layer: nn.Module, x: Tensor) -> tuple[Tensor, ...]:
         raise UnfitError(f"empty_state raises {described(error)}") from None
 
 
-# with a method and a layer of it, a note or none
-CHECKS: dict[str, Callable[[Method, nn.Module], str | None]] = {
+# with a layer, a note or none
+CHECKS: dict[str, Callable[[nn.Module], str | None]] = {
     "texts": check_texts,
     "causal": check_causal,
     "any length": check_lengths,
     "padding": check_padding,
     "learning": check_learning,
-    "cache step": check_steps,
 }

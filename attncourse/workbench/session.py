@@ -16,6 +16,7 @@ from attncourse.workbench import protocol, recall
 from attncourse.workbench.bar import bar, duration
 from attncourse.workbench.checks import run_checks
 from attncourse.workbench.counts import count_method
+from attncourse.workbench.hand_in import pack
 from attncourse.workbench.layers import Method, UnfitError, load_method
 from attncourse.workbench.protocol import Bits
 from attncourse.workbench.report import Report
@@ -74,7 +75,11 @@ def train(method: Method, quick: bool, seed: int) -> tuple[Bits, list[float] | N
         )
 
     bits = Bits(*once(kept(method, f"bits-{steps}-{seed}.json"), measured_bits))
-    return bits, None if quick else once(kept(method, f"recalled-{seed}.json"), measured_recall)
+    if quick:
+        return bits, None
+    weights = torch.load(kept(method, f"weights-{steps}-{seed}.pt"), weights_only=True)
+    print(f"{pack(method.path, weights)} holds the code and the weights, to hand in", flush=True)
+    return bits, once(kept(method, f"recalled-{seed}.json"), measured_recall)
 
 
 def seconds_of_measuring(corpus: Addresses, a_step: float) -> float:

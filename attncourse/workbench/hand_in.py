@@ -1,0 +1,65 @@
+"""What is handed in: a zip file of a method's code and of the weights that were trained with it."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from torch import Tensor
+
+from attncourse.workbench.layers import UnfitError
+
+CODE, WEIGHTS = "method.py", "weights.safetensors"
+# of the code, and of all weights
+MOST_BYTES = {CODE: 100_000, WEIGHTS: 4 << 20}
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """The code and the weights of a method, which nobody has run."""
+
+    code: str
+    weights: dict[str, Tensor]
+
+    @property
+    def expected(self) -> dict[str, float]:
+        """The numbers of EXPECTED, read from the text of the code."""
+        for node in ast.parse(self.code).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXPECTED":
+                return ast.literal_eval(node.value)
+        return {}
+
+
+def pack(path: Path, weights: Mapping[str, Tensor]) -> Path:
+    """Write the zip file of a method's file and a model's weights beside the file."""
+    try:
+        from safetensors.torch import save
+    except ModuleNotFoundError:
+        raise UnfitError("to hand in needs safetensors: install it with pip") from None
+    packed = path.with_suffix(".zip")
+    with ZipFile(packed, "w") as file:
+        file.writestr(CODE, path.read_bytes())
+        file.writestr(WEIGHTS, save(dict(weights)))
+    return packed
+
+
+def unpack(path: Path) -> HandIn:
+    """What a zip file holds; UnfitError says what it lacks."""
+    from judge.weights import tensors
+
+    contents = {}
+    try:
+        with ZipFile(path) as file:
+            for name, most in MOST_BYTES.items():
+                if (size := file.getinfo(name).file_size) > most:
+                    raise UnfitError(f"{name} has {size:,} bytes, more than {most:,}")
+                contents[name] = file.read(name)
+        hand_in = HandIn(contents[CODE].decode("utf-8"), tensors(contents[WEIGHTS]))
+        # both are read later, where nothing else is expected to go wrong
+        dict(hand_in.expected)
+    except (BadZipFile, KeyError, OSError, SyntaxError, ValueError) as error:
+        raise UnfitError(f"{path.name} is not what the workbench writes: {error}") from None
+    if wrong := [name for name, x in hand_in.weights.items() if not x.isfinite().all()]:
+        raise UnfitError(f"the weights {wrong[0]} are not finite")
+    return hand_in
