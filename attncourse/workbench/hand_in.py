@@ -8,7 +8,7 @@ from zipfile import BadZipFile, ZipFile
 
 from torch import Tensor
 
-from attncourse.workbench.layers import UnfitError
+from attncourse.workbench.layers import UnfitError, require_expectation
 
 CODE, WEIGHTS = "method.py", "weights.safetensors"
 # of the code, and of all weights
@@ -17,18 +17,11 @@ MOST_BYTES = {CODE: 100_000, WEIGHTS: 4 << 20}
 
 @dataclass(frozen=True)
 class HandIn:
-    """The code and the weights of a method, which nobody has run."""
+    """The code and the weights of a method, and what its author expects; nobody has run it."""
 
     code: str
     weights: dict[str, Tensor]
-
-    @property
-    def expected(self) -> dict[str, float]:
-        """The numbers of EXPECTED, read from the text of the code."""
-        for node in ast.parse(self.code).body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXPECTED":
-                return ast.literal_eval(node.value)
-        return {}
+    expected: dict[str, float]
 
 
 def pack(path: Path, weights: Mapping[str, Tensor]) -> Path:
@@ -55,11 +48,19 @@ def unpack(path: Path) -> HandIn:
                 if (size := file.getinfo(name).file_size) > most:
                     raise UnfitError(f"{name} has {size:,} bytes, more than {most:,}")
                 contents[name] = file.read(name)
-        hand_in = HandIn(contents[CODE].decode("utf-8"), tensors(contents[WEIGHTS]))
-        # both are read later, where nothing else is expected to go wrong
-        dict(hand_in.expected)
-    except (BadZipFile, KeyError, OSError, SyntaxError, ValueError) as error:
+        code, weights = contents[CODE].decode("utf-8"), tensors(contents[WEIGHTS])
+        hand_in = HandIn(code, weights, require_expectation(literal("EXPECTED", code)))
+    except (BadZipFile, KeyError, OSError, SyntaxError, ValueError, TypeError, RecursionError,
+            MemoryError) as error:  # fmt: skip
         raise UnfitError(f"{path.name} is not what the workbench writes: {error}") from None
-    if wrong := [name for name, x in hand_in.weights.items() if not x.isfinite().all()]:
+    if wrong := [name for name, x in weights.items() if not x.isfinite().all()]:
         raise UnfitError(f"the weights {wrong[0]} are not finite")
     return hand_in
+
+
+def literal(name: str, code: str) -> object:
+    """The value that is assigned to a name in code, which is not run; an empty one for none."""
+    for node in ast.parse(code).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    return {}

@@ -95,9 +95,7 @@ def load_method(path: str | Path) -> Method:
     """The method in a file; raises UnfitError where there is none."""
     path = Path(path)
     module = load_module(path)
-    expected = getattr(module, "EXPECTED", {})
-    if unknown := [name for name in expected if name not in MEASURES]:
-        raise UnfitError(f"EXPECTED has {unknown[0]!r}, which is none of {', '.join(MEASURES)}")
+    expected = require_expectation(getattr(module, "EXPECTED", {}))
     if attend := getattr(module, "attend", None):
         return Method(path, lambda: AttendLayer(attend), expected)
     classes = [
@@ -134,6 +132,15 @@ def described(error: Exception) -> str:
     """The name and the first line of an error."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def require_expectation(expected: object) -> dict[str, float]:
+    """What is expected; UnfitError unless it is a number for some of the measures."""
+    if not isinstance(expected, dict) or not expected.keys() <= {*MEASURES}:
+        raise UnfitError(f"EXPECTED is a dictionary with some of {', '.join(MEASURES)}")
+    if wrong := [name for name, x in expected.items() if not isinstance(x, int | float)]:
+        raise UnfitError(f"EXPECTED[{wrong[0]!r}] is not a number")
+    return expected
 
 
 def require_state(state: object) -> tuple[Tensor, ...]:

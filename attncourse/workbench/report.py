@@ -9,7 +9,16 @@ from attncourse.workbench.counts import LONG, SHORT, Counts, state_after
 from attncourse.workbench.methods import METHODS
 from attncourse.workbench.protocol import Bits
 from attncourse.workbench.recall import DISTANCES
-from attncourse.workbench.results import FULL, QUICK, RECALL, BySeed, Dots, pairs_in_order, stored
+from attncourse.workbench.results import (
+    FULL,
+    QUICK,
+    RECALL,
+    BySeed,
+    Dots,
+    number,
+    pairs_in_order,
+    stored,
+)
 
 # the distance whose recall is compared
 DISTANCE = 128
@@ -39,7 +48,7 @@ class Report:
 
         pictures = [dots.picture() for dots in self.dots()]
         text = escape("\n\n".join(self.tables()))
-        return f"<pre>{text}</pre>" + (drawing.beside(*pictures).svg if pictures else "")
+        return f"<pre>{text}</pre>" + (drawing.beside(*pictures)._repr_html_() if pictures else "")
 
     @property
     def measured(self) -> dict[str, float]:
@@ -66,7 +75,7 @@ class Report:
             ]
             parts.append(table(rows))
         rows = [
-            (LABELS[name], f"expected {self.expected[name]:,}, measured {value:,.6g}")
+            (LABELS[name], f"expected {number(self.expected[name])}, measured {number(value)}")
             for name, value in self.measured.items()
             if name in self.expected
         ]

@@ -48,6 +48,11 @@ def pairs_in_order(quick: Mapping[str, Sequence[float]], full: BySeed) -> tuple[
     return right, pairs
 
 
+def number(x: float) -> str:
+    """Bits and shares with three decimals, bytes with none."""
+    return f"{x:,.3f}" if x < 100 else f"{x:,.0f}"
+
+
 @dataclass(frozen=True)
 class Dots:
     """One measure of the course's methods and of a new one, as rows of dots, the lowest first."""
@@ -70,7 +75,7 @@ class Dots:
                 line[round((x - low) / (high - low or 1) * WIDTH)] = (
                     "●" if name == self.name else "○"
                 )
-            lines.append(f"  {name:<20}{''.join(line)}  {fmean(values):,.6g}")
+            lines.append(f"  {name:<20}{''.join(line)}  {number(fmean(values))}")
         return "\n".join(lines)
 
     def picture(self):

@@ -117,7 +117,8 @@ EDITS = {
 UNFIT = {
     "mine.py has neither a function attend(q, k, v, mask=None) nor a class": "x = 1",
     "mine.py cannot be imported: SyntaxError": "class (",
-    "EXPECTED has 'bytes', which is none of bits, recall, state": "EXPECTED = {'bytes': 1}",
+    "EXPECTED is a dictionary with some of bits, recall, state": "EXPECTED = {'bytes': 1}",
+    "EXPECTED['bits'] is not a number": "EXPECTED = {'bits': 'few'}",
     "it cannot be made with d_model and heads: TypeError": RIGHT.replace(
         "d_model, heads", "d_model"
     ),
