@@ -48,7 +48,9 @@ class Report:
 
         pictures = [dots.picture() for dots in self.dots()]
         text = escape("\n\n".join(self.tables()))
-        return f"<pre>{text}</pre>" + (drawing.beside(*pictures)._repr_html_() if pictures else "")
+        return f'<pre style="overflow-x: auto">{text}</pre>' + (
+            drawing.beside(*pictures)._repr_html_() if pictures else ""
+        )
 
     @property
     def measured(self) -> dict[str, float]:

@@ -83,7 +83,7 @@ class Dots:
         from attncourse.figures import drawing
 
         groups: dict[str, dict[str, Sequence[float]]] = {
-            "the course's": {**self.ours},
+            "the course’s": {**self.ours},
             "yours": {self.name: [self.value]},
         }
         return drawing.dots(groups, alt=str(self), xlabel=self.measure)
