@@ -1,5 +1,7 @@
 """Order and counts: sorting, the largest, different numbers, places that are true."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,24 @@ def order(array: np.ndarray, along: int, descending: bool = False) -> np.ndarray
     return array.shape[along] - 1 - np.flip(backwards, along)
 
 
+def named_where_stable(function: Callable) -> Callable:
+    """The function, refusing an axis that is not named where the order is to be stable."""
+
+    @wraps(function)
+    def checked(input, *by_place, **by_name):
+        if by_place and "stable" in by_name:
+            raise TypeError(
+                f"{function.__name__}() takes from 1 to 0 positional arguments "
+                f"but {len(by_place)} were given"
+            )
+        return function(input, *by_place, **by_name)
+
+    return checked
+
+
 @public(*BOTH)
-def sort(input, dim=-1, descending=False, stable=False):
+@named_where_stable
+def sort(input, dim=-1, descending=False, *, stable=False):
     along = axis(dim, input.ndim)
     if not input.ndim:
         return pair_of_single("sort", input)
@@ -31,7 +49,8 @@ def sort(input, dim=-1, descending=False, stable=False):
 
 
 @public(*BOTH)
-def argsort(input, dim=-1, descending=False, stable=False):
+@named_where_stable
+def argsort(input, dim=-1, descending=False, *, stable=False):
     return sort(input, dim, descending).indices
 
 

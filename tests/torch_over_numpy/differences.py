@@ -31,8 +31,6 @@ DIFFERENT: dict[str, dict[str, str]] = {
             "the gradient of scatter_reduce is absent",
     },
     "selected_keys": {
-        "order = hidden.argsort(-1, descending=True, stable=True)":
-            "argsort takes its axis by its place, too, where it is asked to be stable",
         "order = hidden.argsort(dim=-1, descending=True)":
             "every sort is stable, so equal scores come in the order of the keys",
         "index = hidden.topk(min(count, n), dim=-1).indices\n"
