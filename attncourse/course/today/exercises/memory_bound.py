@@ -117,6 +117,8 @@ variants.wrong(exercise, {
         "return -start / slope"],
     "it is rounded to the nearest whole number: take the first one above the quotient": [
         "return round(-start / slope)", "return round(Fraction(-start, slope))"],
+    "one is added after rounding up: round down before you add 1": [
+        "return -(start // slope) + 1"],
     "one is added after rounding to the nearest: round down before you add 1": [
         "return round(Fraction(-start, slope)) + 1"],
     "a float holds 16 digits, and these numbers have more: divide ints, with //": [
