@@ -101,7 +101,9 @@ variants.wrong(exercise, {
     "where there are fewer than count keys, later ones fill up the row: strike them out in the "
     "end": [
         "return rank < count",
-        f"return hidden >= {LEAST}"],
+        f"return hidden >= {LEAST}",
+        "index = hidden.topk(min(count, n), dim=-1).indices\n"
+        "return torch.zeros_like(seen).expand(scores.shape).scatter(-1, index, True)"],
     "the last of the chosen keys is left out: compare with >=, and of equal ones choose the "
     "earlier":
         f"return (hidden > {LEAST}) & seen",
