@@ -53,7 +53,7 @@ def cases(draw):
     axes = draw_token(draw, 2, 3, h=4, m=5, d=3, d_c=6, d_v=2, d_r=5)
     yield Case("two leading axes", axes)
     # the scores are the largest tensor with a number for each pair
-    many = draw_token(draw, h=4, m=96, d=8, d_c=6, d_v=7, d_r=2)
+    many = draw_token(draw, h=4, m=96, d=8, d_c=6, d_v=7, d_r=3)
     yield Case("96 latents, no key or value made", many, max_elements=4 * 96 + 96 * 6)
     yield Case("the rotated parts all 0", (q, latents, w_k, w_v, 0 * q_rotary, k_rotary))
     yield Case("scores near 1000", (1e3 * q, latents, w_k, w_v, q_rotary, k_rotary))

@@ -53,6 +53,10 @@ def cases(draw):
     yield Case("z of 0, so the pools are plain means", (q, x, 0 * z, size))
     yield Case("z near 1000", (q, x, 1000 + 3 * z, size))
     yield Case("scores near 1000", (1000 * q, x, z, size))
+    # no finite number that stands for -inf is low enough
+    low = q.clone()
+    low[..., 0, :] = -1e12 * x[..., 0, :]
+    yield Case("a first score near -10^12", (low, x, z, size))
     # the row of a block that is not complete would decide
     loud = x.clone()
     loud[..., -1, :] *= 50
