@@ -445,7 +445,7 @@ costliest_change = Choice(
     right="its heads get no positions",
     steps=(
         "With one head, with a short window or without the decade, the model can still tell which "
-        "token came just before. To the models that count, no other token is worth as much.",
+        "token came just before.",
         "Without positions, only the causal mask tells one place from another.",
         "In our measurement, the model loses a tenth of a bit without positions, and less than a "
         "hundredth with any of the other changes.",
