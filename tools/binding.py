@@ -136,8 +136,8 @@ def freeze_figure(figure: Tag, site_link: str) -> None:
 def control_values(figure: Tag) -> Iterator[str]:
     """The name and initial value of each control of a figure, as HTML."""
     for field in figure.select(".controls > :is(fieldset, label)"):
-        name, control = escape(field.get_text().strip()), field.input
-        match control["type"]:
+        name, control = escape(field.get_text().strip()), field.find(["input", "select"])
+        match control.get("type", control.name):
             case "radio":
                 name = escape(field.legend.get_text())
                 value = escape(field.select_one(":checked").parent.get_text())
@@ -145,6 +145,10 @@ def control_values(figure: Tag) -> Iterator[str]:
                 # its name may be a formula
                 name = field.decode_contents().partition("<input")[0].strip()
                 value = control["data-values"].split()[int(control["value"])]
+                value = f"{int(value):,}" if value.isdigit() else value
+            case "select":
+                name = escape(control.previous_sibling.strip())
+                value = escape(control.select_one("[selected]").get_text())
             case "checkbox":
                 value = "on" if control.has_attr("checked") else "off"
             case _:

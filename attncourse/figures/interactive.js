@@ -46,8 +46,9 @@
       if (type === "radio" && !control.checked) continue;
       if (type === "range") {
         value = control.dataset.values.split(" ")[value];
-        control.setAttribute("aria-valuetext", value);
-        control.nextElementSibling.textContent = value;
+        const shown = value >= 1000 ? Number(value).toLocaleString("en-US") : value;
+        control.setAttribute("aria-valuetext", shown);
+        control.nextElementSibling.textContent = shown;
       }
       state[name] = type === "checkbox" ? control.checked : /^text/.test(type) ? value : Number(value);
     }
@@ -56,7 +57,8 @@
 
   const follow = (form) => {
     const show = () => {
-      const now = view(decoded, stateOf(form), { formatNumber, most, ...uses });
+      const { disabled = {}, ...now } = view(decoded, stateOf(form), { formatNumber, most, ...uses });
+      for (const [name, isDisabled] of Object.entries(disabled)) form.elements[name].disabled = isDisabled;
       for (const [slot, contents] of Object.entries(now)) {
         const slots = form.querySelectorAll(`[data-show="${slot}"]`);
         [contents].flat(2).forEach((content, i) => fill(slots[i], content));

@@ -3,7 +3,8 @@
 A view is a JavaScript function in a file of its own, with its CSS beside it. It takes the data, the
 state of the controls and helpers that format numbers, and returns the new content of each slot, an
 element with `data-show`; `number` makes a slot. The slot `said` describes the result in words. In a
-drawing, slots receive attributes. Without scripts, the figure shows its first state.
+drawing, slots receive attributes. Without scripts, the figure shows its first state. With
+`disabled`, a view says which controls, by name, have no effect at present.
 """
 
 import json
@@ -146,9 +147,10 @@ class Interactive:
     """A figure of controls, picture, table and caption, which a view updates in the page.
 
     `alt` is the text alternative and the first caption. Controls `within` are placed in the picture
-    or the table, not above them; `below` is HTML after the caption. `scripts` are passed to the
-    view by file name; the one called start runs once, with the form and the function that updates
-    the figure. `fallback` is HTML for readers without scripts.
+    or the table, not above them; `below` is HTML after them all. With `caption_first`, the caption
+    stands above the picture. `scripts` are passed to the view by file name; the one called start
+    runs once, with the form and the function that updates the figure. `fallback` is HTML for
+    readers without scripts.
     """
 
     def __init__(
@@ -164,12 +166,14 @@ class Interactive:
         below: str = "",
         scripts: Sequence[Path] = (),
         fallback: str = "",
+        caption_first: bool = False,
     ):
         if not alt.strip():
             raise ValueError("alt is empty: say in words what the figure shows")
         self.view, self.data, self.controls = view, data, controls
         self.table, self.alt, self.picture, self.within = table, alt, picture, within
         self.below, self.scripts, self.fallback = below, scripts, fallback
+        self.caption_first = caption_first
 
     def __repr__(self) -> str:
         return self.alt
@@ -182,10 +186,14 @@ class Interactive:
         controls = "".join(control.html() for control in self.controls)
         # the view replaces the text alternative by its caption
         table = self.table and f"<table>{self.table}</table>"
+        parts = [
+            f'<div class="scroll">{self.picture}{table}</div>',
+            f'<p data-show="said" aria-live="polite">{escape(self.alt)}</p>',
+        ]
+        content = "".join(reversed(parts) if self.caption_first else parts)
         body = (
             f'<form autocomplete="off"><div class="controls" hidden>{controls}</div>'
-            f'<div class="scroll">{self.picture}{table}</div>'
-            f'<p data-show="said" aria-live="polite">{escape(self.alt)}</p>{self.below}'
+            f"{content}{self.below}"
             f"<noscript>{SCRIPT_NOTE if controls or self.within else ''}"
             f"{self.fallback}</noscript></form>"
         )

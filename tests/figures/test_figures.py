@@ -83,7 +83,8 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
         element for element in tab_without_scripts.locator("input").all() if element.is_visible()
     ] == []
     words = repr(FIGURES[name])
-    assert f"{words}\n\nWith scripts" in tab_without_scripts.locator("main").inner_text()
+    shown = tab_without_scripts.locator("main").inner_text()
+    assert f"{words}\n\n" in shown and "\nWith scripts" in shown
     assert words not in tab_with_scripts.locator("main").inner_text()
     assert tab_with_scripts.get_by_role("group", name=words, exact=True).count() == 1
 

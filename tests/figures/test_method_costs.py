@@ -40,7 +40,7 @@ def test_the_page_shows_in_any_state_what_python_would_write_first(tab):
         )  # fmt: skip
         want = slot_texts(written)
         got = {slot: [text for text, _ in pairs] for slot, pairs in slots.items()}
-        for slot in ("said", "line"):
+        for slot in ("said", "line", "also"):
             del want[slot], got[slot]
         assert got == want, state
 
@@ -89,6 +89,37 @@ def test_the_sentence_names_the_limit_whose_time_is_longer(tab):
     assert re.findall(r"next token is limited by (\w+)", sentence) == ["memory", "arithmetic"]
     assert "larger than the machine" in sentence.split("Second")[0]
     assert "larger than the machine" not in sentence.split("Second")[1]
+
+
+def test_the_sentence_stands_below_the_controls_and_says_how_states_are_counted(tab):
+    tab.set_content(bare_page(METHOD_COSTS))
+    figure = figure_in(tab)
+    sentence = figure.locator(".controls + p")
+    select_methods(figure, "softmax, a key for each head", "3 delta rule : 1 latents")
+    first, second = sentence.inner_text().split("\n")
+    assert " does 1 operation for " in first and " operations for " in second
+    assert "token by token" not in first and "token by token" in second
+    assert figure.locator("[name=context] + b").inner_text() == "131,072"
+
+
+def test_a_size_is_chosen_for_methods_alone_and_its_source_is_named_once(tab):
+    tab.set_content(bare_page(METHOD_COSTS))
+    figure = figure_in(tab)
+    size = figure.locator("[name=size]")
+    figure.locator("summary").click()
+    sources = figure.locator("details div").last
+    assert size.is_enabled()
+    assert sources.inner_text() == "Sizes: Llama 3.1 8B. Peaks: H100."
+    select_methods(figure, "latents", "Kimi K3")
+    assert size.is_enabled()
+    assert sources.inner_text() == "Sizes: Llama 3.1 8B, Kimi K3. Peaks: H100."
+    select_methods(figure, "DeepSeek-V3", "Kimi K3")
+    assert size.is_disabled()
+
+
+def select_methods(figure, first, second):
+    figure.locator("[name=first]").select_option(label=first)
+    figure.locator("[name=second]").select_option(label=second)
 
 
 def test_without_scripts_a_table_has_all_methods_and_models(new_tab):

@@ -790,7 +790,7 @@ def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
     slider = tab.locator("input[name=step]")
     for i, checkpoint in enumerate(training):
         slider.evaluate(MOVE_SLIDER_JS, i)
-        assert slider.get_attribute("aria-valuetext") == f"{checkpoint['step']}"
+        assert slider.get_attribute("aria-valuetext") == f"{checkpoint['step']:,}"
         want = [format_number(guess["p"]) for side in checkpoint["next"] for guess in side]
         assert tab.locator("[data-show=chance]").all_inner_texts() == want
 

@@ -38,7 +38,9 @@ CHAPTER = """
 <fieldset><legend>query</legend>
 <label><input type="radio" name="query" value="0" hidden>river</label>
 <label><input type="radio" name="query" value="1" checked hidden>bank &amp; co</label></fieldset>
-<label><i>d</i> <input type="range" name="d" max="2" value="1" data-values="2 4 8"><b></b></label>
+<label><i>d</i> <input type="range" name="d" max="1" value="1" data-values="2 4096"><b></b></label>
+<label>machine <select name="machine"><option value="0">A100</option>
+<option value="1" selected>H100</option></select></label>
 <label><input type="checkbox" name="mask">mask</label>
 <label>number <input type="text" name="number" value="754"></label>
 <button type="button">shuffle</button></div>
@@ -148,8 +150,8 @@ def test_ids_are_unique_and_links_lead_on_in_the_book_or_to_the_site(bound_page)
 
 def test_a_figure_that_moves_says_which_state_it_is_in(bound_page):
     state = bound_page.select_one("#chapters\\/one\\/fig-moves .state")
-    words = "Shown here: query bank & co; d 4; mask off; number 754. On the site you can change it."
-    assert state.get_text() == words
+    words = "query bank & co; d 4,096; machine H100; mask off; number 754"
+    assert state.get_text() == f"Shown here: {words}. On the site you can change it."
     assert state.a["href"] == f"{HOME}/chapters/one.html#fig-moves"
     # what stands for it where no script runs is shown, too
     assert state.find_next_sibling("table").get_text() == "still" and not bound_page.select(

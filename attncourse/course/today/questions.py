@@ -41,8 +41,8 @@ cache_of_a_token = Number(
     right=kib_of_groups,
     steps=lambda layers, groups, width, heads: (
         f"A layer keeps a key and a value for each group: 2 · {groups} · {width} = "
-        f"{2 * groups * width} numbers.",
-        f"In {layers} layers that makes {2 * layers * groups * width} numbers, of 2 bytes each.",
+        f"{2 * groups * width:,} numbers.",
+        f"In {layers} layers that makes {2 * layers * groups * width:,} numbers, of 2 bytes each.",
         f"Divided by 1,024, it is {show(kib_of_groups(layers, groups, width, heads))}.",
     ),
     check="Which vectors are kept, of how many groups, in how many layers, and of how many bytes?",

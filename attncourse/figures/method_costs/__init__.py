@@ -25,7 +25,8 @@ CONTEXTS = [2**exponent for exponent in range(7, 21)]
 # lines of a panel, for as many kinds of layers
 MOST_KINDS = 3
 TASKS = {"read": "To read the text", "write": "To write the next token"}
-NOTE = """Counted is what happens between the projections of all layers, for one text, in 16 bits.
+NOTE = """Counted is what happens between the projections of all layers, for one text, in 16 bits:
+states, too, although many programs keep them in 32.
 Multiply-adds are those of matrix products. Elementwise work is counted by the numbers that it
 computes, such as scaled scores, their softmax, or a state that fades. The queries, keys, values
 and outputs of a prompt are moved once. To write a token, the part of the cache that it sees is
@@ -76,9 +77,17 @@ def method_costs(
         picture=f'<div class="panels">{panels}</div>{legend_html(context)}'
         f"{costs_table(names, stacks, context, machines[0])}"
         f"<details><summary>What is counted, and sources</summary><div>{NOTE}</div>"
-        f"<div>Sizes: {', '.join(map(source_link, sources))}. "
-        f"Peaks: {source_link(machines[0])}.</div></details>",
+        f"<div>Sizes: {sizes_links(*sources)}. Peaks: {source_link(machines[0])}.</div></details>",
         fallback=all_table(sizes[0], models, context),
+        caption_first=True,
+    )
+
+
+def sizes_links(first: Model | Size, second: Model | Size) -> str:
+    """Links to the sizes of both; the second is hidden where it is the first."""
+    look = "also none" if first.url == second.url else "also"
+    return (
+        f'{source_link(first)}<span data-show="also" class="{look}">, {source_link(second)}</span>'
     )
 
 

@@ -91,8 +91,9 @@
     const limits = tasks.map((task) => limit(task, i));
     const [readTime, writeTime] = tasks.map((task, j) => formatTime(task[limits[j]][i]));
     const perByte = digits((2 * write.products[i]) / write.moved[i]);
+    const byToken = options[i].stack.layers.some(([, , state]) => state) ? ", with states counted token by token," : "";
     const room = cache[i] > machine.memory ? ` Its cache is larger than the machine’s memory, ${formatBytes(machine.memory)}.` : "";
-    return `${["First", "Second"][i]}, ${options[i].name}: writing the next token is limited by ${limits[1]} (${writeTime}), because it does ${perByte} operations for each byte of the ${formatBytes(write.moved[i])} that it moves, and the ${machine.name} has time for ${digits(ridge)}. Reading the text is limited by ${limits[0]} (${readTime}).${room}`;
+    return `${["First", "Second"][i]}, ${options[i].name}: writing the next token is limited by ${limits[1]} (${writeTime}), because it does ${perByte} operation${perByte === "1" ? "" : "s"} for each byte of the ${formatBytes(write.moved[i])} that it moves, and the ${machine.name} has time for ${digits(ridge)}. Reading the text${byToken} is limited by ${limits[0]} (${readTime}).${room}`;
   };
   return {
     name: [...options, ...options].map(({ name }) => name),
@@ -107,7 +108,9 @@
     moved: both("moved", formatBytes),
     arithmetic: times("arithmetic"),
     memory: times("memory"),
+    also: { class: options[0].url === options[1].url ? "also none" : "also" },
     source: [...options, machine].map(({ name, source, url }) => ({ text: source ?? name, href: url })),
-    said: [0, 1].map(sentence).join(" "),
+    disabled: { size: Math.min(first, second) >= methods.length },
+    said: [0, 1].map(sentence).join("\n"),
   };
 }
