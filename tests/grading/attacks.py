@@ -66,7 +66,7 @@ ATTACKS = {
         "get_ipython().set_custom_exc((BaseException,), lambda *a, **k: None)"
     ),
     "exit() in the cell": wrong_answer(
-        suffix="exit()", statuses=("crashed",), hint="take exit\\(\\)"
+        suffix="exit()", statuses=("crashed",), hint="remove exit\\(\\)"
     ),
     "os._exit in the function": wrong_answer(
         body_start="import os; os._exit(0)", statuses=("crashed",)
@@ -81,7 +81,7 @@ ATTACKS = {
     "a loop without end": wrong_answer(
         body_start="\n    while True: pass",
         statuses=("too slow",),
-        hint="runs on and on|has worked",
+        hint="never ends",
     ),
     "a flood of output": wrong_answer(suffix="while True: print('x' * 999)", statuses=("crashed",)),
     "all the memory": wrong_answer(

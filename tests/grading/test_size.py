@@ -147,7 +147,7 @@ def test_a_notebook_of_countless_objects_is_not_read(tmp_path, monkeypatch):
     path.write_bytes(b'{"cells": [' + b'{"source":""},' * MAX_OBJECTS + b"{}]}")
     monkeypatch.setattr("judge.grading.notebook.submitted_cells.json.loads", None)
     report = grade(path, seed=1, sandboxed=False)
-    assert "100,003 objects and lists, more than 100,000" in report.problem
+    assert "100,003 objects and lists, over 100,000" in report.problem
 
 
 def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass):

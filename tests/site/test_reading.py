@@ -171,7 +171,7 @@ def test_what_is_searched_for_is_found_first_quoted_in_prose_and_marked_nowhere_
         for excerpt in results.locator(".context").all_inner_texts():
             # a formula is in it as it is drawn, and not as TeX
             assert excerpt and not re.search(r"Colab|Repository|import torch|\\[a-z]", excerpt)
-    assert tab.locator("mark").first.inner_text() == query
+    assert tab.locator("mark").first.inner_text().lower() == query
     results.locator("a", has_text="Dot-product attention").first.click()
     expect(tab).to_have_url(re.compile(r"^file:.*(chapters|deeper)/dot_product\.html"))
     assert tab.locator("mark, .highlighted").count() == 0
