@@ -13,6 +13,7 @@ from attncourse.figures.explorer import explorer
 from attncourse.figures.growing import growing
 from attncourse.figures.heads import heads
 from attncourse.figures.kernel_as_heads import kernel_as_heads
+from attncourse.figures.kv_cache import kv_cache
 from attncourse.figures.method_costs import method_costs
 from attncourse.figures.offsets import offsets
 from attncourse.figures.orders import orders
@@ -41,6 +42,7 @@ __all__ = [
     "heads",
     "heatmap",
     "kernel_as_heads",
+    "kv_cache",
     "lines",
     "method_costs",
     "offsets",

@@ -50,6 +50,7 @@ def block_steps(block: EncoderBlock, x: Tensor) -> dict[str, Tensor]:
         "key": k,
         "value": v,
         "turned": turned_q,
+        "turned_key": turned_k,
         "score": scores,
         "weight": weights,
         "mixed": mixed,

@@ -59,25 +59,15 @@ def links_html(part: Part, link: Callable[[str], tuple[str, str]]) -> str:
 def figure_html(link: Callable[[str], tuple[str, str]]) -> str:
     """HTML of the interactive figure, whose first numbers are PyTorch's."""
     # imported here: the other pages need no torch
-    from attncourse import english
-    from attncourse.data import stored_pairs
+    from attncourse.course.language_model.live import traced
     from attncourse.data.windows import DECADES
     from attncourse.figures.whole import Entry, whole
-    from attncourse.figures.whole.state import Text
-    from attncourse.language_model.trace import trace
 
-    model, pairs, tokens = english.model("english"), stored_pairs(), english.tokens(TEXT)[0]
-    text = Text(
-        TEXT,
-        english.DECADE,
-        ["start", f"{english.DECADE}s", *english.pieces(TEXT)],
-        tokens.tolist(),
-    )
+    text, values, vocabulary = traced(TEXT)
     entries = {
         name: Entry(part.name, part.says, links_html(part, link)) for name, part in PARTS.items()
     }
-    vocabulary = [pairs.decode([token]) for token in range(len(pairs))]
-    figure = whole(entries, trace(model, tokens), text, vocabulary, DECADES, block=BLOCK, head=HEAD)
+    figure = whole(entries, values, text, vocabulary, DECADES, block=BLOCK, head=HEAD)
     return f'<div class="whole-model">{figure._repr_html_()}</div>'
 
 
