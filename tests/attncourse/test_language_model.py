@@ -770,8 +770,12 @@ def test_a_trace_has_the_values_that_the_model_itself_computes(g):
         torch.testing.assert_close(got["lens"][-1], got["logits"], **EXACT)
     torch.testing.assert_close(got["weight"], head_weights(model, text[None])[:, 0], **EXACT)
     # a rotation keeps the length, and the first position is not turned
-    torch.testing.assert_close(got["turned"].norm(dim=-1), got["query"].norm(dim=-1), **EXACT)
-    assert got["turned"][:, :, 0].equal(got["query"][:, :, 0])
+    for turned, straight in (("turned", "query"), ("turned_key", "key")):
+        lengths = (got[name].norm(dim=-1) for name in (turned, straight))
+        torch.testing.assert_close(*lengths, **EXACT)
+        assert got[turned][:, :, 0].equal(got[straight][:, :, 0])
+    scores = got["turned"] @ got["turned_key"].mT / (D // HEADS) ** 0.5
+    torch.testing.assert_close(scores, got["score"], **EXACT)
     allowed = torch.ones(7, 7, device=device()).tril().bool()
     masked = got["score"].masked_fill(~allowed, -torch.inf).softmax(-1)
     torch.testing.assert_close(masked, got["weight"], **EXACT)

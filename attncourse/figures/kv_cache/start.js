@@ -1,10 +1,6 @@
 // the buttons go from step to step; the weights are loaded on first use
 (form, show, { late }) => {
   const { text, written } = form.elements;
-  const go = (step) => {
-    written.value = step;
-    return show();
-  };
   const steps = {
     "read the prompt": () => 0,
     "write a token": () => Number(written.value) + 1,
@@ -12,7 +8,8 @@
   };
   form.addEventListener("click", ({ target }) => {
     if (!(target.name in steps)) return;
-    go(steps[target.name]());
+    written.value = steps[target.name]();
+    show();
     // a button that has no effect any more cannot keep the focus
     if (target.disabled) form.elements["read the prompt"].focus();
   });
