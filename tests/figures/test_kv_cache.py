@@ -217,7 +217,6 @@ def test_another_layout_changes_the_bytes_and_the_drawing_and_no_prediction(tab)
     press(tab, WRITE, 3)
     n = len(written_ids(FIRST, 3))
     predictions = texts(tab, "name"), texts(tab, "share"), values(tab, "weight").tolist(), said(tab)
-    seen = {"strip": ".strip", "latent": ".latent", "dropped": ".dropped"}
     looks = []
     for way in WAYS:
         tab.get_by_label(way.name).check()
@@ -228,8 +227,10 @@ def test_another_layout_changes_the_bytes_and_the_drawing_and_no_prediction(tab)
         assert now == predictions
         clear = """(all) => all.filter((one) => one.getBoundingClientRect().width > 1
           && getComputedStyle(one).opacity === "1").length"""
-        looks.append([tab.locator(part).evaluate_all(clear) for part in seen.values()])
-    assert looks == [[8, 0, 0], [4, 0, 0], [0, 1, 0], [8, 0, 1]]
+        dropped = tab.locator(".board").evaluate("(one) => one.style.getPropertyValue('--dropped')")
+        parts = (tab.locator(part).evaluate_all(clear) for part in (".strip", ".latent"))
+        looks.append((*parts, int(dropped)))
+    assert looks == [(8, 0, 0), (4, 0, 0), (0, 1, 0), (8, 0, n - WINDOW)]
     # a layout is to scale: a pixel for each number of a token
     heights = [
         tab.locator(part).first.evaluate("(one) => parseFloat(getComputedStyle(one).height)")
@@ -265,7 +266,7 @@ def test_the_cache_is_emptied_filled_and_written_until_it_is_full(tab):
     press(tab, READ)
     assert "10 tokens go through the model at once" in said(tab)
     press(tab, WRITE, 10)
-    assert "one more key and value. Its queries read those of all 20 tokens." in said(tab)
+    assert "one more key and value. The token’s queries read those of all 20 tokens." in said(tab)
     assert said(tab).endswith("The picture has no room for more.")
     assert write.is_disabled()
     expect(tab.get_by_role("button", name=READ)).to_be_focused()
@@ -290,7 +291,7 @@ def test_a_finger_is_enough_on_a_phone_and_nothing_is_too_small_for_it(new_tab):
     tab = open_figure(new_tab(viewport=PHONE, has_touch=True))
     tab.get_by_role("button", name=WRITE).tap()
     tab.wait_for_function("window.attncourseEnglish")
-    assert said(tab).startswith("Writing “than” is one step (decode)")
+    assert said(tab).startswith("“than” is written, and reading it is one step (decode)")
     tab.get_by_text("groups of two").tap()
     assert texts(tab, "size") == ["22 KiB"]
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

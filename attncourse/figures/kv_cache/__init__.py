@@ -101,7 +101,7 @@ class Step:
         return (
             f'<div class="board" data-show="board" role="img" aria-label="{label}" data-kept="0" '
             f'style="--n:{self.n};--fresh:{self.n};--dropped:0"><div class="words">{names}</div>'
-            f'<div class="heads">{heads}<div class="latent"></div><div class="dropped"></div>'
+            f'<div class="heads">{heads}<div class="latent"></div>'
             '<div class="frame"></div></div></div>'
         )
 

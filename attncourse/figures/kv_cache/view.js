@@ -14,7 +14,7 @@
     if (written === 0)
       return `Reading the prompt is one step (prefill): ${n} tokens go through the model at once, and each of its ${many} heads keeps ${n} keys and ${n} values. ${likeliest}`;
     const room = n < columns ? "" : " The picture has no room for more.";
-    return `Writing “${names[n - 1]}” is one step (decode): ${fresh} token goes through the model, and each of its ${many} heads keeps one more key and value. Its queries read those of all ${n} tokens. ${likeliest}${room}`;
+    return `“${names[n - 1]}” is written, and reading it is one step (decode): ${fresh} token goes through the model, and each of its ${many} heads keeps one more key and value. The token’s queries read those of all ${n} tokens. ${likeliest}${room}`;
   };
   const show = (token) => {
     const word = now.tokenizer.decode([token]);
