@@ -4,11 +4,10 @@ Tokens are counted from 0. Layers are checked with noise on their parameters, so
 parameter of 0 hides shows too, and in float64 where they compute in it.
 """
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -16,44 +15,78 @@ from torch import Tensor, nn
 from attncourse.today import auxiliary_loss
 from attncourse.train import seeded
 from attncourse.workbench.fresh import continue_in_fresh_process
-from attncourse.workbench.layers import Method, UnfitError, described, require_state
+from attncourse.workbench.layers import (
+    ENDING,
+    AttendLayer,
+    Method,
+    State,
+    UnfitError,
+    described,
+    new_layer,
+    require_output,
+    run_steps,
+    takes_mask,
+)
 from attncourse.workbench.protocol import D_MODEL
 
 LENGTHS = (1, 7, 128, 200)
+# of texts in which tokens are changed; of a longer one, not each token
+CHANGED_LENGTHS, MOST_CHANGED = (7, 120), 60
 # of a text that is longer than the course's windows and blocks, and no multiple of one
 N = 67
 # the tokens before which a fresh process takes over: within blocks of 4 and of 16
 HANDOVERS = (7, 30)
 NOISE, TOLERANCE = 0.1, 1e-4
+GoOn = Callable[[State | None, Tensor, int], tuple[State, Tensor]]
 
 
 def run_checks(method: Method) -> Iterator[str]:
     """A line for each check that a method passes; UnfitError says what it does not."""
-    layer = prepared(method)
-    for name, check in (CHECKS | {"cache step": partial(check_steps, path=method.path)}).items():
-        try:
-            note = check(layer)
-        except UnfitError as error:
-            raise UnfitError(f"{name}: {error}") from None
+    layers = [prepared(method, i) for i in method.distinct]
+    places = [f"layer {i}" if len(layers) > 1 else "" for i in method.distinct]
+    for name, check in CHECKS.items():
+        note = None
+        for place, layer in zip(places, layers, strict=True):
+            with naming(place, name):
+                note = check(layer)
         yield f"{name}: {note or 'ok'}"
+    for i, place, layer in zip(method.distinct, places, layers, strict=True):
+        with naming(place, "cache step"):
+            # a copy, so that nothing can be kept among them
+            weights = {name: x.clone() for name, x in layer.state_dict().items()}
+            fresh = partial(continue_in_fresh_process, method.path, i, weights)
+            check_steps(layer, partial(run_steps, layer), fresh, text(layer, N, 2), HANDOVERS)
+    yield "cache step: ok"
 
 
-def prepared(method: Method) -> nn.Module:
-    """A layer with noise on its parameters, in the precision of the checks."""
-    with seeded(0), torch.no_grad():
+@contextmanager
+def naming(*names: str) -> Iterator[None]:
+    """Put the names of what is checked before the sentence of an UnfitError."""
+    try:
+        yield
+    except UnfitError as error:
+        raise UnfitError(": ".join(filter(None, (*names, str(error))))) from None
+
+
+def prepared(method: Method, i: int) -> nn.Module:
+    """The layer of block i with noise on its parameters, in the precision of the checks."""
+    with seeded(0):
+        layer = new_layer(method, i).double()
+        add_noise(dict(layer.named_parameters()))
+        x = torch.zeros(1, 2, D_MODEL, dtype=torch.float64)
         try:
-            layer = method.make().double()
-        except Exception as error:
-            raise UnfitError(
-                f"it cannot be made with d_model and heads: {described(error)}"
-            ) from None
-        for p in layer.parameters():
-            p += NOISE * torch.randn_like(p)
-        try:
-            layer(torch.zeros(1, 2, D_MODEL, dtype=torch.float64))
+            is_double = layer.eval()(x).dtype == x.dtype
         except Exception:
-            layer.float()
-    return layer.eval()
+            is_double = False
+    return layer if is_double else layer.float()
+
+
+@torch.no_grad()
+def add_noise(weights: dict[str, Tensor]) -> None:
+    """Let no weight be 0."""
+    for x in weights.values():
+        if x.is_floating_point():
+            x += NOISE * torch.randn_like(x)
 
 
 def text(layer: nn.Module, n: int, batch: int = 1) -> Tensor:
@@ -67,12 +100,12 @@ def output(layer: nn.Module, x: Tensor, *mask: Tensor) -> Tensor:
     """What a layer makes of texts; UnfitError where it raises, or gives another shape."""
     words = f"a text of {x.shape[-2]} token{'s' * (x.shape[-2] > 1)}"
     try:
-        z = layer(x, *mask)
-    except Exception as error:
+        # in training, the same numbers are dropped in each call
+        with seeded(0) if layer.training else nullcontext():
+            z = layer(x, *mask)
+    except ENDING as error:
         raise UnfitError(f"{words} raises {described(error)}") from None
-    if not isinstance(z, Tensor) or z.shape != x.shape:
-        shape = tuple(z.shape) if isinstance(z, Tensor) else type(z).__name__
-        raise UnfitError(f"{words} has the shape {tuple(x.shape)}, and its output has {shape}")
+    z = require_output(z, x, words)
     if not z.isfinite().all():
         token = first(~z.isfinite().all(-1).all(0))
         raise UnfitError(f"the output of token {token} in {words} is not finite")
@@ -116,13 +149,50 @@ def check_texts(layer: nn.Module) -> None:
 
 
 def check_causal(layer: nn.Module) -> None:
-    """No token changes an earlier output, nor has a gradient from it."""
-    check_values(layer)
-    texts, token = text(layer, N).expand(N, -1, -1).clone().requires_grad_(), torch.arange(N)
-    z = output(layer.train(), texts)[token, token]
-    (gradient,) = torch.autograd.grad((z * text(layer, N)[0]).sum(), texts)
-    layer.eval()
+    """No token changes an earlier output, nor has a gradient from it, in training neither."""
+    for training in (False, True):
+        with training_mode(layer, training), naming("in training" * training):
+            for n in CHANGED_LENGTHS:
+                check_values(layer, n)
+    with training_mode(layer, True):
+        check_gradients(layer)
+
+
+@contextmanager
+def training_mode(layer: nn.Module, training: bool) -> Iterator[None]:
+    """Within it, a layer is in training, or not."""
+    layer.train(training)
+    try:
+        yield
+    finally:
+        layer.eval()
+
+
+@torch.no_grad()
+def check_values(layer: nn.Module, n: int) -> None:
+    """No token changes an earlier output in a text of n."""
+    changed_tokens = torch.arange(n)[:: -(-n // MOST_CHANGED)]
+    row, texts = torch.arange(len(changed_tokens)), text(layer, n).repeat(len(changed_tokens), 1, 1)
+    changed = texts.clone()
+    changed[row, changed_tokens] = text(layer, 1)[0]
+    is_earlier = torch.arange(n) < changed_tokens[:, None]
+    reached = differing(output(layer, changed), output(layer, texts)) & is_earlier
+    if reached.any():
+        late = first(reached.any(-1))
+        raise UnfitError(
+            f"when token {changed_tokens[late]} changes, so does the output of token "
+            f"{first(reached[late])} before it"
+        )
+
+
+def check_gradients(layer: nn.Module) -> None:
+    """No output has a gradient from a later token."""
+    texts, token = text(layer, N).repeat(N, 1, 1).requires_grad_(), torch.arange(N)
+    z = output(layer, texts)[token, token]
     # row i has the gradients of output i
+    (gradient,) = gradients((z * text(layer, N)[0]).sum(), [texts])
+    if gradient is None:
+        return
     size = gradient.abs().amax(-1)
     reached = (size > TOLERANCE * size.max()) & (token > token[:, None])
     if reached.any():
@@ -133,25 +203,22 @@ def check_causal(layer: nn.Module) -> None:
         )
 
 
-@torch.no_grad()
-def check_values(layer: nn.Module) -> None:
-    """No token changes an earlier output."""
-    texts, token = text(layer, N).expand(N, -1, -1).clone(), torch.arange(N)
-    changed = texts.clone()
-    changed[token, token] = text(layer, 1)[0]
-    reached = differing(output(layer, changed), output(layer, texts)) & (token < token[:, None])
-    if reached.any():
-        late = first(reached.any(-1))
-        raise UnfitError(
-            f"when token {late} changes, so does the output of token {first(reached[late])} "
-            "before it"
-        )
+def gradients(loss: Tensor, of: Sequence[Tensor]) -> Sequence[Tensor | None]:
+    """The gradients of a loss, None for what it does not depend on."""
+    if not loss.requires_grad:
+        return [None for _ in of]
+    try:
+        return torch.autograd.grad(loss, of, allow_unused=True)
+    except UnfitError:
+        raise
+    except ENDING as error:
+        raise UnfitError(f"its gradients raise {described(error)}") from None
 
 
 @torch.no_grad()
 def check_padding(layer: nn.Module) -> str | None:
     """What is masked at the end of a text changes no output before it."""
-    if "mask" not in inspect.signature(layer.forward).parameters:
+    if not takes_mask(layer):
         return "no mask is taken, so texts are padded at their end"
     x, length = text(layer, N, 2), N - 17
     mask = torch.arange(N) < torch.tensor([length, N])[:, None, None]
@@ -170,64 +237,60 @@ def check_padding(layer: nn.Module) -> str | None:
     return None
 
 
-def check_learning(layer: nn.Module) -> None:
+def check_learning(layer: nn.Module) -> str | None:
     """Each parameter has a gradient, of the output or of the layer's own auxiliary loss."""
-    layer.train().zero_grad()
+    learned = {name: p for name, p in layer.named_parameters() if p.requires_grad}
+    if not learned:
+        return "there is nothing to learn"
     x = text(layer, N, 2)
-    z = output(layer, x)
-    ((z * text(layer, N, 2).flip(-2)).sum() + auxiliary_loss(layer)).backward()
-    layer.eval()
-    for name, p in layer.named_parameters():
-        if not p.requires_grad:
-            continue
-        if p.grad is None or not (p.grad != 0).any():
+    with training_mode(layer, True):
+        z = output(layer, x)
+        loss = (z * text(layer, N, 2).flip(-2)).sum() + auxiliary_loss(layer)
+        found = gradients(loss, [*learned.values()])
+    for name, gradient in zip(learned, found, strict=True):
+        if gradient is None or not (gradient != 0).any():
             raise UnfitError(
                 f"{name} learns from no token: neither the output nor auxiliary_loss depends on it"
             )
-        if not p.grad.isfinite().all():
+        if not gradient.isfinite().all():
             raise UnfitError(f"the gradient of {name} is not finite")
+    return None
 
 
-@torch.no_grad()
-def check_steps(layer: nn.Module, path: Path) -> None:
+def check_steps(
+    layer: nn.Module, here: GoOn, fresh: GoOn, x: Tensor, handovers: Sequence[int]
+) -> list[State]:
     """Step by step, each token has the output that it has in the whole text, and the state is all
-    that a fresh process needs to go on."""
-    if not (hasattr(layer, "step") and hasattr(layer, "empty_state")):
+    that a fresh process needs to take over; the states before the tokens where one does.
+
+    `here` and `fresh` go on with a state, tokens and the number of the first.
+    """
+    with torch.no_grad():
+        whole = output(layer, x)
+    _, outputs = here(None, x, 0)
+    if (wrong := differing(outputs, whole).any(0)).any():
         raise UnfitError(
-            "the layer has no empty_state(x) and step(state, x) to write token by token"
+            f"token {first(wrong)} has another output step by step than in the whole text"
         )
-    x = text(layer, N, 2)
-    whole, states = output(layer, x), [empty_state(layer, x)]
-    for i, token in enumerate(x.unbind(-2)):
-        try:
-            state, z = layer.step(states[-1], token)  # pyright: ignore[reportCallIssue]
-            states.append(require_state(state))
-        except Exception as error:
-            words = str(error) if isinstance(error, UnfitError) else described(error)
-            raise UnfitError(f"the step of token {i} fails: {words}") from None
-        if z.shape != token.shape or differing(z, whole[:, i]).any():
-            raise UnfitError(f"token {i} has another output step by step than in the whole text")
-    state = states[HANDOVERS[0]]
-    for start, end in pairwise((*HANDOVERS, N)):
-        state, outputs = continue_in_fresh_process(path, layer, state, x[:, start:end])
+    states = [here(None, x[:, : handovers[0]], 0)[0]]
+    for start, end in pairwise((*handovers, x.shape[-2])):
+        with naming("in a fresh process"):
+            state, outputs = fresh(states[-1], x[:, start:end], start)
         if (wrong := differing(outputs, whole[:, start:end]).any(0)).any():
+            lack = (
+                "attend keeps something besides keys and values"
+                if isinstance(layer, AttendLayer)
+                else "the state lacks something"
+            )
             raise UnfitError(
                 f"token {start + first(wrong)} has another output in a fresh process that has the "
-                f"weights and the state from before token {start}: the state lacks something"
+                f"weights and the state from before token {start}: {lack}"
             )
+        states.append(state)
+    return states[:-1]
 
 
-def empty_state(layer: nn.Module, x: Tensor) -> tuple[Tensor, ...]:
-    """The state before the first token."""
-    try:
-        return require_state(layer.empty_state(x[..., 0, :]))  # pyright: ignore[reportCallIssue]
-    except UnfitError:
-        raise
-    except Exception as error:
-        raise UnfitError(f"empty_state raises {described(error)}") from None
-
-
-# with a layer, a note or none
+# a layer's note, or none
 CHECKS: dict[str, Callable[[nn.Module], str | None]] = {
     "texts": check_texts,
     "causal": check_causal,

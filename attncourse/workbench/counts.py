@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attncourse.cost import Cost, count, elements_by_operation
 from attncourse.today import state_bytes
@@ -39,12 +39,16 @@ def count_method(make: MakeModel) -> Counts:
     x = random_text(SHORT + 1)
     totals = torch.zeros(4, dtype=torch.long)
     for block in new_blocks(make):
-        layer, cache = block.attention.part, block.new_cache()
-        read = work(partial(layer, x[:, :SHORT]))
-        layer(x[:, :SHORT], cache=cache)
-        written = work(partial(layer, x[:, SHORT:], cache=cache))
-        totals += torch.tensor([*read, *written])
+        totals += torch.tensor(work_of_part(block.attention.part, block.new_cache(), x))
     return Counts(state_after(SHORT, make), state_after(LONG, make), *totals.tolist())
+
+
+def work_of_part(part: nn.Module, cache: object, x: Tensor) -> list[int]:
+    """Operations and elements to read all tokens of x but one, and to write it."""
+    before, last = x[:, :-1], x[:, -1:]
+    read = work(partial(part, before))
+    part(before, cache=cache)
+    return [*read, *work(partial(part, last, cache=cache))]
 
 
 @torch.no_grad()

@@ -7,49 +7,48 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from attncourse.workbench.layers import UnfitError, described, load_method, require_state
+from attncourse.workbench.layers import ENDING, State, UnfitError, described, load_method, run_steps
 
 MOST_SECONDS = 300
 
 
 def continue_in_fresh_process(
-    path: Path, layer: nn.Module, state: tuple[Tensor, ...], x: Tensor
-) -> tuple[tuple[Tensor, ...], Tensor]:
-    """The state after the tokens of x, (batch, n, d_model), and their outputs."""
+    path: Path, i: int, weights: dict[str, Tensor], state: State | None, x: Tensor, start: int
+) -> tuple[State, Tensor]:
+    """What `run_steps` gives of the layer of block i with these weights."""
     with TemporaryDirectory() as folder:
-        exchange = Path(folder, "exchange.pt")
-        torch.save({"weights": layer.state_dict(), "state": state, "x": x}, exchange)
-        process = subprocess.run(
-            [sys.executable, "-m", "attncourse.workbench.fresh", str(path), str(exchange)],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            capture_output=True,
-            text=True,
-            timeout=MOST_SECONDS,
-        )
-        if process.returncode:
+        asked, answered = Path(folder, "asked.pt"), Path(folder, "answered.pt")
+        torch.save({"i": i, "weights": weights, "state": state, "x": x, "start": start}, asked)
+        paths = map(str, (path, asked, answered))
+        try:
+            process = subprocess.run(
+                [sys.executable, "-m", "attncourse.workbench.fresh", *paths],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                capture_output=True,
+                text=True,
+                timeout=MOST_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise UnfitError(f"it does not end within {MOST_SECONDS} seconds") from None
+        if not answered.is_file():
             lines = process.stderr.strip().splitlines()
-            raise UnfitError(f"a fresh process cannot go on: {lines[-1] if lines else 'it ended'}")
-        reply = torch.load(exchange, weights_only=True)
-    return reply["state"], reply["outputs"]
+            raise UnfitError(lines[-1] if lines else "the code ends it")
+        return torch.load(answered, weights_only=True)
 
 
-@torch.no_grad()
 def main() -> None:
-    path, exchange = map(Path, sys.argv[1:])
-    request = torch.load(exchange, weights_only=True)
-    layer = load_method(path).make().to(request["x"].dtype)
+    path, asked, answered = map(Path, sys.argv[1:])
+    request = torch.load(asked, weights_only=True)
+    layer = load_method(path).make(request["i"]).to(request["x"].dtype)
     layer.load_state_dict(request["weights"])
-    state, outputs = request["state"], []
-    for token in request["x"].unbind(-2):
-        state, output = layer.eval().step(state, token)  # pyright: ignore[reportCallIssue]
-        outputs.append(output)
-    torch.save({"state": require_state(state), "outputs": torch.stack(outputs, -2)}, exchange)
+    answer = run_steps(layer.eval(), request["state"], request["x"], request["start"])
+    torch.save(answer, answered)
 
 
 if __name__ == "__main__":
     try:
         main()
-    except Exception as error:
+    except ENDING as error:
         sys.exit(described(error))

@@ -1,140 +1,132 @@
-"""Judges what was handed in, outside the process that its code runs in.
+"""Grades methods that were handed in.
 
-    python -m attncourse.workbench.grade my_attention.zip --texts new_texts.txt
+    python -m attncourse.workbench.grade handed_in/*.zip --out grades
 
-The texts are ones that nobody has seen, in blocks between empty lines, the year on the first line
-of each; without them, excerpts of the test's.
+What is judged, and what each option does, is said on the page `reference/workbench.md`.
 """
 
 import argparse
 import os
+import random
+import secrets
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from os.path import commonpath
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from attncourse.course import ADDRESS
-from attncourse.data.addresses import Address, excerpts, read_addresses
-from attncourse.data.byte_pairs import stored_pairs
-from attncourse.data.windows import Windower
-from attncourse.language_model import language_model
-from attncourse.today import replace_attention, state_bytes
-from attncourse.workbench.checks import check_lengths, check_texts, check_values, differing
-from attncourse.workbench.counts import SHORT
-from attncourse.workbench.hand_in import HandIn, unpack
-from attncourse.workbench.layers import InPlace, UnfitError
-from attncourse.workbench.protocol import D_MODEL, DEPTH, HEADS, bits_of_texts
-from attncourse.workbench.remote import CELL, RemoteLayer
+from attncourse.data.addresses import addresses, read_addresses
+from attncourse.workbench import protocol
+from attncourse.workbench.gradebook import Graded, ResultCache, write_class
+from attncourse.workbench.grader import Grader
+from attncourse.workbench.hand_in import unpack
+from attncourse.workbench.layers import UnfitError
+from attncourse.workbench.points import Found
+from attncourse.workbench.remote import NotGradedError
 from judge.course import TOLD
-from judge.grading.kernel.client import CellError, GradingKernel, LostKernelError, fresh_kernel
-from judge.grading.kernel.server import KernelServer
-from judge.grading.sandbox.tiers import Tier, select_tier
-
-MEMORY, START = 4 << 30, 60
-PART = "stack.blocks.{}.attention.part."
+from judge.grading.gradebook.resume import seed_of
+from judge.grading.sandbox.tiers import select_tier
 
 
 def main() -> int:
     os.environ.setdefault(TOLD, ADDRESS)
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("file", type=Path, help="the zip file that was handed in")
-    parser.add_argument("--texts", type=Path, help="texts that nobody has seen")
-    options = parser.parse_args()
+    options = parsed()
+    # one thread: the same sums in the same order on every machine
+    torch.set_num_threads(1)
     tier, why = select_tier()
     if tier is None:
         sys.exit(f"No sandbox works here: {why}")
-    texts = tuple(read_addresses(options.texts)) if options.texts else excerpts()
-    try:
-        for line in grade(unpack(options.file), texts, tier):
-            print(line, flush=True)
-    except UnfitError as error:
-        print(error)
-        return 1
-    return 0
+    if options.out:
+        seed = seed_of(options.out, options.seed)
+    else:
+        seed = secrets.randbits(31) if options.seed is None else options.seed
+    print(f"seed {seed}", flush=True)
+    corpus = addresses()
+    if corpus.sample:
+        print(f"Bits are not judged, and nothing is trained anew: {corpus.why}")
+    unseen = tuple(read_addresses(options.texts)) if options.texts else ()
+    texts = ((), unseen, ()) if corpus.sample else (corpus.test, unseen, corpus.train)
+    settings = [seed, bool(corpus.sample), [text.text for text in unseen], options.steps]
+    cache = ResultCache(options.out, settings)
+    return grade_class(
+        named(options.files), Grader(tier, seed, *texts), cache, options.retrain, options.steps
+    )
 
 
-def grade(hand_in: HandIn, texts: tuple[Address, ...], tier: Tier) -> Iterator[str]:
-    """A line for each thing that is found; UnfitError where something is wrong."""
-    with kernel_of(hand_in, tier) as kernel:
-        layers = [RemoteLayer(kernel, weights_of(hand_in, i)) for i in range(DEPTH)]
-        state = 0
-        for i, layer in enumerate(layers):
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m attncourse.workbench.grade", description="Grade methods that were handed in."
+    )
+    parser.add_argument("files", type=Path, nargs="+", help="zip files, or folders with them")
+    parser.add_argument("--out", type=Path, help="the folder for results, and for their table")
+    parser.add_argument("--texts", type=Path, help="texts that nobody has seen")
+    parser.add_argument("--retrain", type=int, default=0, help="how many methods to train anew")
+    parser.add_argument("--seed", type=int, help="of what is drawn")
+    parser.add_argument(
+        "--steps", type=int, default=protocol.STEPS, help="of a training anew, to try it out"
+    )
+    options = parser.parse_args()
+    if options.steps < protocol.PARTS:
+        parser.error(f"--steps {options.steps}: a training has at least {protocol.PARTS}")
+    return options
+
+
+def named(paths: list[Path]) -> dict[str, Path]:
+    """The zip files among paths and in folders, by what tells them apart."""
+    files = [
+        file
+        for path in paths
+        for file in (sorted(path.rglob("*.zip")) if path.is_dir() else [path])
+    ]
+    if not files:
+        sys.exit("There is no zip file.")
+    top = commonpath([file.resolve().parent for file in files])
+    return {file.resolve().relative_to(top).with_suffix("").as_posix(): file for file in files}
+
+
+def grade_class(
+    files: dict[str, Path], grader: Grader, cache: ResultCache, retrain: int, steps: int
+) -> int:
+    """Grade files, train some anew, and print and write what came of it; the exit code.
+
+    That is 0 if all methods passed their checks, 1 if one did not, 2 if one was not graded.
+    """
+    graded = {}
+    for name, path in files.items():
+        try:
+            graded[name] = cache.find(name, path) or graded_file(name, path, grader)
+            cache.store(graded[name], path)
+            print(f"{graded[name]}", flush=True)
+        except (NotGradedError, OSError) as error:
+            print(f"{name}: not graded: {error}", flush=True)
+    for name in drawn(graded, retrain if grader.train else 0, grader.seed):
+        one, path = graded[name], files[name]
+        if not one.trained_anew:
             try:
-                check_texts(layer)
-                check_values(layer)
-                check_lengths(layer)
-                state += state_bytes(state_after_steps(layer))
-            except UnfitError as error:
-                raise UnfitError(f"layer {i}: {error}") from None
-        yield "causal: ok"
-        yield "cache step: ok"
-        yield f"bytes of state after {SHORT} tokens: {state:,}{expectation(hand_in, 'state')}"
-        bits = bits_of_weights(hand_in, layers, texts)
-        yield f"bits a character of {len(texts)} texts: {bits:.3f}{expectation(hand_in, 'bits')}"
+                one.trained_anew = grader.train_anew(unpack(path), one.found.bits, steps)
+                cache.store(one, path)
+            except NotGradedError as error:
+                print(f"{name}: not trained anew: {error}", flush=True)
+        print(f"{name}: {one.trained_anew}", flush=True)
+    if cache.folder:
+        write_class(graded.values(), cache.folder.parent)
+    failed = any(one.found.failed for one in graded.values())
+    return 2 if len(graded) < len(files) else int(failed)
 
 
-@contextmanager
-def kernel_of(hand_in: HandIn, tier: Tier) -> Iterator[GradingKernel]:
-    """A kernel in a sandbox that has the handed-in code."""
-    server = KernelServer("", MEMORY, tier)
+def graded_file(name: str, path: Path, grader: Grader) -> Graded:
+    """What is found of a file."""
     try:
-        with fresh_kernel(server, []) as kernel:
-            kernel.run(CELL.format(code=hand_in.code), kernel.budget(START))
-            yield kernel
-    except (CellError, LostKernelError) as error:
-        raise UnfitError(f"its code cannot be run: {error}") from None
-    finally:
-        server.stop()
+        return Graded(name, grader.grade(unpack(path)))
+    except UnfitError as error:
+        return Graded(name, Found(failed=str(error)))
 
 
-def weights_of(hand_in: HandIn, i: int) -> dict[str, Tensor]:
-    """The weights of the layer in block i, by their names in it."""
-    prefix = PART.format(i) + "layer."
-    return {
-        name.removeprefix(prefix): x
-        for name, x in hand_in.weights.items()
-        if name.startswith(prefix)
-    }
-
-
-@torch.no_grad()
-def state_after_steps(layer: RemoteLayer) -> tuple[Tensor, ...]:
-    """The state after a short text, each of whose steps was taken by a fresh process."""
-    x = torch.randn(1, SHORT, D_MODEL, generator=torch.Generator().manual_seed(SHORT))
-    whole, state = layer(x), layer.empty_state(x[:, 0])
-    for i, token in enumerate(x.unbind(-2)):
-        state, z = layer.step(state, token)
-        if z.shape != token.shape or differing(z, whole[:, i]).any():
-            raise UnfitError(
-                f"token {i} has another output in a fresh process with the state before it than "
-                "in the whole text"
-            )
-    return state
-
-
-def bits_of_weights(
-    hand_in: HandIn, layers: list[RemoteLayer], texts: tuple[Address, ...]
-) -> float:
-    """Bits a character of texts, under the handed-in weights."""
-    windower = Windower(stored_pairs())
-    model = language_model(windower.vocabulary, D_MODEL, HEADS, DEPTH)
-    replace_attention(model, lambda i: InPlace(layers[i]))
-    parts = tuple(PART.format(i) for i in range(DEPTH))
-    own = {name: x for name, x in hand_in.weights.items() if not name.startswith(parts)}
-    try:
-        model.load_state_dict(own)
-    except RuntimeError:
-        raise UnfitError("the weights are not those of the protocol's model") from None
-    bits, characters = bits_of_texts(model.eval(), windower, texts)
-    return (bits.sum() / characters.sum()).item()
-
-
-def expectation(hand_in: HandIn, name: str) -> str:
-    """What was expected, if anything."""
-    return f", expected {hand_in.expected[name]:,}" if name in hand_in.expected else ""
+def drawn(graded: dict[str, Graded], count: int, seed: int) -> list[str]:
+    """So many of the methods that passed their checks."""
+    names = sorted(name for name, one in graded.items() if not one.found.failed)
+    return random.Random(seed).sample(names, min(count, len(names)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What is handed in: a zip file of a method's code and of the weights that were trained with it."""
 
 import ast
+import warnings
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +11,15 @@ from zipfile import BadZipFile, ZipFile
 from torch import Tensor
 
 from attncourse.workbench.layers import UnfitError, require_expectation
+from judge.grading.report.text import line
+from judge.quotation import named
 
 CODE, WEIGHTS = "method.py", "weights.safetensors"
 # of the code, and of all weights
 MOST_BYTES = {CODE: 100_000, WEIGHTS: 4 << 20}
+# a zip file, or code in it, that is none
+UNREADABLE = (BadZipFile, zlib.error, EOFError, KeyError, OSError, SyntaxError, ValueError,
+              TypeError, RuntimeError, RecursionError, MemoryError)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -26,15 +33,32 @@ class HandIn:
 
 def pack(path: Path, weights: Mapping[str, Tensor]) -> Path:
     """Write the zip file of a method's file and a model's weights beside the file."""
+    packed = path.with_suffix(".zip")
+    contents = packable(path, weights)
+    with ZipFile(packed, "w") as file:
+        for name, content in contents.items():
+            file.writestr(name, content)
+    return packed
+
+
+def packable(path: Path, weights: Mapping[str, Tensor]) -> dict[str, bytes]:
+    """What the zip file holds; UnfitError where it cannot be handed in."""
     try:
         from safetensors.torch import save
     except ModuleNotFoundError:
         raise UnfitError("to hand in needs safetensors: install it with pip") from None
-    packed = path.with_suffix(".zip")
-    with ZipFile(packed, "w") as file:
-        file.writestr(CODE, path.read_bytes())
-        file.writestr(WEIGHTS, save(dict(weights)))
-    return packed
+    # copies, because two names may share one tensor
+    tensors = {name: x.clone().contiguous() for name, x in weights.items()}
+    contents = {CODE: path.read_bytes(), WEIGHTS: save(tensors)}
+    for name, content in contents.items():
+        require_size(name, len(content))
+    return contents
+
+
+def require_size(name: str, size: int) -> None:
+    """Raise UnfitError for a file that is too large."""
+    if size > (most := MOST_BYTES[name]):
+        raise UnfitError(f"{name} has {size:,} bytes, more than {most:,}")
 
 
 def unpack(path: Path) -> HandIn:
@@ -44,23 +68,27 @@ def unpack(path: Path) -> HandIn:
     contents = {}
     try:
         with ZipFile(path) as file:
-            for name, most in MOST_BYTES.items():
-                if (size := file.getinfo(name).file_size) > most:
-                    raise UnfitError(f"{name} has {size:,} bytes, more than {most:,}")
+            for name in MOST_BYTES:
+                require_size(name, file.getinfo(name).file_size)
                 contents[name] = file.read(name)
         code, weights = contents[CODE].decode("utf-8"), tensors(contents[WEIGHTS])
-        hand_in = HandIn(code, weights, require_expectation(literal("EXPECTED", code)))
-    except (BadZipFile, KeyError, OSError, SyntaxError, ValueError, TypeError, RecursionError,
-            MemoryError) as error:  # fmt: skip
-        raise UnfitError(f"{path.name} is not what the workbench writes: {error}") from None
+        hand_in = HandIn(code, weights, require_expectation(assigned("EXPECTED", code)))
+    except UNREADABLE as error:
+        raise UnfitError(f"this is not what the workbench writes: {line(str(error))}") from None
     if wrong := [name for name, x in weights.items() if not x.isfinite().all()]:
-        raise UnfitError(f"the weights {wrong[0]} are not finite")
+        raise UnfitError(f"the weights {named(wrong[0])} are not finite")
     return hand_in
 
 
-def literal(name: str, code: str) -> object:
-    """The value that is assigned to a name in code, which is not run; an empty one for none."""
-    for node in ast.parse(code).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return ast.literal_eval(node.value)
-    return {}
+def assigned(name: str, code: str) -> object:
+    """The value that code, which is not run, assigns to a name; an empty dictionary for none."""
+    value: object = {}
+    with warnings.catch_warnings(action="ignore"):
+        statements = ast.parse(code).body
+    for node in statements:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            value = ast.literal_eval(node.value)
+    return value

@@ -1,13 +1,7 @@
 """A method of attention that somebody wrote into a file, as a layer in place of a GPT's attention.
 
 The file has a function `attend(q, k, v, mask=None)`, or a class that is made with
-`(d_model, heads)`: of several, the last. A layer gives as much as it takes,
-`forward(x, mask=None)`, causally, and goes on by steps: `empty_state(x)` begins a text of tokens
-like x, and `step(state, x)` takes one token and gives the new state, a tuple of tensors, and the
-output. What its parts learn from beside the model's loss it keeps as `auxiliary_loss`.
-
-A dictionary `EXPECTED` may say what you expect: "bits" a character, the share of "recall" at 128
-tokens, and the bytes of "state" after 128 tokens.
+`(d_model, heads)`: of several, the last. The page `reference/workbench.md` says what it must do.
 """
 
 import importlib.util
@@ -18,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import torch
 from torch import Tensor, nn
 
 from attncourse.language_model import language_model
@@ -26,7 +21,11 @@ from attncourse.today import CausalLayer, append_row, replace_attention
 from attncourse.transformer import LanguageModel, LayerState
 from attncourse.workbench.protocol import D_MODEL, DEPTH, HEADS
 
-MEASURES = ("bits", "recall", "state")
+MEASURES = ("bits", "recall", "state", "operations")
+# of a file, what may end this process is an error like others
+ENDING = (Exception, SystemExit)
+MOST_EXPECTED = 10**15
+State = tuple[Tensor, ...]
 
 
 class UnfitError(Exception):
@@ -75,11 +74,13 @@ class InPlace(nn.Module):
 
 @dataclass(frozen=True)
 class Method:
-    """The layer that a file describes."""
+    """The layers that a file describes: `make(i)` gives that of block i."""
 
     path: Path
-    make: Callable[[], nn.Module]
+    make: Callable[[int], nn.Module]
     expected: dict[str, float]
+    # of the blocks, those whose layers may differ
+    distinct: range = range(1)
 
     @property
     def name(self) -> str:
@@ -88,7 +89,7 @@ class Method:
     def model(self, vocabulary: int) -> LanguageModel:
         """The protocol's GPT with new layers in place of its attention."""
         model = language_model(vocabulary, D_MODEL, HEADS, DEPTH)
-        return replace_attention(model, lambda i: InPlace(self.make()))
+        return replace_attention(model, lambda i: InPlace(self.make(i)))
 
 
 def load_method(path: str | Path) -> Method:
@@ -97,7 +98,7 @@ def load_method(path: str | Path) -> Method:
     module = load_module(path)
     expected = require_expectation(getattr(module, "EXPECTED", {}))
     if attend := getattr(module, "attend", None):
-        return Method(path, lambda: AttendLayer(attend), expected)
+        return Method(path, lambda i: AttendLayer(attend), expected)
     classes = [
         value
         for value in vars(module).values()
@@ -110,7 +111,10 @@ def load_method(path: str | Path) -> Method:
             f"{path.name} has neither a function attend(q, k, v, mask=None) nor a class that "
             "derives from torch.nn.Module and is made with (d_model, heads)"
         )
-    return Method(path, lambda: classes[-1](D_MODEL, HEADS), expected)
+    kind = classes[-1]
+    if "layer" in inspect.signature(kind).parameters:
+        return Method(path, lambda i: kind(D_MODEL, HEADS, layer=i), expected, range(DEPTH))
+    return Method(path, lambda i: kind(D_MODEL, HEADS), expected)
 
 
 def load_module(path: Path) -> ModuleType:
@@ -123,14 +127,61 @@ def load_module(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except ENDING as error:
         raise UnfitError(f"{path.name} cannot be imported: {described(error)}") from None
     return module
 
 
-def described(error: Exception) -> str:
-    """The name and the first line of an error."""
+def new_layer(method: Method, i: int) -> nn.Module:
+    """A new layer of block i; UnfitError where there is none."""
+    try:
+        return method.make(i)
+    except ENDING as error:
+        raise UnfitError(f"it cannot be made with d_model and heads: {described(error)}") from None
+
+
+def takes_mask(layer: nn.Module) -> bool:
+    """Whether a layer can be told what is padding."""
+    known = getattr(layer, "takes_mask", None)
+    return "mask" in inspect.signature(layer.forward).parameters if known is None else known
+
+
+@torch.no_grad()
+def run_steps(
+    layer: nn.Module, state: State | None, x: Tensor, start: int = 0
+) -> tuple[State, Tensor]:
+    """The state after the tokens of x, (batch, n, d_model), and their outputs.
+
+    The first has the number `start`, and the state before it; None begins a text.
+    """
+    if not (hasattr(layer, "step") and hasattr(layer, "empty_state")):
+        raise UnfitError(
+            "the layer has no empty_state(x) and step(state, x) to write token by token"
+        )
+    state, outputs = empty_state(layer, x) if state is None else state, []
+    for i, token in enumerate(x.unbind(-2), start):
+        try:
+            state, z = layer.step(state, token)  # pyright: ignore[reportCallIssue]
+            state = require_state(state)
+            outputs.append(require_output(z, token, "the token"))
+        except ENDING as error:
+            raise UnfitError(f"the step of token {i} fails: {described(error)}") from None
+    return state, torch.stack(outputs, dim=-2)
+
+
+def empty_state(layer: nn.Module, x: Tensor) -> State:
+    """The state before the first token."""
+    try:
+        return require_state(layer.empty_state(x[..., 0, :]))  # pyright: ignore[reportCallIssue]
+    except ENDING as error:
+        raise UnfitError(f"empty_state raises {described(error)}") from None
+
+
+def described(error: BaseException) -> str:
+    """The name and the first line of an error; of one that says all by itself, the sentence."""
     lines = str(error).strip().splitlines()
+    if isinstance(error, UnfitError):
+        return str(error)
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
@@ -138,12 +189,26 @@ def require_expectation(expected: object) -> dict[str, float]:
     """What is expected; UnfitError unless it is a number for some of the measures."""
     if not isinstance(expected, dict) or not expected.keys() <= {*MEASURES}:
         raise UnfitError(f"EXPECTED is a dictionary with some of {', '.join(MEASURES)}")
-    if wrong := [name for name, x in expected.items() if not isinstance(x, int | float)]:
+    if wrong := [
+        name
+        for name, x in expected.items()
+        if not (isinstance(x, int | float) and abs(x) < MOST_EXPECTED)
+    ]:
         raise UnfitError(f"EXPECTED[{wrong[0]!r}] is not a number")
     return expected
 
 
-def require_state(state: object) -> tuple[Tensor, ...]:
+def require_output(z: object, x: Tensor, words: str) -> Tensor:
+    """The output of x, which the words name; UnfitError unless it is a tensor like x."""
+    if not isinstance(z, Tensor) or z.shape != x.shape:
+        shape = tuple(z.shape) if isinstance(z, Tensor) else type(z).__name__
+        raise UnfitError(f"{words} has the shape {tuple(x.shape)}, and its output has {shape}")
+    if z.dtype != x.dtype:
+        raise UnfitError(f"{words} has the dtype {x.dtype}, and its output has {z.dtype}")
+    return z
+
+
+def require_state(state: object) -> State:
     """A copy of a state's numbers alone; UnfitError unless it is a tuple of tensors."""
     if not isinstance(state, tuple) or not all(isinstance(part, Tensor) for part in state):
         raise UnfitError(f"a state is a tuple of tensors, and this is {state!r:.60}")

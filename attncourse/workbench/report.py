@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from statistics import fmean
 
 from attncourse.workbench.counts import LONG, SHORT, Counts, state_after
 from attncourse.workbench.methods import METHODS
@@ -15,6 +14,7 @@ from attncourse.workbench.results import (
     RECALL,
     BySeed,
     Dots,
+    front,
     number,
     pairs_in_order,
     stored,
@@ -26,6 +26,7 @@ LABELS = {
     "bits": "bits a character",
     "recall": f"share recalled at {DISTANCE} tokens",
     "state": f"bytes of state after {SHORT} tokens",
+    "operations": "operations to write one more",
 }
 
 
@@ -55,7 +56,9 @@ class Report:
     @property
     def measured(self) -> dict[str, float]:
         """What an expectation may be about."""
-        found = {"state": float(self.counts.short_state)}
+        counts = self.counts
+        found = {"state": counts.short_state, "operations": counts.write_operations}
+        found = {name: float(count) for name, count in found.items()}
         if self.bits:
             found["bits"] = self.bits.test
         if self.shares:
@@ -103,17 +106,16 @@ class Report:
         ]
 
     def front(self) -> str:
-        """The course's methods that do better with no larger a state."""
+        """How far from the course's front the method is."""
         if "bits" not in self.ours:
             return "There are no stored results of the course's methods to compare with."
-        better = [
-            name
-            for name, bits in self.ours["bits"].items()
-            if fmean(bits) < self.measured["bits"]
-            and self.ours["state"][name][0] <= self.measured["state"]
-        ]
-        names = ", ".join(better) if better else "none"
-        return f"Fewer bits with no larger a state, of the course's methods: {names}."
+        states = {name: values[0] for name, values in self.ours["state"].items()}
+        name, bits = front(self.ours["bits"], states, self.measured["state"])
+        distance = bits - self.measured["bits"]
+        return (
+            f"The course's front at this state is {name} with {bits:.3f} bits, "
+            f"{abs(distance):.3f} {'more' if distance > 0 else 'less'} than yours."
+        )
 
     def order(self) -> str:
         """How far the order after a quick training can be trusted."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 import attncourse
 
@@ -46,6 +47,21 @@ def pairs_in_order(quick: Mapping[str, Sequence[float]], full: BySeed) -> tuple[
             pairs += 1
             right += distance * (fmean(quick[a]) - fmean(quick[b])) > 0
     return right, pairs
+
+
+class Front(NamedTuple):
+    """The course's method that others are compared with, and its bits."""
+
+    name: str
+    bits: float
+
+
+def front(bits: BySeed, states: Mapping[str, float], state: float) -> Front:
+    """The method with the fewest bits of those with no larger a state; if there is none, that of
+    the smallest state."""
+    means = {name: fmean(values) for name, values in bits.items()}
+    near = [name for name in means if states[name] <= state] or [min(means, key=states.__getitem__)]
+    return Front(*min(((name, means[name]) for name in near), key=lambda row: row[1]))
 
 
 def number(x: float) -> str:
