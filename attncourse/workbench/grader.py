@@ -13,7 +13,16 @@ from attncourse.language_model import language_model
 from attncourse.today import replace_attention, state_bytes
 from attncourse.train import seeded
 from attncourse.workbench import protocol
-from attncourse.workbench.checks import CHECKS, add_noise, check_steps, naming, text
+from attncourse.workbench.checks import (
+    CHECKS,
+    add_noise,
+    check_lengths,
+    check_steps,
+    check_texts,
+    check_values,
+    naming,
+    text,
+)
 from attncourse.workbench.counts import SHORT, random_text
 from attncourse.workbench.hand_in import HandIn
 from attncourse.workbench.layers import InPlace, UnfitError
@@ -24,6 +33,8 @@ from attncourse.workbench.remote import RemoteLayer, RemoteMethod, method_in_san
 from judge.grading.sandbox.tiers import Tier
 
 PART = "stack.blocks.{}.attention.part."
+# what else a new layer does, one does that has been trained
+TRAINED_CHECKS = {"texts": check_texts, "causal": check_values, "any length": check_lengths}
 # fresh processes take over before so many tokens of a text, which goes on a little after the count
 HANDOVERS, MORE = 4, 8
 # bits between two trainings: four times the largest standard deviation over seeds that we have met
@@ -69,9 +80,9 @@ class Grader:
                     check(layer)
             ours.add(recognized(layer))
         for i, layer in enumerate(trained):
-            for name in ("texts", "causal", "any length"):
+            for name, check in TRAINED_CHECKS.items():
                 with naming(f"trained layer {i}", name):
-                    CHECKS[name](layer)
+                    check(layer)
         if None not in ours:
             found.ours = " and ".join(map(str, sorted(ours)))
         return trained

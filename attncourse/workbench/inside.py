@@ -14,7 +14,7 @@ from attncourse.today import auxiliary_loss
 from attncourse.train import seeded
 from attncourse.transformer import LayerState
 from attncourse.workbench.checks import gradients
-from attncourse.workbench.counts import work_of_part
+from attncourse.workbench.counts import work, work_of_part
 from attncourse.workbench.layers import (
     InPlace,
     State,
@@ -37,6 +37,8 @@ class Inside:
         path = Path(tempfile.mkdtemp(), "method.py")
         path.write_text(code, "utf-8")
         self.method = load_method(path)
+        # torch loads its compiler for the first count, which would take the time of each call
+        work(lambda: torch.ones(1, 1) @ torch.ones(1, 1))
         self.calls = {
             f.__name__: f
             for f in (self.new, self.whole, self.gradients, self.steps, self.work, self.train)

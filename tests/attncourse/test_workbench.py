@@ -1,6 +1,7 @@
 """The workbench on a right method, on one that is not causal, on one with a false state."""
 
 import csv
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,54 +9,21 @@ import pytest
 from attncourse.data.addresses import addresses
 from attncourse.data.batches import NO_LABEL
 from attncourse.workbench import protocol, recall, results, session, workbench
-from attncourse.workbench.checks import run_checks
+from attncourse.workbench.checks import prepared, run_checks
 from attncourse.workbench.counts import count_method, state_after
 from attncourse.workbench.layers import UnfitError, load_method
 from attncourse.workbench.methods import METHODS
+from attncourse.workbench.ours import recognized
+from tests import ROOT
+from tests.attncourse.workbench_methods import (
+    FALSE_STATE,
+    HIDDEN_SUM,
+    LINEAR,
+    OUTPUT,
+    RIGHT,
+    UNUSUAL,
+)
 
-RIGHT = """
-import torch
-from torch import nn
-
-EXPECTED = {"state": 768}
-
-class Helper(nn.Module):
-    pass
-
-class Fading(nn.Module):
-    def __init__(self, d_model, heads):
-        super().__init__()
-        self.w_v, self.w_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-        self.rate = nn.Parameter(torch.tensor(3.0))
-
-    def forward(self, x, mask=None):
-        v = self.w_v(x)
-        if mask is not None:
-            v = v.masked_fill(~mask.mT, 0)
-        position = torch.arange(x.shape[-2])
-        distance = (position[:, None] - position).abs()
-        weights = (self.rate.sigmoid() ** distance).tril()
-        return self.w_o(weights @ v)
-
-    def empty_state(self, x):
-        return (torch.zeros_like(x),)
-
-    def step(self, state, x):
-        mean = self.rate.sigmoid() * state[0] + self.w_v(x)
-        return (mean,), self.w_o(mean)
-"""
-HIDING = """
-    def empty_state(self, x):
-        self.mean = torch.zeros_like(x)
-        return (x[..., :1],)
-
-    def step(self, state, x):
-        self.mean = self.rate.sigmoid() * self.mean + self.w_v(x)
-        return state, self.w_o(self.mean)
-"""
-NOT_CAUSAL = RIGHT.replace(".tril()", "")
-FALSE_STATE = RIGHT + HIDING
-OUTPUT = "return self.w_o(weights @ v)"
 # what is said of the right method after an edit
 EDITS = {
     "texts: a text of 67 tokens has the shape (2, 67, 64), and its output has (2, 67, 1)": (
@@ -83,6 +51,24 @@ EDITS = {
         OUTPUT,
         OUTPUT + " + x.roll(-1, -2) - x.roll(-1, -2).detach()",
     ),
+    "causal: in training: when token 1 changes, so does the output of token 0 before it": (
+        OUTPUT,
+        OUTPUT + " + (x.roll(-1, -2) if self.training else 0)",
+    ),
+    "causal: in training: when token 6 changes, so does the output of token 0 before it": (
+        OUTPUT,
+        "z = self.w_o(weights @ v)\n        return z - z.mean((0, 1)) if self.training else z",
+    ),
+    "texts: a text of 67 tokens has the dtype torch.float64, and its output has torch.float16": (
+        OUTPUT,
+        OUTPUT + ".half()",
+    ),
+    "texts: a text of 67 tokens has the shape (2, 67, 64), and its output has list": (
+        OUTPUT,
+        OUTPUT + ".tolist()",
+    ),
+    "texts: a text of 67 tokens raises SystemExit": (OUTPUT, "raise SystemExit"),
+    "texts: a text of 67 tokens raises RuntimeError": (OUTPUT, OUTPUT + " + torch.zeros(10**15)"),
     "any length: token 0 has another output in a text of 1 than in one of 200": (
         OUTPUT,
         OUTPUT + " / x.shape[-2]",
@@ -106,17 +92,25 @@ EDITS = {
         "return (mean,)",
         "return [mean]",
     ),
-    "cache step: the step of token 0 fails: IndexError": ("state[0]", "state[1]"),
-    "cache step: empty_state raises AttributeError": ("zeros_like(x)", "zeroes_like(x)"),
     "cache step: token 1 has another output step by step than in the whole text": (
         "self.rate.sigmoid() * state[0]",
         "0.5 * state[0]",
     ),
+    "cache step: token 1 has another output step by step": (
+        "self.rate.sigmoid() * state[0] + ", ""
+    ),
+    "cache step: the step of token 0 fails: the token has the shape (2, 64), and its output has": (
+        "self.w_o(mean)\n",
+        "[self.w_o(mean)]\n",
+    ),
+    "cache step: the step of token 0 fails: IndexError": ("state[0]", "state[1]"),
+    "cache step: empty_state raises AttributeError": ("zeros_like(x)", "zeroes_like(x)"),
 }  # fmt: skip
 # modules of which nothing can be made
 UNFIT = {
     "mine.py has neither a function attend(q, k, v, mask=None) nor a class": "x = 1",
     "mine.py cannot be imported: SyntaxError": "class (",
+    "mine.py cannot be imported: SystemExit": "raise SystemExit",
     "EXPECTED is a dictionary with some of bits, recall, state": "EXPECTED = {'bytes': 1}",
     "EXPECTED['bits'] is not a number": "EXPECTED = {'bits': 'few'}",
     "it cannot be made with d_model and heads: TypeError": RIGHT.replace(
@@ -159,7 +153,7 @@ def test_a_right_method_passes_each_check(write):
 
 def test_a_false_state_is_found_in_a_fresh_process(write):
     assert objection(write(FALSE_STATE)).startswith(
-        "cache step: a fresh process cannot go on: AttributeError"
+        "cache step: in a fresh process: the step of token 7 fails: AttributeError"
     )
     in_class = FALSE_STATE.replace("self.mean", "Fading.mean").replace(
         "class Fading(nn.Module):", "class Fading(nn.Module):\n    mean = 0.0"
@@ -168,6 +162,68 @@ def test_a_false_state_is_found_in_a_fresh_process(write):
         "cache step: token 7 has another output in a fresh process that has the weights and the "
         "state from before token 7: the state lacks something"
     )
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_an_unusual_method_passes_each_check(name, write):
+    assert len(list(run_checks(load_method(write(UNUSUAL[name]))))) == 6
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_function_that_keeps_more_than_keys_and_values_is_refused(persistent, write):
+    said = objection(write(HIDDEN_SUM.format(persistent=persistent)))
+    assert said.endswith("attend keeps something besides keys and values")
+
+
+def test_methods_of_the_page_pass_and_what_they_expect_is_true(write):
+    page = (ROOT / "reference" / "workbench.md").read_text("utf-8")
+    codes = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(codes) == 2
+    for code in codes:
+        method = load_method(write(code))
+        assert len(list(run_checks(method))) == 6
+    counts = count_method(method.model)
+    expected = counts.short_state, counts.write_operations
+    assert expected == (method.expected["state"], method.expected["operations"])
+
+
+COPIES = {
+    "a layer of the course": "from attncourse.today import LatentAttention\n"
+    "class Mine(LatentAttention):\n    pass",
+    "linear": "from attncourse.linear import linear_attention\n"
+    "def attend(q, k, v, mask=None):\n    return linear_attention(q, k, v, True, mask)",
+    "attention": LINEAR
+    + """
+class Mine(nn.Module):
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.out, self.value, self.key, self.query = (nn.Linear(64, 64) for _ in range(4))
+
+    def forward(self, x):
+        q, k, v = (w(x).unflatten(-1, (4, 16)).transpose(1, 2)
+                   for w in (self.query, self.key, self.value))
+        z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(z.transpose(1, 2).flatten(-2))
+""",
+    "LatentAttention, d_latent=16, d_rotary=16": LINEAR
+    + """
+from attncourse.today import LatentAttention
+
+class Mine(nn.Module):
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.inner = LatentAttention(d_model, heads, 16)
+
+    def forward(self, x):
+        return self.inner(x)
+""",
+    None: RIGHT,
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_method_of_the_course_is_known_again_under_other_names(name, write):
+    assert recognized(prepared(load_method(write(COPIES[name])), 0)) == name
 
 
 @pytest.mark.parametrize("sentence", EDITS)
