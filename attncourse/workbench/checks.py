@@ -76,7 +76,7 @@ def prepared(method: Method, i: int) -> nn.Module:
         x = torch.zeros(1, 2, D_MODEL, dtype=torch.float64)
         try:
             is_double = layer.eval()(x).dtype == x.dtype
-        except Exception:
+        except ENDING:
             is_double = False
     return layer if is_double else layer.float()
 
@@ -181,7 +181,9 @@ def check_text_of(layer: nn.Module, n: int) -> None:
     changed = x.repeat(len(changed_tokens), 1, 1)
     changed[row, changed_tokens] = text(layer, 1)[0]
     is_earlier = torch.arange(n) < changed_tokens[:, None]
-    reached = differing(output(layer, changed), output(layer, x)) & is_earlier
+    # what is dropped in training depends on the shape
+    unchanged = output(layer, x.expand_as(changed) if layer.training else x)
+    reached = differing(output(layer, changed), unchanged) & is_earlier
     if reached.any():
         late = first(reached.any(-1))
         raise UnfitError(

@@ -38,13 +38,23 @@ def continue_in_fresh_process(
         return torch.load(answered, weights_only=True)
 
 
+def continue_anew(
+    path: Path, i: int, weights: dict[str, Tensor], state: State | None, x: Tensor, start: int
+) -> tuple[State, Tensor]:
+    """The same in this process, with the file run anew."""
+    layer = load_method(path).make(i).to(x.dtype)
+    try:
+        layer.load_state_dict(weights)
+    except RuntimeError:
+        raise UnfitError(
+            "a new layer has no room for its weights: were they kept in a call?"
+        ) from None
+    return run_steps(layer.eval(), state, x, start)
+
+
 def main() -> None:
     path, asked, answered = map(Path, sys.argv[1:])
-    request = torch.load(asked, weights_only=True)
-    layer = load_method(path).make(request["i"]).to(request["x"].dtype)
-    layer.load_state_dict(request["weights"])
-    answer = run_steps(layer.eval(), request["state"], request["x"], request["start"])
-    torch.save(answer, answered)
+    torch.save(continue_anew(path, **torch.load(asked, weights_only=True)), answered)
 
 
 if __name__ == "__main__":

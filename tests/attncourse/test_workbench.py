@@ -8,9 +8,10 @@ import pytest
 
 from attncourse.data.addresses import addresses
 from attncourse.data.batches import NO_LABEL
-from attncourse.workbench import protocol, recall, results, session, workbench
+from attncourse.workbench import checks, protocol, recall, results, session, workbench
 from attncourse.workbench.checks import prepared, run_checks
 from attncourse.workbench.counts import count_method, state_after
+from attncourse.workbench.fresh import continue_anew
 from attncourse.workbench.layers import UnfitError, load_method
 from attncourse.workbench.methods import METHODS
 from attncourse.workbench.ours import recognized
@@ -55,11 +56,11 @@ EDITS = {
         OUTPUT,
         OUTPUT + " + (x.roll(-1, -2) if self.training else 0)",
     ),
-    "causal: in training: when token 6 changes, so does the output of token 0 before it": (
+    "causal: in training: when token 1 changes, so does the output of token 0": (
         OUTPUT,
         "z = self.w_o(weights @ v)\n        return z - z.mean((0, 1)) if self.training else z",
     ),
-    "texts: a text of 67 tokens has the dtype torch.float64, and its output has torch.float16": (
+    "texts: a text of 67 tokens has the dtype torch.float32, and its output has torch.float16": (
         OUTPUT,
         OUTPUT + ".half()",
     ),
@@ -132,7 +133,13 @@ def write(tmp_path):
 
 
 @pytest.fixture
-def short(monkeypatch, cache):
+def in_process(monkeypatch):
+    """What a fresh process does is done in this one, with the file run anew."""
+    monkeypatch.setattr(checks, "continue_in_fresh_process", continue_anew)
+
+
+@pytest.fixture
+def short(monkeypatch, cache, in_process):
     """Trainings of a step a part, on the sample."""
     corpus = replace(addresses(offline=True), sample=False)
     monkeypatch.setattr(session, "addresses", lambda: corpus)
@@ -165,17 +172,19 @@ def test_a_false_state_is_found_in_a_fresh_process(write):
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-def test_an_unusual_method_passes_each_check(name, write):
+def test_an_unusual_method_passes_each_check(name, write, in_process):
     assert len(list(run_checks(load_method(write(UNUSUAL[name]))))) == 6
 
 
 @pytest.mark.parametrize("persistent", [False, True])
-def test_a_function_that_keeps_more_than_keys_and_values_is_refused(persistent, write):
+def test_a_function_that_keeps_more_than_keys_and_values_is_refused(persistent, write, in_process):
     said = objection(write(HIDDEN_SUM.format(persistent=persistent)))
-    assert said.endswith("attend keeps something besides keys and values")
+    # the numbers that it keeps, or their shape
+    ends = "attend keeps something besides keys and values", "were they kept in a call?"
+    assert said.startswith("cache step: in a fresh process" * persistent) and said.endswith(ends)
 
 
-def test_methods_of_the_page_pass_and_what_they_expect_is_true(write):
+def test_methods_of_the_page_pass_and_what_they_expect_is_true(write, in_process):
     page = (ROOT / "reference" / "workbench.md").read_text("utf-8")
     codes = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(codes) == 2
@@ -227,7 +236,7 @@ def test_a_method_of_the_course_is_known_again_under_other_names(name, write):
 
 
 @pytest.mark.parametrize("sentence", EDITS)
-def test_what_is_wrong_is_one_sentence_with_its_token(sentence, write):
+def test_what_is_wrong_is_one_sentence_with_its_token(sentence, write, in_process):
     old, new = EDITS[sentence]
     assert old in RIGHT
     said = objection(write(RIGHT.replace(old, new)))
@@ -256,7 +265,7 @@ def test_a_declared_signal_is_enough_to_learn_from(write):
         "def attend(q, k, v, mask=None):\n    return linear_attention(q, k, v, True, mask)",
     ],
 )
-def test_a_function_of_queries_keys_and_values_is_wrapped(text, write):
+def test_a_function_of_queries_keys_and_values_is_wrapped(text, write, in_process):
     lines = run_checks(load_method(write(text)))
     # linear attention cannot go on from keys and values with one query alone
     sentence = None
