@@ -15,7 +15,7 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import EngFormatter, FormatStrFormatter
+from matplotlib.ticker import EngFormatter, FormatStrFormatter, MaxNLocator
 from torch import Tensor
 
 from attncourse.figures.colours import COLOURS, inks
@@ -261,6 +261,32 @@ def dots(groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str
         axes.spines["left"].set_visible(False)
         axes.set(xlabel=xlabel)
         figure.legend(frameon=False, ncols=3, loc="outside lower center")
+        return Picture(svg_of(figure), alt)
+
+
+def dot_columns(measures: dict[str, dict[str, Sequence[float]]], *, alt: str) -> Picture:
+    """Dot plot with a column for each measure: a row of dots for each name, in the order of the
+    first measure."""
+    names = [*next(iter(measures.values()))]
+    for measure, values in measures.items():
+        if values.keys() != {*names}:
+            raise ValueError(f"{measure} is of {[*values]}, the first measure of {names}")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(MAX_WIDTH, 0.8 + 0.26 * len(names)), layout="constrained")
+        columns = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+        for axes, (measure, values) in zip(columns, measures.items(), strict=True):
+            points = [(x, i) for i, name in enumerate(names) for x in values[name]]
+            axes.plot(*zip(*points, strict=True), "o", color=LINE_STYLES[0][0], alpha=0.8)
+            axes.set(xlabel=measure)
+            axes.margins(x=0.15)
+            axes.xaxis.set_major_locator(MaxNLocator(2))
+            if axes.get_xlim()[1] >= 1e4:
+                axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+            axes.grid(axis="y", color=TEXT, alpha=0.2)
+            axes.tick_params(axis="y", length=0)
+            axes.spines["left"].set_visible(False)
+        columns[0].set_yticks(range(len(names)), names)
+        columns[0].set_ylim(len(names) - 0.4, -0.6)
         return Picture(svg_of(figure), alt)
 
 
