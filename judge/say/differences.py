@@ -127,11 +127,19 @@ def cause(exercise: Exercise, case: Case, error: dict) -> str | None:
     if message == messages.NOTHING:
         used = (name for name in left_out(exercise, case) if re.search(rf"\b{name}\b", line))
         return next((f"`{name}`{messages.LEFT_OUT}" for name in used), message)
-    transposes = re.search(r"\.T\b", line)
-    is_batch = any(isinstance(x, Tensor) and x.dim() > 2 for x in case.args)
-    if message in (messages.NO_PRODUCT, messages.NO_BROADCAST) and transposes and is_batch:
-        return messages.TURNED
-    return message
+    of_shapes = message in (messages.NO_PRODUCT, messages.NO_BROADCAST)
+    return messages.TURNED if of_shapes and reverses_a_batch(exercise, case, line) else message
+
+
+def reverses_a_batch(exercise: Exercise, case: Case, line: str) -> bool:
+    """Whether a line takes `.T` of what has, or may have, more than two axes."""
+    passed = zip(arguments(exercise, case), (*case.args, *case.kwargs.values()), strict=True)
+    axes = {name: x.dim() for name, x in passed if isinstance(x, Tensor)}
+    # w_q.weight is written self.w_q.weight
+    axes |= {name.rpartition(".")[2]: x.dim() for name, x in case.weights.items()}
+    # what is no argument was made of them
+    most = max(axes.values(), default=0)
+    return any(axes.get(name, most) > 2 for name in re.findall(r"(\w*)\.T\b", line))
 
 
 def process_settings(difference: Difference) -> Explanation:

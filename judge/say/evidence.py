@@ -87,7 +87,9 @@ def of_value(got: Any, want: Any, on: str, length: int, depth: int = 0) -> tuple
     A result has a number from 1 on; what lies within one is named as Python does.
     """
     if got is None:
-        return "your code returns None: is the return missing, or inside an if?", on
+        is_plain = not isinstance(want, (Tensor, tuple, list))
+        evidence = f"{on}: {expected_got(want, got)}" if is_plain else on
+        return "your code returns None: is the return missing, or inside an if?", evidence
     if isinstance(want, (tuple, list)) and isinstance(got, (tuple, list)):
         if len(got) != len(want):
             sizes = expected_got(len(want), len(got))
@@ -99,7 +101,7 @@ def of_value(got: Any, want: Any, on: str, length: int, depth: int = 0) -> tuple
         where = (f": result {at + 1}", f", at [{at}]", f"[{at}]")[min(depth, 2)]
         return of_value(*pair, on + where, length, depth + 1)
     if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
-        if type(got) is not type(want):
+        if want is not None and type(got) is not type(want):
             types = f"{on}: expected {kind(want)}, got {kind(got)}"
             return "your code returns the wrong type", types
         return "the value isn't right", f"{on}: {expected_got(want, got)}"

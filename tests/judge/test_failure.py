@@ -261,7 +261,10 @@ def no_return_inside(x, w_x, w_h, b, first=None):
         (no_return_inside, messages.NOTHING),
         (lambda x, *w, first=None: x + first, f"`first`{messages.LEFT_OUT}"),
         (lambda x, *w, first=None: x.cuda(), messages.NO_GPU),
-        (lambda x, w_x, *w, first=None: x.mT @ w_x.T, messages.TURNED),
+        (lambda x, w_x, *w, first=None: x.T @ w_x, messages.TURNED),
+        (lambda x, w_x, *w, first=None: (2 * x).T @ w_x, messages.TURNED),
+        # the matrix of weights has no other axes
+        (lambda x, w_x, *w, first=None: x.mT @ w_x.T, messages.NO_PRODUCT),
         (lambda x, w_x, *w, first=None: x.mm(w_x.mT), messages.MATRICES_ALONE),
         (lambda x, *w, first=None: ~x, messages.INVERTED),
         (lambda x, *w, first=None: x.masked_fill(x, 0.0), messages.NO_MASK),
@@ -274,6 +277,13 @@ def no_return_inside(x, w_x, w_h, b, first=None):
 )
 def test_the_likeliest_slips_are_told_in_our_words(answer, hint):
     assert judge(exercise("rnn_states"), local(answer), seed=3).hint == hint
+
+
+def test_where_a_number_is_wanted_none_is_said_beside_it():
+    none = judge(exercise("memory_bound"), local(lambda *numbers: None), seed=3)
+    assert none.evidence.endswith("expected 1, got None"), none.evidence
+    zero = judge(exercise("memory_bound"), local(lambda *numbers: 0), seed=3)
+    assert zero.evidence.endswith("expected 1, got 0"), zero.evidence
 
 
 def project(x, w_x):

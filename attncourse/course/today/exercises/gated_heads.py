@@ -17,7 +17,7 @@ def number_by_number(z, x, w_gate, w_o):
     each = w_gate.shape[-1] // h
     rows = []
     for i in range(n):
-        gates = 1 / (1 + (-(x[..., i, :, None] * w_gate).sum(-2)).exp())
+        gates = (x[..., i, :, None] * w_gate).sum(-2).sigmoid()
         numbers = [
             gates[..., head * each + c % each] * z[..., head, i, c]
             for head in range(h)
@@ -55,7 +55,13 @@ def cases(draw):
     yield Case("two leading axes, a gate for each head", draw_layer(draw, 2, 3, **axes, each=1))
     z, x, w_gate, w_o = args
     yield Case("gates of nearly 0 and nearly 1", (z, 30 * x, w_gate, w_o))
-    yield Case("gates of one half", (z, 0 * x, w_gate, w_o))
+    # exp overflows on both sides; 1 / (1 + exp(-x)) is right there, and its gradient NaN
+    both = torch.stack([x[0], -x[0]])
+    far = 1000 / (both @ w_gate).max() * both
+    yield Case("numbers up to 1000 and down to -1000 before the sigmoid",
+               (z, far, w_gate, w_o), gradient=False)  # fmt: skip
+    # abs has no slope at 0, and a right sigmoid may be made of it
+    yield Case("gates of one half", (z, 0 * x, w_gate, w_o), gradient=False)
     yield Case("the heads together as wide as x",
                draw_layer(draw, 2, h=2, n=5, d=3, e=6, each=3))  # fmt: skip
     yield Case("one head", draw_layer(draw, 2, **sizes | {"h": 1}, each=d))
@@ -81,6 +87,13 @@ variants.right(exercise,
     'gate = torch.sigmoid(torch.einsum("...ne,eg->...ng", x, w_gate))\n'
     "parts = torch.stack(gate.chunk(h, dim=-1), dim=-3)\n"
     "gated = z - z * (1 - parts)",
+    "gate = 0.5 * (1 + torch.tanh((x @ w_gate) / 2))",
+    "number = x @ w_gate\n"
+    "e = (-number.abs()).exp()\n"
+    "gate = torch.where(number >= 0, 1 / (1 + e), e / (1 + e))",
+    # its gradient is NaN where exp overflows
+    "number = x @ w_gate\n"
+    "gate = torch.where(number >= 0, 1 / (1 + (-number).exp()), number.exp() / (1 + number.exp()))",
 )  # fmt: skip
 JOINED = "joined = z.transpose(-2, -3).flatten(-2)\n"
 variants.wrong(exercise, {
@@ -92,6 +105,10 @@ variants.wrong(exercise, {
         "parts = (x @ w_gate).unflatten(-1, (h, -1)).transpose(-2, -3).softmax(-3)"],
     "the gates are SiLU, a number times its sigmoid: take the sigmoid alone":
         "gate = torch.nn.functional.silu(x @ w_gate)",
+    "exp of a large number is infinite, and infinity divided by infinity is NaN: use "
+    "torch.sigmoid, or divide 1 by 1 + exp(-x)": [
+        "gate = (x @ w_gate).exp() / (1 + (x @ w_gate).exp())",
+        "gate = (x @ w_gate).exp() / ((x @ w_gate).exp() + 1)"],
     "the gates come from exp: take the sigmoid, which stays below 1": "gate = (x @ w_gate).exp()",
     "the gates come from ReLU: take the sigmoid": "gate = (x @ w_gate).relu()",
     "the gates are twice the sigmoid: leave them between 0 and 1":
