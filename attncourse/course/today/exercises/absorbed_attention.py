@@ -164,8 +164,24 @@ variants.wrong(exercise, {
         "return mean",
     "the mean is multiplied by w_k: keys have done their part, so take the head's part of w_v":
         "values = w_k.unflatten(-1, (h, -1)).transpose(0, 1)",
-    "each head's mean meets all heads' matrices: multiply it by the head's own part of w_v":
-        "return mean @ w_v",
+    "each head's mean meets all heads' matrices: multiply it by the head's own part of w_v": [
+        "return mean @ w_v", "return mean @ values"],
+    "each query meets all heads' matrices: multiply it by the head's own part of w_k, transposed": [
+        "moved = q @ w_k.mT", "moved = q @ keys.mT", "moved = q @ w_k"],
+    "the moved queries of all heads are added up: move each with its own head's part of w_k":
+        "moved = (q.flatten(-2) @ w_k.mT)[..., None, :]",
+    "the heads' matrices are not transposed: from d numbers to d_c, a query goes through the "
+    "transpose of a head's part of w_k": (
+        "keys.mT", "keys"),
+    "the parts of w_v are taken to be d wide: each is w_v.shape[-1] // h wide": [
+        "values = w_v.unflatten(-1, (h, d)).transpose(0, 1)",
+        "values = w_v.reshape(-1, h, d).transpose(0, 1)"],
+    "k_rotary gets an axis for the heads: q_rotary has a row for each head already, so multiply "
+    "it by k_rotary.mT":
+        "scores = moved @ latents.mT + q_rotary @ k_rotary[..., None, :, :].mT",
+    "a causal mask hides tokens from some heads: the new token is the last, and sees all": [
+        "seen = torch.ones_like(scores, dtype=torch.bool).tril()\n"
+        "weights = (scores / width**0.5).masked_fill(~seen, -torch.inf).softmax(dim=-1)"],
     "the outputs of the heads come joined: leave them apart, as (..., h, d_v)":
         "return (mean[..., None, :] @ values)[..., 0, :].flatten(-2)",
     "an axis of size 1 is left over: return (..., h, d_v)":
@@ -174,7 +190,8 @@ variants.wrong(exercise, {
         "return (mean[..., None, :] @ values)[..., 0, :].mean(-2, keepdim=True)",
     "the softmax runs over the heads: for each head, the weights of all tokens must sum to one": (
         "softmax(dim=-1)", "softmax(dim=-2)"),
-    "the softmax is missing: turn the scores into weights": (".softmax(dim=-1)", ""),
+    "the softmax is missing: turn the scores into weights": [
+        (".softmax(dim=-1)", ""), "weights = scores / scores.sum(dim=-1, keepdim=True)"],
     "the new token is hidden from itself: it should see all latents, its own included": [
         "mean = weights[..., :-1] @ latents[..., :-1, :]",
         "gone = torch.zeros_like(scores)\ngone[..., -1] = -1e30\n"
@@ -184,6 +201,11 @@ variants.wrong(exercise, {
     "no gradient reaches the latents: don't detach anything": [
         "mean = weights @ latents.detach()",
         (every("latents.mT"), "latents.detach().mT", "@ latents\n", "@ latents.detach()\n")],
+    messages.SQUEEZES: [
+        "moved = (q[..., None, :] @ keys.mT).squeeze()",
+        "return (mean[..., None, :] @ values).squeeze()",
+        "moved = (q[..., None, :] @ keys.mT).squeeze()\n"
+        "return (mean[..., None, :] @ values).squeeze()"],
     messages.BATCH: 'moved = torch.einsum("bhd,hcd->bhc", q, keys)',
     messages.FRONT: "h, d = q.shape[1], q.shape[2]",
     messages.CHANGES: "scores = moved @ latents.mul_(2).mT / 2 + q_rotary @ k_rotary.mT",

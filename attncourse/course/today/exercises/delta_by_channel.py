@@ -113,11 +113,23 @@ variants.wrong(exercise, {
         "* s", "faded = alpha[..., None, :] * s"],
     "the gates have no sigmoid: alpha is the sigmoid of a": "faded = a[..., :, None] * s",
     "the gates come from exp: alpha is the sigmoid of a": [
-        "faded = a.exp()[..., :, None] * s", "faded = (-a.exp())[..., :, None].exp() * s"],
+        "faded = a.exp()[..., :, None] * s", "faded = (-a).exp()[..., :, None] * s",
+        "faded = (-a.exp())[..., :, None].exp() * s"],
     "the gates come from a softmax: take the sigmoid of each number by itself":
         "faded = a.softmax(-1)[..., :, None] * s",
     "the gates work the wrong way round: a large a should keep the row": [
         "faded = (1 - alpha)[..., :, None] * s"],
+    "the fading counts twice for what is recalled: the state has faded already, so look with the "
+    "key alone":
+        "recalled = ((alpha * key)[..., None, :] @ faded)[..., 0, :]",
+    "what the token writes fades, too: alpha is for the old state alone":
+        "s_new = faded + (alpha * key)[..., :, None] * change[..., None, :]",
+    "1 - alpha takes the place of beta: multiply what is missing by beta":
+        "s_new = faded + ((1 - alpha) * key)[..., :, None] * (v - recalled)[..., None, :]",
+    "beta shortens the key that looks: multiply what is missing by it, and nothing before": [
+        "weak = beta[..., None] * key\nrecalled = (weak[..., None, :] @ faded)[..., 0, :]\n"
+        "change = v - recalled\ns_new = faded + weak[..., :, None] * change[..., None, :]",
+        "recalled = ((beta[..., None] * key)[..., None, :] @ faded)[..., 0, :]"],
     "beta has no sigmoid: it is the sigmoid of b": "change = b[..., None] * (v - recalled)",
     "both gates have no sigmoid: alpha is that of a, and beta that of b":
         "faded = a[..., :, None] * s\nchange = b[..., None] * (v - recalled)",
@@ -161,6 +173,13 @@ variants.wrong(exercise, {
     "an epsilon beside the length shows where keys are short: leave it out": [
         f"query = q / (q.norm(dim=-1, keepdim=True) + {eps})\n"
         f"key = k / (k.norm(dim=-1, keepdim=True) + {eps})" for eps in ("1e-5", "1e-6", "1e-8")],
+    "the lengths have lost their axis: keep it with keepdim=True, so that each divides its own "
+    "vector": [
+        "query = q / q.norm(dim=-1)\nkey = k / k.norm(dim=-1)",
+        "query = q / q.norm(dim=-1)", "key = k / k.norm(dim=-1)",
+        "query = q / q.square().sum(-1).sqrt()\nkey = k / k.square().sum(-1).sqrt()"],
+    "normalize divides along axis 1 unless it is told another: give it dim=-1": [
+        "query = torch.nn.functional.normalize(q)\nkey = torch.nn.functional.normalize(k)"],
     "the value is divided by its length: leave it as it is, and divide only q and k": [
         "change = beta[..., None] * (v / v.norm(dim=-1, keepdim=True) - recalled)"],
     "the token reads before it has written: let the query read the new state": (
@@ -189,7 +208,15 @@ variants.wrong(exercise, {
     "the outer product is transposed: let the key go down the rows, the change along them": [
         "square = s.shape[-1] == s.shape[-2]\n"
         "outer = key[..., :, None] * change[..., None, :]\n"
-        "s_new = faded + (outer.mT if square else outer.mT.reshape(s.shape))"],
+        "s_new = faded + (outer.mT if square else outer.mT.reshape(s.shape))",
+        "s_new = faded + change[..., :, None] * key[..., None, :]"],
+    "the key meets the columns of the state, and not its rows: multiply it from the left, as a row":
+        "recalled = (faded @ key[..., None])[..., 0]",
+    "the query meets the columns of the state, and not its rows: multiply it from the left, as a "
+    "row": "out = (s_new @ query[..., None])[..., 0]",
+    "key and query meet the columns of the state, and not its rows: multiply them from the left, "
+    "as rows":
+        "recalled = (faded @ key[..., None])[..., 0]\nout = (s_new @ query[..., None])[..., 0]",
     SQUARE: [
         f"eye = torch.eye(s.shape[-2], dtype=s.dtype, device=s.device)\n"
         f"erase = eye - beta[..., None, None] * ({MATRIX})\n"
@@ -205,8 +232,9 @@ variants.wrong(exercise, {
         "out = (query[..., None, :] @ s_new).squeeze()",
         "recalled = (key[..., None, :] @ faded).squeeze()\n"
         "out = (query[..., None, :] @ s_new).squeeze()"],
-    "beta lacks an axis: give it one of size 1, so that it meets all numbers of v":
+    "beta lacks an axis: give it one of size 1, so that it meets all numbers of v": [
         "change = beta * (v - recalled)",
+        "s_new = faded + beta * (key[..., :, None] * (v - recalled)[..., None, :])"],
     messages.FRONT: "key = k / k.norm(dim=1, keepdim=True)",
     "it works only without leading axes: torch.outer takes no more than two vectors":
         "s_new = faded + torch.outer(key, change)",

@@ -118,18 +118,28 @@ variants.wrong(exercise, {
     "the sigmoid is taken twice: once is enough": "gate = (x @ w_gate).sigmoid().sigmoid()",
     "the gates work the wrong way round: a gate of 1 should let everything through": [
         "gate = 1 - (x @ w_gate).sigmoid()", "gate = (-(x @ w_gate)).sigmoid()"],
+    "the gates come from a line that is cut off at 0 and 1: take the sigmoid":
+        "gate = torch.nn.functional.hardsigmoid(x @ w_gate)",
+    "x times w_gate is divided by a root: the gates are no scores, so take its sigmoid as it is": [
+        "gate = (x @ w_gate / z.shape[-1] ** 0.5).sigmoid()",
+        "gate = (x @ w_gate / x.shape[-1] ** 0.5).sigmoid()"],
+    "the gates alone are projected: multiply what the heads have read by them":
+        "gated = parts.expand(z.shape)",
+    "it is gated twice: multiply by the gates once": "gated = parts * parts * z",
     "nothing is gated: multiply what the heads have read by the gates": "gated = z",
     "the gates are added: multiply by them": "gated = parts + z",
     "what is gated is added to what was read: return the gated part alone": "gated = z + parts * z",
     "the gate stands behind the output's matrix: put it before the heads are joined": [
         f"{JOINED}"
         "out = joined @ w_o\n"
-        "return out * gate if gate.shape[-1] == out.shape[-1] else out * gate.mean(-1, True)"],
+        "return out * gate if gate.shape[-1] == out.shape[-1] else out * gate.mean(-1, True)",
+        f"{JOINED}return (joined @ w_o) * gate", f"{JOINED}return gate * (joined @ w_o)"],
     "one gate serves all heads: let each head have its own": [
         "parts = gate.unflatten(-1, (h, -1)).transpose(-2, -3).mean(-3, keepdim=True)",
         "parts = gate.unflatten(-1, (h, -1)).transpose(-2, -3)[..., :1, :, :]"],
-    "a head's gates are averaged: multiply each number by its own gate":
+    "a head's gates are averaged: multiply each number by its own gate": [
         "parts = gate.unflatten(-1, (h, -1)).transpose(-2, -3).mean(-1, keepdim=True)",
+        "parts = (x @ w_gate).unflatten(-1, (h, -1)).mean(-1, True).transpose(-2, -3).sigmoid()"],
     "one gate serves all tokens: let each token have its own": [
         "gate = (x.mean(-2, keepdim=True) @ w_gate).sigmoid()",
         "gate = (x @ w_gate).sigmoid().mean(-2, keepdim=True)"],
@@ -142,6 +152,8 @@ variants.wrong(exercise, {
     "the columns of the gates go to the heads in turn: the first ones should all be those of the "
     "first head":
         "parts = gate.unflatten(-1, (-1, h)).movedim(-1, -3)",
+    "the gates of all heads still lie side by side: cut the columns into h parts first, and bring "
+    "the heads to the front": ["gated = gate * z", "gated = z * gate"],
     "the gates are cut across tokens and heads: split the columns into h parts, then bring the "
     "heads to the front": [
         "parts = gate.reshape(*gate.shape[:-2], h, gate.shape[-2], -1)"],
@@ -174,8 +186,9 @@ variants.wrong(exercise, {
     "the residual stream is added: return what the layer adds to it": "return x + joined @ w_o",
     "the outputs are divided by sqrt(d): the scores were scaled before":
         "gated = parts * z / z.shape[-1] ** 0.5",
-    "w_o is used transposed: multiply the joined heads by w_o as it is":
-        "return joined @ (w_o.mT.reshape(w_o.shape))",
+    "w_o is used transposed: multiply the joined heads by w_o as it is": [
+        "return joined @ (w_o.mT.reshape(w_o.shape))", "return joined @ w_o.mT"],
+    "w_gate is used transposed: multiply x by w_gate as it is": "gate = (x @ w_gate.mT).sigmoid()",
     messages.BATCH: "parts = gate.unflatten(-1, (h, -1)).permute(0, 2, 1, 3)",
     messages.CHANGES: "gated = z.mul_(2) * parts / 2",
     "no gradient reaches x: let it flow through the gates": [

@@ -75,12 +75,15 @@ variants.wrong(exercise, {
     SIXTEEN: "row = 2 * kv_heads * d * 2",
     NO_BYTES: [f"{name} = {tokens}2 * kv_heads * d" for name, tokens in (
         ("row", ""), ("full", "n * "), ("windowed", "min(n, window) * "))],
-    KV_HEADS: [f"{name} = {tokens}2 * heads * d * width" for name, tokens in (
-        ("row", ""), ("full", "n * "), ("windowed", "min(n, window) * "))],
+    KV_HEADS: ["row = (heads + kv_heads) * d * width",
+               *(f"{name} = {tokens}2 * heads * d * width" for name, tokens in (
+                   ("row", ""), ("full", "n * "), ("windowed", "min(n, window) * ")))],
     "one head of keys and values is counted: each of the kv_heads heads keeps its own":
         "row = 2 * d * width",
     "the width of a head is left out: a key has d numbers in each head":
         "row = 2 * kv_heads * width",
+    "a key is taken for a matrix: it has d numbers in each head, as a value has":
+        "row = 2 * kv_heads * d * d * width",
     "a window is counted whole although the text is shorter: count the tokens that there are":
         "windowed = window * row",
     "layers with a window are counted as full ones: they keep no more than `window` tokens":
@@ -98,11 +101,18 @@ variants.wrong(exercise, {
         "windowed = min(n, window + 1) * row",
     "a window is one token too narrow: the last token is one of the `window` that it holds":
         "windowed = min(n, max(window - 1, 0)) * row",
+    "what is left over when n is divided by the window is counted: a layer keeps the last `window` "
+    "tokens, or all if there are fewer": "windowed = n % window * row",
     "the pairs of tokens are counted: a cache keeps rows, one for each token": [
         "full = n * n * row", "full = n * (n + 1) // 2 * row"],
     "a state has as many bytes a number as the keys: it is kept in float32, so count 4":
         "state = heads * d * d * width",
     "the states have no bytes: count 4 for each of their numbers": "state = heads * d * d",
+    "the states have 32 bytes a number: float32 has 32 bits, which are 4 bytes":
+        "state = heads * d * d * 32",
+    "with no token yet nothing is counted: a state has its size from the start": [
+        ("return sum", "if n == 0:\n        return 0\n    return sum"),
+        "state = heads * d * d * 4 if n else 0"],
     "the states have twice the bytes: a head has one, and a number of float32 takes 4 bytes":
         "state = heads * d * d * 8",
     "these are numbers: multiply those of the keys and values by `width`, and those of the states "
@@ -126,6 +136,12 @@ variants.wrong(exercise, {
     "the states are left out: the delta layers keep one for each head": "state = 0",
     "this is one layer of each kind: multiply by the number of such layers": [
         "return full + windowed + state", "return sum(each[kind] for kind in set(kinds))"],
+    "this is the first layer alone: add up the bytes of all, and return once the loop is over": [
+        "return each[kinds[0]] if kinds else 0",
+        (f"return {ALL}", "for kind in kinds:\n        return each[kind]")],
+    "a kind may have no layer: count it as 0, as kinds.count(...) does": [
+        "counts = {kind: kinds.count(kind) for kind in kinds}\n"
+        'return counts["full"] * full + counts["window"] * windowed + counts["delta"] * state'],
     "this is the last layer alone: add up the bytes of all":
         "return each[kinds[-1]] if kinds else 0",
     "this is the largest layer alone: add up the bytes of all":

@@ -100,12 +100,19 @@ variants.wrong(exercise, {
         "before = torch.arange(blocks, device=x.device) <= block[:, None]",
     "all rows of blocks are seen, later ones too: let a query see those before its own": [
         "before = torch.ones(n, blocks, dtype=torch.bool, device=x.device)"],
-    "a query looks ahead in its own block: let it see the tokens up to itself":
-        "near = block == block[:, None]",
+    "a query looks ahead in its own block: let it see the tokens up to itself": [
+        "near = block == block[:, None]", "near = (block == block[:, None]) & (i >= i[:, None])"],
     "a query does not see itself: its own token is the last that it may see": [
         "near = (block == block[:, None]) & (i < i[:, None])"],
     "all earlier tokens are seen one by one: only those of the query's own block should be": [
         "near = i <= i[:, None]"],
+    "the block just before is seen twice, by its row and token by token: only the tokens of the "
+    "query's own block should be seen one by one":
+        "near = (block[:, None] - block <= 1) & (i <= i[:, None])",
+    "the place of a token in its block is taken for the number of the block: that is i // size":
+        "block = i % size",
+    "in the mask the blocks come first, and in the rows the tokens: take one order for both":
+        "seen = torch.cat([before, near], dim=-1)",
     "this is causal attention, token by token: let a row stand for each block before the query's "
     "own":
         "near = i <= i[:, None]\n"
@@ -147,6 +154,10 @@ variants.wrong(exercise, {
         "pooled = (cut_z * cut_x).sum(dim=-2)",
     "the weights of a block come from the sigmoid of z: take the softmax over its tokens":
         "pooled = (cut_z.sigmoid() * cut_x).sum(dim=-2)",
+    "exp of z is not divided by its sum: take the softmax over the tokens of a block":
+        "pooled = (cut_z.exp() * cut_x).sum(dim=-2)",
+    "the rows of blocks are only keys: let the weights mix them in as values, too":
+        "return weights[..., :n] @ x",
     "the weighted rows are averaged: add them up, since their weights sum to 1":
         "pooled = (cut_z.softmax(dim=-2) * cut_x).mean(dim=-2)",
     "the rows of a block are summed: weight them by the softmax of z":
@@ -171,6 +182,12 @@ variants.wrong(exercise, {
         "cut_x = x[..., n - blocks * size :, :].unflatten(-2, shape)\n"
         "cut_z = z[..., n - blocks * size :, :].unflatten(-2, shape)",
         "cut_z = z[..., n - blocks * size :, :].unflatten(-2, shape)"],
+    "the axis is cut into `size` blocks: cut it into n // size blocks of `size` tokens": [
+        "shape = (size, blocks)"],
+    "the tokens left over at the end get no output: leave them out of the blocks, and keep them as "
+    "queries and rows":
+        "x, q = x[..., : blocks * size, :], q[..., : blocks * size, :]\n"
+        "i = torch.arange(x.shape[-2], device=x.device)",
     "`size` is taken for the number of blocks: it is the number of tokens in each":
         "blocks = min(size, n)\nshape = (blocks, n // blocks)\n"
         "cut_x = x[..., : blocks * (n // blocks), :].unflatten(-2, shape)\n"
@@ -189,6 +206,9 @@ variants.wrong(exercise, {
     "the two parts have a softmax each: put all rows a query sees into one": [
         "first = (q @ x.mT / d**0.5).masked_fill(~near, -torch.inf).softmax(-1) @ x\n"
         "far = (q @ pooled.mT / d**0.5).masked_fill(~before, -torch.inf).softmax(-1)\n"
+        "return first + far @ pooled",
+        "first = (q @ x.mT / d**0.5).masked_fill(~near, -torch.inf).softmax(-1) @ x\n"
+        "far = (q @ pooled.mT / d**0.5).masked_fill(~before, -torch.inf).softmax(-1)\n"
         "return first + far.masked_fill(~before, 0.0) @ pooled",
         "first = (q @ x.mT / d**0.5).masked_fill(~near, -torch.inf).softmax(-1) @ x\n"
         "far = (q @ pooled.mT / d**0.5).masked_fill(~before, -torch.inf).softmax(-1)\n"
@@ -199,6 +219,8 @@ variants.wrong(exercise, {
         "scores = (q @ rows.mT) / d**0.5 + tokens.log()"],
     "the scores are not scaled: divide by sqrt(d)": "scores = q @ rows.mT",
     "the scores are divided by d: divide by its square root": "scores = (q @ rows.mT) / d",
+    "the scores are divided by sqrt(size): divide them by sqrt(d), the width of a query":
+        "scores = (q @ rows.mT) / size**0.5",
     "only the scores of tokens are scaled: divide those of the blocks by sqrt(d), too":
         "scores = torch.cat([q @ x.mT / d**0.5, q @ pooled.mT], dim=-1)",
     "the softmax runs over the queries: each row, over all that a query sees, must sum to one":
@@ -211,7 +233,7 @@ variants.wrong(exercise, {
         "weights = scores.masked_fill(~seen, 0.0).softmax(dim=-1)",
     "scores may be lower than the number you fill with: fill with -inf": [
         f"weights = scores.masked_fill(~seen, {fill}).softmax(dim=-1)"
-        for fill in ("-10.0", "-100.0")],
+        for fill in ("-10.0", "-100.0", "-1e4", "-1e9")],
     "exp of a large score overflows: take torch's softmax, or subtract a row's largest first": [
         "weights = scores.exp() * seen\nreturn weights / weights.sum(-1, True) @ rows"],
     "exp of a large z overflows: take torch's softmax, or subtract the block's largest first":

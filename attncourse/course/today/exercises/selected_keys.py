@@ -167,7 +167,13 @@ variants.wrong(exercise, {
         "best_out = ranked[..., min(count, n - 1), None]\n"
         "best_out = best_out if count < n else torch.full_like(best_out, -torch.inf)\n"
         "return (hidden > best_out) & seen"],
-    "of equal scores it is chance which come first: ask the sort to be stable": [
+    "of equal scores it is chance which come first: take a stable sort, since topk has no such "
+    "order": [
+        "chosen = torch.zeros_like(scores, dtype=torch.bool)\n"
+        "for i in range(n):\n"
+        "    best = scores[..., i, : i + 1].topk(min(count, i + 1), dim=-1).indices\n"
+        "    chosen[..., i, :].scatter_(-1, best, True)\n"
+        "return chosen",
         "order = hidden.argsort(dim=-1, descending=True)",
         "index = hidden.topk(min(count, n), dim=-1).indices\n"
         "return torch.zeros_like(seen).expand(scores.shape).scatter(-1, index, True) & seen"],
@@ -191,6 +197,15 @@ variants.wrong(exercise, {
     "the first count keys are read: take those with the highest scores":
         "i = torch.arange(n, device=scores.device)\n"
         "return (seen & (i < count)).expand(scores.shape)",
+    "the best key alone is read: read count of them": [
+        "return (rank < 1) & seen", "return (hidden == hidden.amax(-1, keepdim=True)) & seen"],
+    "the places of all rows are taken for those of each: scatter True along the last axis, and "
+    "every row gets its own": [
+        "mask = torch.zeros_like(scores, dtype=torch.bool)\n"
+        f"mask[{index}] = True\n"
+        "return mask & seen" for index in ("..., order[..., :count]", "order[..., :count]")],
+    "the mask has no leading axes, so the places don't fit in: make it in the shape of scores":
+        "return torch.zeros_like(seen).scatter(-1, order[..., :count], True) & seen",
     "nothing is chosen, and all keys up to the query are read: keep the best count of them":
         "return seen.expand(scores.shape)",
     "the mask is upside down: True should stand at the keys that are read":

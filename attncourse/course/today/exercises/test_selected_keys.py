@@ -142,6 +142,9 @@ variants.wrong(exercise, {
     "fewer keys than count, and of equal scores the earlier is chosen, which topk may not do": [
         ("seen = i <= i[:, None]", "seen = i < i[:, None]"),
         (SAME, f"{SAME}\n                assert (mask.sum(-1) == count).all()")],
+    "its scores are integers, which a right function need not take: draw float32 and float64": (
+        "20 * torch.randn(shape, generator=g, dtype=dtype)",
+        "torch.randint(-9, 9, shape, generator=g)"),
     "it views the mask in another shape, which a right one that is not contiguous cannot do: "
     "compare it as it is, or reshape": (
         SAME, "assert torch.equal(mask.view(-1), expected(scores, count).view(-1))"),
