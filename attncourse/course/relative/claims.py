@@ -473,7 +473,7 @@ def interpolation_misses_the_token_before(g):
     q = 6 * torch.ones(1, 64, dtype=torch.float64, device=g.device)
     k = rope(q, torch.ones(1, dtype=torch.int64, device=g.device))[0]
     plain, slower, ntk = (
-        (scores_backwards(q, k, 1024, **options) / 8).softmax(0)
+        (scores_backwards(q, k, 1024, **options) / len(k) ** 0.5).softmax(0)
         for options in ({}, *EXTENSIONS.values())
     )
     slowest = torch.cat([0 * k[:-2], k[-2:]])

@@ -40,7 +40,11 @@ FALSE_OF = {
         ("multi_head.split_heads", "(heads, x.shape[-1] // heads)", "(1, x.shape[-1])"),
         (FORWARD, "self.w_o(join_heads", "(join_heads"),
     ],
-    "attention_cubes_the_distance": STRAIGHT,
+    "attention_cubes_the_distance": [
+        STRAIGHT,
+        # what it adds outweighs what is skipped
+        (FORWARD, "mask)))", "mask))) * 1e6"),
+    ],
     "attention_alone_collapses": STRAIGHT,
     "skips_slow_the_collapse": SKIPPING,
     "large_weights_collapse_in_spite_of_skips": STRAIGHT,

@@ -16,9 +16,14 @@ FALSE_OF = {
         (GATHER, "by_row.gather", "by_row.flip(-1).gather"),
         ("kernels.relative.add_by_row", "x[..., end_key:] += by_row[..., -1:]", "pass"),
     ],
-    "the_end_rows_serve_most_pairs": (
-        "relative.relative_index", "clamp(-max_distance, ", "clamp(-max_distance, -1 + ",
-    ),
+    "the_end_rows_serve_most_pairs": [
+        ("relative.relative_index", "clamp(-max_distance, ", "clamp(-max_distance, -1 + "),
+        # right at 1,000 tokens alone
+        (
+            "relative.relative_index", "(n, device=device)",
+            "(n, device=device).clamp(min=int(n < 1000))",
+        ),
+    ],
     "order_beyond_max_distance_is_lost": (BLOCKS, "key - query[:, None]", "key + query[:, None]"),
     "a_keys_table_can_point_to_the_token_before": (
         BLOCKS, "key - query[:, None]", "query[:, None] - key",
