@@ -88,6 +88,11 @@ def muon(model: nn.Module, lr: float) -> torch.optim.Optimizer:
     )
 
 
+def no_auxiliary_loss(model: nn.Module) -> float:
+    """What is added to the loss of a model that has no other."""
+    return 0.0
+
+
 def fit(
     model: nn.Module,
     batches: Callable[[], Iterable[LabelledBatch]],
@@ -100,7 +105,7 @@ def fit(
     checkpoint: Path | None = None,
     generator: torch.Generator | None = None,
     track: Callable[[range], Iterable[int]] = iter,
-    auxiliary_loss: Callable[[nn.Module], Tensor | float] = lambda model: 0.0,
+    auxiliary_loss: Callable[[nn.Module], Tensor | float] = no_auxiliary_loss,
 ) -> list[float]:
     """Train with a learning rate that falls linearly to zero; returns each epoch's mean loss.
 
@@ -146,7 +151,7 @@ def train_step(
     optimizer: torch.optim.Optimizer,
     scheduler: torch.optim.lr_scheduler.LRScheduler,
     precision: torch.dtype | None = None,
-    auxiliary_loss: Callable[[nn.Module], Tensor | float] = lambda model: 0.0,
+    auxiliary_loss: Callable[[nn.Module], Tensor | float] = no_auxiliary_loss,
 ) -> float:
     """One optimizer step on a batch; returns the loss before it, without the auxiliary one."""
     optimizer.zero_grad()

@@ -27,7 +27,7 @@ from torch import nn
 from attncourse.data.addresses import Addresses, addresses
 from attncourse.data.archives import cache_folder
 from attncourse.data.byte_pairs import stored_pairs
-from attncourse.data.windows import Windower, window_batches
+from attncourse.data.windows import WindowBatch, Windower, window_batches
 from attncourse.efficient import grouped_query_attention
 from attncourse.language_model import (
     BackOff,
@@ -36,7 +36,7 @@ from attncourse.language_model import (
     language_model,
 )
 from attncourse.relative import RelativeAttention
-from attncourse.train import adamw, muon, seeded
+from attncourse.train import adamw, fit, muon, seeded
 from attncourse.transformer import (
     ALiBiAttention,
     Causal,
@@ -53,7 +53,6 @@ from attncourse.workbench.protocol import (
     PARTS,
     RATE,
     STEPS,
-    fit_to_windows,
     measure_bits,
 )
 
@@ -135,7 +134,7 @@ def measure_back_off(corpus: Addresses, size: str, name: str, seed: int) -> list
     model.learn((row for text in corpus.train for row in windower.rows(text)), first=2)
     seconds = time.process_time() - start
     return [
-        *measure_bits(model, windower, corpus)[:4],
+        *measure_bits(model, windower, corpus).of_all_texts,
         sum(map(len, model.followed.values())),
         0,
         seconds,
@@ -152,13 +151,18 @@ def train_model(corpus: Addresses, device: str, size: str, name: str, seed: int)
         optimizer, rate = (adamw, LSTM_RATE) if name == LSTM else (muon, RATE)
         watch = Watch(model, windower, corpus, (size, name, seed), steps_of_part, device)
         checkpoint = run_file(size, name, seed, "checkpoint")
-        options = {"optimizer": optimizer, "track": watch}
-        fit_to_windows(
-            model, windower, corpus, steps_of_part, rate, checkpoint, g, device, **options
-        )
+
+        def batches() -> Iterator[WindowBatch]:
+            drawn = windower.random_batches(corpus.train, BATCH, steps_of_part, g)
+            return (batch.to(device) for batch in drawn)
+
+        kept = {"checkpoint": checkpoint, "generator": g}
+        fit(model, batches, PARTS, rate, optimizer=optimizer, track=watch, **kept)
+    checkpoint.unlink()
     parameters = sum(x.numel() for x in model.parameters())
     steps, seconds = steps_of_part * PARTS, watch.seconds if device == "cpu" else nan
-    return [*measure_bits(model, windower, corpus, device)[:4], parameters, steps, seconds]
+    bits = measure_bits(model, windower, corpus, device).of_all_texts
+    return [*bits, parameters, steps, seconds]
 
 
 class Watch:

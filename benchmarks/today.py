@@ -63,8 +63,8 @@ def measure_method(corpus: Addresses, method: str, seed: int) -> list[float]:
     checkpoint = run_file("today", method, seed, "checkpoint")
     model = train_on_addresses(METHODS[method], corpus, seed, checkpoint, track=track)
     torch.save(model.state_dict(), run_file("today", method, seed, "trained"))
-    *bits, of_texts = measure_bits(model, Windower(stored_pairs()), corpus)
-    return [*bits, sum(x.numel() for x in model.parameters()), *of_texts]
+    bits = measure_bits(model, Windower(stored_pairs()), corpus)
+    return [*bits.of_all_texts, sum(x.numel() for x in model.parameters()), *bits.texts]
 
 
 def measure_quickly(corpus: Addresses, method: str, seed: int) -> list[float]:

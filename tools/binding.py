@@ -145,7 +145,6 @@ def control_values(figure: Tag) -> Iterator[str]:
                 # its name may be a formula
                 name = field.decode_contents().partition("<input")[0].strip()
                 value = control["data-values"].split()[int(control["value"])]
-                value = f"{int(value):,}" if value.isdigit() else value
             case "select":
                 name = escape(control.previous_sibling.strip())
                 value = escape(control.select_one("[selected]").get_text())

@@ -37,6 +37,8 @@ INLINE = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 COMMENT = re.compile(r"(?<!\\)%.*")
+# what the card at a chapter's end begins with
+CHAPTER_END = "That is the chapter."
 # the commands that colour a formula on the site
 COLOURED = re.compile(r"\\(query|key|value|weight|position)(?![a-z])")
 
@@ -134,7 +136,7 @@ class Writer:
         following = dict(pairwise(chapters)).get(self.document.name)
         pages = following, f"exercises/{self.slug}", f"deeper/{self.slug}"
         links = (f"- {self.page_link(f'/{page}')}" for page in pages if page in self.book.documents)
-        return "\n\n".join(["**That is the chapter.**", self.inline(block.text), "\n".join(links)])
+        return "\n\n".join([f"**{CHAPTER_END}**", self.inline(block.text), "\n".join(links)])
 
     def included_text(self, block: Block) -> str:
         """The part of a file that the options select: a function, a class, or lines of text."""

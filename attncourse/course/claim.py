@@ -17,6 +17,8 @@ from attncourse.course import COURSE
 from attncourse.devices import device
 
 MOST_ROWS = 6
+# how a claim's box begins on a page
+CLAIM_BOX = '<div class="claim"'
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -163,7 +165,7 @@ class Finding:
         rows = (f"| {' | '.join(map(cell, row))} |" for row in self.measured.table_rows())
         return "\n".join(
             [
-                f'<div class="claim" id="{claim.id}">\n',
+                f'{CLAIM_BOX} id="{claim.id}">\n',
                 f"**Claim.** {claim.statement}\n",
                 "| quantity | measured | expected |\n| --- | --- | --- |",
                 *rows,

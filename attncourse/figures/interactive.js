@@ -45,8 +45,8 @@
       let { value } = control;
       if (type === "radio" && !control.checked) continue;
       if (type === "range") {
-        value = control.dataset.values.split(" ")[value];
-        const shown = value >= 1000 ? Number(value).toLocaleString("en-US") : value;
+        const shown = control.dataset.values.split(" ")[value];
+        value = shown.replaceAll(",", "");
         control.setAttribute("aria-valuetext", shown);
         control.nextElementSibling.textContent = shown;
       }

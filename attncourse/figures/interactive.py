@@ -60,7 +60,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider over a list of numbers; the view receives the number."""
+    """A slider over a list of numbers; the view receives the number.
+
+    The page holds each as it is shown, with commas.
+    """
 
     name: str
     values: Sequence[float]
@@ -71,7 +74,7 @@ class Slider:
 
     def html(self) -> str:
         """HTML of the slider, with its number."""
-        name, values = escape(self.name), " ".join(map(str, self.values))
+        name, values = escape(self.name), " ".join(f"{x:,}" for x in self.values)
         return (
             f'<label>{label_html(self.name)} <input type="range" name="{name}" aria-label="{name}" '
             f'max="{len(self.values) - 1}" value="{self.start}" data-values="{values}">'

@@ -5,7 +5,8 @@ models have the same windows, steps and optimizer.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +42,11 @@ class Bits(NamedTuple):
     validation: float
     texts: list[float]
 
+    @property
+    def of_all_texts(self) -> list[float]:
+        """The bits without those of each text: what a table has of a training."""
+        return [self.test, self.low, self.high, self.validation]
+
 
 def train_on_addresses(
     make: MakeModel,
@@ -54,40 +60,19 @@ def train_on_addresses(
     windower = Windower(stored_pairs())
     with seeded(seed) as g:
         model = make(windower.vocabulary)
-        fit_to_windows(
+        fit(
             model,
-            windower,
-            corpus,
-            steps // PARTS,
+            partial(windower.random_batches, corpus.train, BATCH, steps // PARTS, g),
+            PARTS,
             RATE,
-            checkpoint,
-            g,
             optimizer=muon,
+            checkpoint=checkpoint,
+            generator=g,
             track=track,
             auxiliary_loss=auxiliary_loss,
         )
-    return model.eval()
-
-
-def fit_to_windows(
-    model: nn.Module,
-    windower: Windower,
-    corpus: Addresses,
-    steps_of_part: int,
-    rate: float,
-    checkpoint: Path,
-    g: torch.Generator,
-    device: str = "cpu",
-    **options,
-) -> None:
-    """Train a model on windows of the training texts, drawn by g; a stopped run goes on."""
-
-    def batches() -> Iterator:
-        drawn = windower.random_batches(corpus.train, BATCH, steps_of_part, g)
-        return (batch.to(device) for batch in drawn)
-
-    fit(model, batches, PARTS, rate, checkpoint=checkpoint, generator=g, **options)
     checkpoint.unlink()
+    return model.eval()
 
 
 def seconds_a_step(make: MakeModel, corpus: Addresses, steps: int = 5) -> float:

@@ -23,12 +23,12 @@ PUSHED = 60
 # each claim with a function's path below attncourse, and another function; or with a piece of the
 # function's source, and what takes its place
 MUTANTS = [
-    pytest.param(chapter, name, path, change, id=f"{chapter}.{name}-{path}")
+    (chapter, name, path, change)
     for chapter, table in TABLES.items()
     for name, mutants in table.items()
     for path, *change in (mutants if isinstance(mutants, list) else [mutants])
 ]
-PUSHED_IDS = {mutant.id for mutant in drawn(MUTANTS, PUSHED)}
+PUSHED_MUTANTS = drawn(MUTANTS, PUSHED)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -36,9 +36,9 @@ PUSHED_IDS = {mutant.id for mutant in drawn(MUTANTS, PUSHED)}
     ("chapter", "name", "path", "change"),
     [
         pytest.param(
-            *mutant.values,
-            id=mutant.id,
-            marks=[] if mutant.id in PUSHED_IDS else [pytest.mark.slow],
+            *mutant,
+            id="{}.{}-{}".format(*mutant),
+            marks=[] if mutant in PUSHED_MUTANTS else [pytest.mark.slow],
         )
         for mutant in MUTANTS
     ],

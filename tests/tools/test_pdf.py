@@ -38,7 +38,7 @@ CHAPTER = """
 <fieldset><legend>query</legend>
 <label><input type="radio" name="query" value="0" hidden>river</label>
 <label><input type="radio" name="query" value="1" checked hidden>bank &amp; co</label></fieldset>
-<label><i>d</i> <input type="range" name="d" max="1" value="1" data-values="2 4096"><b></b></label>
+<label><i>d</i> <input type="range" name="d" max="1" value="1" data-values="2 4,096"><b></b></label>
 <label>machine <select name="machine"><option value="0">A100</option>
 <option value="1" selected>H100</option></select></label>
 <label><input type="checkbox" name="mask">mask</label>

@@ -11,6 +11,8 @@ from itertools import pairwise
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from tools.markdown import CHAPTER_END
+
 from .page_head import anchors_in, chapter_facts, chapter_slugs, render_template
 
 CARD = "chapter-end"
@@ -46,7 +48,7 @@ def complete_card(app, doctree, docname):
         name = f"chapters/{following}"
         link = app.builder.get_relative_uri(docname, name)
         facts["next"] = {"title": app.env.titles[name].astext(), "link": link}
-    card.insert(0, nodes.paragraph("", "", nodes.strong("", "That is the chapter.")))
+    card.insert(0, nodes.paragraph("", "", nodes.strong("", CHAPTER_END)))
     card += render_template(app, "chapter_end.html", **facts)
 
 

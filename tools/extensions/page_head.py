@@ -13,6 +13,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from attncourse.course.aims import AIMS
+from attncourse.course.claim import CLAIM_BOX
 from drawings import cards
 from tools.book import FOLDERS
 from tools.colab import last_run
@@ -29,9 +30,8 @@ WORDS_A_MINUTE, MINUTES_A_FIGURE = 190, 2.5
 # a still figure counts where it has a caption
 SECONDS_A_CELL, SECONDS_A_LINE, SECONDS_AN_EQUATION, SECONDS_A_STILL_FIGURE = 25, 3, 45, 45
 LIVE_FIGURE = '<div class="attncourse-figure"'
-CLAIM = '<div class="claim"'
 # the box of a claim or of a question
-BOX_ID = re.compile(r'<div class="(?:claim|question)" id="([^"]+)"')
+BOX_ID = re.compile(rf'(?:{CLAIM_BOX}|<div class="question") id="([^"]+)"')
 # a MyST role; the group is its visible text
 ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)(?: <[^`]*>)?`")
 
@@ -59,7 +59,7 @@ def is_skipped(node: nodes.Node) -> bool:
 def claim_statements(part: nodes.Element) -> Iterator[nodes.paragraph]:
     """What the claims of a part of a page say, each in the output of a cell."""
     for block in part.findall(nodes.raw):
-        if block.astext().startswith(CLAIM):
+        if block.astext().startswith(CLAIM_BOX):
             yield from islice(block.findall(nodes.paragraph, descend=False, siblings=True), 1)
 
 
