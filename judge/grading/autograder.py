@@ -67,7 +67,7 @@ RAISES = """
 # nbgrader gives points to a cell that raises nothing
 from {notebook} import passed
 
-assert passed("{name}"), "{name} is not passed: the line above says why"\
+assert passed("{name}"), "{name} has not passed: the line above says why"\
 """
 
 
@@ -150,8 +150,8 @@ def pins() -> list[str]:
                 wanted.append(needed)
     if "torch" not in found:
         raise LookupError(
-            "what grading needs is not known here: install the judge with pip, with its extra "
-            "[grade], and write the zip again"
+            "the packages that grading needs are not known here: install the judge with pip, with "
+            "its extra [grade], and write the zip again"
         )
     return [f"{name}=={version}" for name, version in sorted(found.items())]
 

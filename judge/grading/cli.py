@@ -62,11 +62,13 @@ def grading() -> None:
 @app.command("grade")
 def grade_command(
     paths: Annotated[list[Path], Argument(metavar="FILE_OR_FOLDER...")],
-    seed: Annotated[int | None, Option(min=0, help="Draw an earlier run's inputs again.")] = None,
+    seed: Annotated[
+        int | None, Option(min=0, help="Draw the same inputs as an earlier run.")
+    ] = None,
     timeout: Annotated[
         float, Option(min=1, help="Processor seconds an exercise may take.")
     ] = EXERCISE,
-    memory: Annotated[float, Option(min=1.5, help="GiB an answer may take.")] = 4,
+    memory: Annotated[float, Option(min=1.5, help="GiB of memory an answer may take.")] = 4,
     json_out: Annotated[
         Path | None, Option("--json", metavar="FILE", help="Write the reports to this file.")
     ] = None,
@@ -82,18 +84,19 @@ def grade_command(
         str | None, Option(metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler.")
     ] = None,
     out: Annotated[
-        Path | None, Option(help="Grade a class: keep all grades in this folder, go on from it.")
+        Path | None,
+        Option(help="Grade a class: keep all grades in this folder, and resume from it."),
     ] = None,
     regrade: Annotated[
         list[str] | None,
-        Option(metavar="NAME", help="With --out: grade these files or students anew."),
+        Option(metavar="NAME", help="With --out: grade these files or students again."),
     ] = None,
     roster: Annotated[
         Path | None, Option(help="With --out: the class list, a CSV as a platform exports it.")
     ] = None,
     exercise: Annotated[
         list[str] | None,
-        Option(metavar="NAME", help="Count only this exercise; more may be given in the same way."),
+        Option(metavar="NAME", help="Count only this exercise; repeat the option for more."),
     ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
@@ -101,7 +104,7 @@ def grade_command(
     if not exercise_files():
         refuse(
             f"there are no exercise notebooks in {course().notebooks}: {course().package} is"
-            f" imported from {course().folder}, which is no whole copy; look at PYTHONPATH"
+            f" imported from {course().folder}, which isn't a complete copy: check PYTHONPATH"
         )
     tell = partial(say, errors, style="yellow")
     if scheduler:
@@ -123,7 +126,7 @@ def grade_command(
         "partial": in_parts,
     }
     if any(path.is_dir() for path in paths):
-        say(errors, "the files are read", "dim")
+        say(errors, "reading the files", "dim")
     found = list(handed_in(paths))
     files = [one for one in found if isinstance(one, Submission)]
     others = [one for one in found if isinstance(one, LeftOut)]
@@ -147,7 +150,7 @@ def on_this_machine(
     if not tier:
         refuse(
             f"no sandbox is safe here:\n{why}\n"
-            "--no-sandbox grades without: answers can then do whatever you can"
+            "--no-sandbox grades without one: answers can then do whatever you can"
         )
     return lambda files, settings: grade_all(files, partial(graded, **settings), jobs, tell)
 
@@ -157,13 +160,13 @@ def on_cluster(
 ) -> Callable[..., Reports]:
     """What grades files on a cluster; ends the command where that cannot be."""
     if not sandboxed:
-        refuse("--no-sandbox: not with --scheduler, since an answer could then use the cluster")
+        refuse("--no-sandbox can't go with --scheduler: an answer could then use the cluster")
     if jobs > 1:
-        refuse("--jobs: not with --scheduler: a worker takes as many files as it has threads")
+        refuse("--jobs can't go with --scheduler: a worker takes as many files as it has threads")
     try:
         from judge.grading import cluster
     except ModuleNotFoundError as error:
-        refuse(f'--scheduler: there is no {error.name} here: pip install ".[grade,cluster]"')
+        refuse(f'--scheduler needs {error.name}: pip install ".[grade,cluster]"')
     return partial(cluster.grade_all, address=scheduler, tell=tell)
 
 
@@ -193,7 +196,7 @@ def classroom(
     if folder is None or not folder.is_dir():
         refuse("--out: give one folder with the submissions of the class")
     if out.resolve().is_relative_to(folder.resolve()):
-        refuse("--out: the grades may not lie among the submissions")
+        refuse("--out: keep the grades outside the folder of submissions")
     try:
         students = Roster.read(roster) if roster else None
         return Classroom(folder, out, students, exercises, read_overrides(out / "overrides.csv"))
@@ -212,7 +215,7 @@ def gradescope_command(
     """Write the zip that Gradescope takes for an autograder."""
     try:
         if wheels and (missing := autograder.without_wheel(wheels)):
-            refuse(f"--wheels: there is no wheel in {wheels} of {', '.join(missing)}")
+            refuse(f"--wheels: {wheels} has no wheel for {', '.join(missing)}")
         autograder.gradescope_zip(out, wheels, in_parts)
     except LookupError as why:
         refuse(str(why))
@@ -232,7 +235,7 @@ def nbgrader_command(
             if chapter in course().chapters():
                 refuse(f"{chapter}.ipynb is not in {course().notebooks}: write the notebook first")
             there = ", ".join(exercise_files())
-            refuse(f"no chapter {chapter!r} has exercises; these have: {there}")
+            refuse(f"no chapter {chapter!r} has exercises; these do: {there}")
     for chapter in slugs or exercise_files():
         path = out / chapter / f"{chapter}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)

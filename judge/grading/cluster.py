@@ -137,7 +137,7 @@ class Workers:
             if address in lost:
                 self.ended.put(future)
         if lost:
-            self.tell(f"{len(lost)} workers are lost: what they had goes to others")
+            self.tell(f"{len(lost)} workers were lost: their files go to others")
         self.threads, self.looked = there, time.monotonic()
         self.admit(proofs)
         if self.tiers:

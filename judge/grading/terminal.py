@@ -134,7 +134,7 @@ def summarize_class(
     faults = len(not_graded) + sum(one.fault for one in others)
     for tier in sorted({report.sandbox for report in reports if report.exercises}):
         say(console, f"sandbox: {tier}", "")
-    say(console, f"{len(reports)} notebooks, {before} of them graded before", "")
+    say(console, f"{len(reports)} notebooks, {before} of them already graded", "")
     say(console, f"{passed} with every exercise passed", "green")
     if faults:
         say(console, f"{faults} could not be graded: see files.csv", "magenta")

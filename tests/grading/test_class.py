@@ -62,7 +62,7 @@ def test_the_gradebook_has_a_line_for_each_student_there_or_not(folder):
         len(NAMES) - 1
     )
     assert gradebook["Participant 99"]["remarks"] == "nothing was handed in"
-    assert "1 students are not in the roster" in result.output
+    assert "1 students are not on the roster" in result.output
     files = {row["student"]: row["in roster"] for row in rows(folder / "grades/files.csv")}
     assert files == {"4711": "yes", "12": "yes", "13": "no"}
 
@@ -352,7 +352,7 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
     moodle_files = {f"{student}/a.ipynb": UNTOUCHED for student in (JANE, RICK)}
     write_zip(lone_folder / "class/course-12.zip", moodle_files)
     output = run_grade(lone_folder, "--no-sandbox").output
-    assert "whose they are: 2 files of 2 students by Moodle's names" in output
+    assert "2 files of 2 students by Moodle's names" in output
     assert "1 folders or zips are taken for a class's" in output
     assert {row["student"] for row in rows(lone_folder / "grades/gradebook.csv")} == {"4711", "12"}
     # beside others it is a student's, and that it looks otherwise is said
@@ -360,7 +360,7 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
     output = run_grade(folder, "--no-sandbox").output
     assert "3 files of 3 students by Moodle's names" in output
     assert "2 files of 1 students by the name of a folder or file" in output
-    assert "1 folders or zips are taken for one student's each, though" in output
+    assert "1 folders or zips are each taken for one student's, though" in output
 
 
 def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
@@ -416,7 +416,7 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
     assert "The instructor set the points: was ill" in page.read_text("utf-8")
     for line, message in {
         3: "99 points count, more than the 10 that prefix_mask has",
-        5: "2 students are called that",
+        5: "2 students have that name",
         6: "nobody is called 'noira'",
         7: "it counts instead of overrides.csv, line 2",
     }.items():
@@ -433,7 +433,7 @@ def test_who_handed_in_no_notebook_has_a_line(folder):
     result = run_grade(folder, "--roster", str(folder / "roster.csv"))
     gradebook = {row["name"]: row["remarks"] for row in rows(folder / "grades/gradebook.csv")}
     assert gradebook["Nora None"] == "no notebook was handed in"
-    assert "1 students are not in the roster" in result.output
+    assert "1 students are not on the roster" in result.output
 
 
 @pytest.mark.parametrize("column", ["id", "Id", "ID", "canvas id"])
@@ -496,7 +496,7 @@ def test_points_by_hand_for_a_user_name_go_to_no_stranger_who_has_it(tmp_path, a
     result = run_grade(tmp_path, *roster)
     points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
     assert points == {"77": "0", "bsmith": "0", "Beth": ""}, result.output
-    assert "overrides.csv, line 2: one student of the roster and one who is not" in result.output
+    assert "overrides.csv, line 2: a student on the roster and one who is not" in result.output
     (tmp_path / "grades/overrides.csv").write_text(f"{header}Bob Smith,prefix_mask,8,\n")
     run_grade(tmp_path, *roster)
     points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
@@ -508,7 +508,7 @@ def test_notebooks_of_one_chapter_in_several_folders_of_one_student_are_said(tmp
         (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "class" / name).write_bytes(UNTOUCHED)
     output = run_grade(tmp_path).output
-    assert "1 students have notebooks of one chapter in several folders of theirs" in output
+    assert "1 students have notebooks of the same chapter in several folders" in output
 
 
 def test_a_copy_of_the_package_without_notebooks_is_named_before_anything_runs(folder, monkeypatch):
@@ -587,7 +587,7 @@ def test_a_log_says_that_files_are_read_how_far_it_is_and_what_is_graded_once_mo
     monkeypatch.setattr("judge.grading.grade.judged", judge_after_two)
     lines = [line for line in run_grade(folder).stderr.splitlines() if line]
     assert lines == [
-        "the files are read",
+        "reading the files",
         "0 of 3 graded, 0 %",
         "1 of 3 graded, 33 %",
         "2 files are graded once more, because the machine may have been too busy",

@@ -36,7 +36,7 @@ from tests.needs import lacks
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 
 NAME_PATTERN = re.compile(r"\b(doe|roe|zoe|jane|rick)\b", re.IGNORECASE)
-LOST_MESSAGE = " workers are lost: what they had goes to others"
+LOST_MESSAGE = " workers were lost: their files go to others"
 SETTINGS = {"seed": 3, "timeout": 30, "memory": 4 << 30, "partial": True}
 
 

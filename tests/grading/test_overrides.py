@@ -31,7 +31,7 @@ def test_points_by_hand_are_read_as_a_spreadsheet_writes_them(form, tmp_path):
 
 
 REFUSED_POINTS = {
-    "-5": "points are 0 or more, as 8 or 8.5, and not '-5'",
+    "-5": "points must be 0 or more, such as 8 or 8.5, not '-5'",
     "nan": "and not 'nan'",
     "inf": "and not 'inf'",
     "1e3": "and not '1e3'",
@@ -39,7 +39,7 @@ REFUSED_POINTS = {
     "": "and not ''",
     "many": "and not 'many'",
     '"1,000"': "and not '1,000'",
-    "8,5": "too many columns: put quotes around a cell with a comma",
+    "8,5": "too many columns: put quotes around a cell that has a comma",
 }
 
 
@@ -56,7 +56,7 @@ def test_overrides_with_other_columns_or_none_are_named(tmp_path):
     assert read_overrides(path) == []
     for text in ("", "a,b\n", "student,exercise,points\n", HEADER.strip() + ",more\n"):
         path.write_text(text)
-        with pytest.raises(TableError, match=r"overrides\.csv: its columns are not student"):
+        with pytest.raises(TableError, match=r"overrides\.csv: its columns should be student"):
             read_overrides(path)
 
 

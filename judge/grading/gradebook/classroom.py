@@ -58,19 +58,19 @@ class Classroom:
         self.missing = list(distinguished([*came, *absent]))[len(came) :]
         for layout, by in LAYOUTS.items():
             if own := [self.owners[file] for file in files if found[file].platform == layout]:
-                yield f"whose they are: {len(own)} files of {len(set(own))} students by {by}"
+                yield f"{len(own)} files of {len(set(own))} students by {by}"
         if count := len(folders):
-            yield f"{count} folders or zips are taken for a class's: its students' are in them"
+            yield f"{count} folders or zips are taken for a class's, with its students' inside"
         if count := self.ambiguous_folders(files):
             yield (
-                f"{count} folders or zips are taken for one student's each, though a class may be"
-                " in them: unpack such a zip, and give such a folder by itself, or a roster"
+                f"{count} folders or zips are each taken for one student's, though a class may be"
+                " in them: unpack such a zip, and grade such a folder alone, or give a roster"
             )
         keys = {normal(one.key) for one in came}
         if copies := sum(is_copy(one, keys) for one in came):
             yield (
-                f"{copies} students are called like another, with (1) or the like behind the name:"
-                " if they are not two, put their files into one folder"
+                f"{copies} students have the name of another, and a (1) or the like after it: if"
+                " they are the same person, put their files into one folder"
             )
 
     def ambiguous_folders(self, files: list[str]) -> int:
@@ -109,16 +109,16 @@ class Classroom:
         warnings += [*book.warnings(), *cache.warnings()]
         if scattered := self.scattered(own):
             warnings.append(
-                f"{scattered} students have notebooks of one chapter in several folders of theirs:"
-                " see files.csv, and if these are students' folders, grade the folder above them"
+                f"{scattered} students have notebooks of the same chapter in several folders: see"
+                " files.csv, and if each is a student's folder, grade the folder above them"
             )
         if unsure:
             warnings.append(
-                f"{len(unsure)} students of the roster may have handed in what is in the row of"
-                " somebody else: see their remarks in gradebook.csv"
+                f"{len(unsure)} students on the roster may have handed in work that is in"
+                " somebody else's row: see their remarks in gradebook.csv"
             )
         if self.roster and (strange := {student for student, _ in own if not student.row}):
-            warnings.append(f"{len(strange)} students are not in the roster: see files.csv")
+            warnings.append(f"{len(strange)} students are not on the roster: see files.csv")
         return warnings
 
     def unsure(self) -> dict[Student, str]:
@@ -131,7 +131,7 @@ class Classroom:
             for row in self.roster.like(one):
                 like[id(row)].append(one.key)
         return {
-            one: f"perhaps nothing was handed in: is it theirs, what {' or '.join(keys)} has?"
+            one: f"perhaps nothing was handed in, or is the work of {' or '.join(keys)} theirs?"
             for one in self.missing
             if (keys := like.get(id(one.row)))
         }
@@ -161,7 +161,7 @@ class Classroom:
             elif not students:
                 warnings.append(f"{one.where}: {people.nobody(one.student)}")
             elif len(students) > 1:
-                warnings.append(f"{one.where}: {len(students)} students are called that")
+                warnings.append(f"{one.where}: {len(students)} students have that name")
             for student in students:
                 if before := found.get((student, one.exercise)):
                     warnings.append(f"{one.where}: it counts instead of {before.where}")

@@ -55,7 +55,7 @@ class Entry:
         if self.report.lacks:
             said.append(f"not installed here: {', '.join(self.report.lacks)}")
         if self.other_files:
-            said.append(f"{self.other_files + 1} files: the one with most points counts")
+            said.append(f"{self.other_files + 1} files: the one with the most points counts")
         return "; ".join(filter(None, said))
 
 
@@ -112,7 +112,7 @@ class Gradebook:
         for package, count in lacking.most_common():
             yield (
                 f"{count} notebooks that have not passed import {package}, which is not installed"
-                f" here: `pip install {package}` adds it; then grade these again, by --regrade"
+                f" here: run `pip install {package}`, then grade them again with --regrade"
             )
 
 

@@ -29,14 +29,14 @@ def read_overrides(path: Path) -> list[Override]:
     (_, header), *rows = [*read_table(path)] or [("", [])]
     if [cell.casefold() for cell in header] != COLUMNS:
         wanted, found = ", ".join(COLUMNS), ", ".join(header) or "none"
-        raise TableError(f"{path.name}: its columns are not {wanted}, but {found}")
+        raise TableError(f"{path.name}: its columns should be {wanted}, not {found}")
     return [override(where, cells) for where, cells in rows]
 
 
 def override(where: str, cells: list[str]) -> Override:
     if len(cells) > len(COLUMNS):
-        raise TableError(f"{where}: it has too many columns: put quotes around a cell with a comma")
+        raise TableError(f"{where}: too many columns: put quotes around a cell that has a comma")
     student, exercise, points, comment = [*cells, *[""] * len(COLUMNS)][: len(COLUMNS)]
     if not POINTS.fullmatch(points):
-        raise TableError(f"{where}: points are 0 or more, as 8 or 8.5, and not {points!r}")
+        raise TableError(f"{where}: points must be 0 or more, such as 8 or 8.5, not {points!r}")
     return Override(where, student, exercise, float(points.replace(",", ".")), comment)

@@ -69,7 +69,7 @@ class ReportCache:
     def warnings(self) -> list[str]:
         """What the instructor should look at: names of nothing."""
         return [
-            f"--regrade {wanted}: no notebook and nobody is called that"
+            f"--regrade {wanted}: no notebook or student has that name"
             for wanted, met in self.regrade.items()
             if not met
         ]

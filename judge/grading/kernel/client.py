@@ -153,7 +153,7 @@ class GradingKernel:
             if size < 0 and b"\n" in said:
                 line, _, said = said.partition(b"\n")
                 if not line.isdigit():
-                    raise ValueError(f"{bytes(line[:20])} is no number of bytes")
+                    raise ValueError(f"{bytes(line[:20])} isn't a number of bytes")
                 size = int(line)
             if max(size, len(said)) > MOST_RESULT:
                 raise LostKernelError(
@@ -174,7 +174,7 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
             kernel = GradingKernel(server, *server.start_kernel())
             kernel.run("\n\n".join(given), kernel.budget(STARTUP))
         except (LostKernelError, CellError, OSError) as error:
-            raise ServerError(f"a kernel could not be made ready: {error}") from None
+            raise ServerError(f"a kernel couldn't be prepared: {error}") from None
         yield kernel
     finally:
         if kernel:

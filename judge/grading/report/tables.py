@@ -40,7 +40,7 @@ def read_table(path: Path) -> Iterator[tuple[str, list[str]]]:
             if cells:
                 yield where, cells
     except csv.Error as error:
-        raise TableError(f"{path.name}, line {line}: {error}: look at its quotes") from None
+        raise TableError(f"{path.name}, line {line}: {error}: check its quotes") from None
 
 
 def text_of(path: Path) -> str:

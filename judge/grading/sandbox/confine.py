@@ -168,7 +168,7 @@ class Ruleset:
 def restrict_syscalls():
     """By seccomp, refuse the system calls that reach other processes, machines and the mounts."""
     if (name := platform.machine()) not in ARCHITECTURES:
-        sys.exit(f"{name}: not a processor whose system calls are known here")
+        sys.exit(f"{name} isn't a processor whose system calls are known here")
     architecture, numbers = ARCHITECTURES[name]
     # each is an operation, how many steps to skip if it holds and if not, and its operand
     steps = [
@@ -211,7 +211,7 @@ def main():
     try:
         os.execv(command[0], command)
     except PermissionError:
-        sys.exit(f"{command[0]}: not a program that another user may run")
+        sys.exit(f"{command[0]} isn't a program that another user may run")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def proof_failure(tier: Tier) -> str:
     if tier == Tier.BUBBLEWRAP and not BWRAP:
         return "bwrap is not installed"
     if tier == Tier.OWN_USER and os.getuid():
-        return "it needs root, which alone can make another user of a process"
+        return "it needs root, since only root can run a process as another user"
     try:
         with ExitStack() as stack:
             sandbox = Sandbox(tier)

@@ -145,7 +145,7 @@ def within_bounds(
     for file in files:
         times[owner(file.name)] += 1
         if times[owner(file.name)] > MAX_NOTEBOOKS:
-            why = f"too many: the first {MAX_NOTEBOOKS} notebooks of a student are graded"
+            why = f"too many: only the first {MAX_NOTEBOOKS} notebooks of a student are graded"
             left.append(LeftOut(file.name, why, True))
         else:
             graded.append(file)
@@ -166,7 +166,7 @@ def contents(path: Path, name: str, named: bool) -> Iterator[Submission | LeftOu
     file = Submission(name, path)
     if not named and (path.is_symlink() or not path.is_file()):
         # it would hand in what lies elsewhere, such as another student's file
-        yield LeftOut(name, "a link or a device, no file", True)
+        yield LeftOut(name, "a link or a device, not a file", True)
     elif zipped(file):
         yield from members(path, name)
     elif named or file.is_notebook:

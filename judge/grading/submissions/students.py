@@ -81,8 +81,8 @@ class People:
         """Why nobody is meant by a name."""
         if any(normal(name) in tier for tier in self.tiers):
             return (
-                "one student of the roster and one who is not in it are called that, so it counts"
-                " for neither: name them in another way"
+                "a student on the roster and one who is not on it both have that name, so it counts"
+                " for neither: identify them in another way"
             )
         return f"nobody is called {name!r}"
 
