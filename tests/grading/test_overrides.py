@@ -32,13 +32,13 @@ def test_points_by_hand_are_read_as_a_spreadsheet_writes_them(form, tmp_path):
 
 REFUSED_POINTS = {
     "-5": "points must be 0 or more, such as 8 or 8.5, not '-5'",
-    "nan": "and not 'nan'",
-    "inf": "and not 'inf'",
-    "1e3": "and not '1e3'",
-    "9" * 400: "points are 0 or more",
-    "": "and not ''",
-    "many": "and not 'many'",
-    '"1,000"': "and not '1,000'",
+    "nan": "not 'nan'",
+    "inf": "not 'inf'",
+    "1e3": "not '1e3'",
+    "9" * 400: "points must be 0 or more",
+    "": "not ''",
+    "many": "not 'many'",
+    '"1,000"': "not '1,000'",
     "8,5": "too many columns: put quotes around a cell that has a comma",
 }
 
