@@ -46,15 +46,16 @@ CONTROLS_JS = """figure => {
 PHONE = {"width": 360, "height": 700}
 
 
-def bare_page(*figures, scheme="light") -> str:
-    """The HTML of a page with figures and no other style."""
+def bare_page(*figures) -> str:
+    """The HTML of a page with figures, in the preferred colours and no other style."""
     content = "".join(
         figure if isinstance(figure, str) else figure._repr_html_() for figure in figures
     )
     return (
-        f'<!doctype html><html lang="en"><head><title>Bare</title><meta charset="utf-8">'
+        f'<!doctype html><html lang="en" style="color-scheme: light dark"><head>'
+        f'<title>Bare</title><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"></head>'
-        f'<body style="color-scheme: {scheme}"><main><h1>Bare</h1>{content}</main></body></html>'
+        f"<body><main><h1>Bare</h1>{content}</main></body></html>"
     )
 
 

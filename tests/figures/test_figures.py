@@ -12,10 +12,9 @@ from attncourse.course import chapters
 from attncourse.dot_product import attention_weights
 from attncourse.figures.explorer import TEMPERATURES
 from tests import ROOT
-from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
+from tests.site.audit import scheme_faults
 from tools.book import chapter_texts
 
-from . import in_page
 from .in_page import (
     FIGURES,
     PHONE,
@@ -29,7 +28,6 @@ from .in_page import (
     states_that_scroll,
 )
 
-DEEPER = "deeper/dot_product.html"
 # the attributes of each slot, and how large it is drawn
 READ_SLOTS_JS = """figure => {
   const slots = [...figure.querySelectorAll("[data-show]")];
@@ -53,14 +51,11 @@ def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
     # what fades in is looked at when it is there
     tab = new_tab(viewport=PHONE, reduced_motion="reduce")
     tab.set_content(bare_page(FIGURES[name]))
-    assert axe_faults(tab, ALL_BUT_COLOURS) == []
     first, *_, last = extreme_states(control_options(figure_in(tab)))
     for state in (first, last):
         read_states(figure_in(tab), [state])
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], state
-        for scheme in ("light", "dark"):
-            tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
-            assert axe_faults(tab, ONLY_COLOURS) == [], (state, scheme)
+        assert scheme_faults(tab) == [], state
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -107,17 +102,13 @@ def test_the_keyboard_moves_every_control(name, tab):
         assert read_slots(figure) != texts_before, control
 
 
-def check_hand_computed(figure):
-    """Check the example that the chapter computes by hand."""
+def check_text_of_dot_product(figure):
+    # the example that the chapter computes by hand
     x = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
     weights, slots = attention_weights(x, x)[2], read_slots(figure("steps"))
     assert slots["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
     assert slots["output"] == [f"{y:.2f}" for y in weights @ x]
     assert slots["dot"] == ["0.00", "2.00", "2.00", "4.00"]
-
-
-def check_text_of_dot_product(figure):
-    check_hand_computed(figure)
 
     def weights(**state) -> list[float]:
         return [float(text) for text in read_slots(figure("steps"), **state)["weight"]]
@@ -165,19 +156,6 @@ def check_text_of_efficient(figure):
     assert min(counts, key=lambda i: counts[i][1]) == window
     assert counts[full][0] == 100 and (counts[bigbird][0], counts[causal][0]) == (62, 55)
     assert counts[causal][1] > 2**20 / 2 and counts[bigbird][1] < 2**20 / 100
-
-
-def check_text_of_linear(figure):
-    n = len(in_page.TOKENS)
-    outputs = [read_slots(figure("growing"), token=4, chunk=c) for c in range(n)]
-    for output in outputs[1:]:
-        assert {slot for slot in output if output[slot] != outputs[0][slot]} <= {
-            "way",
-            "early",
-            "said",
-        }
-    assert outputs[-1]["way"] == ["pair"] * n
-    assert outputs[0]["way"] == ["state"] * (n - 1) + ["pair"]
 
 
 def check_text_of_recurrence(figure):
@@ -295,8 +273,3 @@ def test_a_chapter_says_what_its_figures_show_and_they_fit_a_phone(slug, new_tab
         for figure in figure_in(tab).all() if slug not in ("linear", "language_model") else []:
             assert states_that_scroll(figure, extreme_states(control_options(figure))) == []
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-def test_from_a_folder_a_figure_begins_with_the_example_done_by_hand(tab, site):
-    tab.goto((site / DEEPER).as_uri())
-    check_hand_computed(partial(figure_on, [tab]))

@@ -37,6 +37,7 @@ def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
 def test_one_chunk_is_the_matrix_and_chunks_of_one_pair_each_token_with_itself_alone(tab):
     tab.set_content(bare_page(GROWING))
     n, figure = len(TOKENS), figure_in(tab)
+    last = n - 1
 
     def kinds(slot: str) -> list[list[str]]:
         class_names = figure.locator(f'[data-show="{slot}"]').evaluate_all(
@@ -45,17 +46,15 @@ def test_one_chunk_is_the_matrix_and_chunks_of_one_pair_each_token_with_itself_a
         flat = [class_name.removeprefix("heat ") for class_name in class_names]
         return [flat[i * n : (i + 1) * n] for i in range(n)]
 
-    read_slots(figure, chunk=n - 1)
+    assert read_slots(figure, token=last, chunk=last)["way"] == ["pair"] * n
     assert kinds("block") == kinds("cell")
     assert kinds("cell") == [["pair"] * (i + 1) + ["masked"] * (n - 1 - i) for i in range(n)]
-    read_slots(figure, chunk=0)
+    assert read_slots(figure, chunk=0)["way"] == ["state"] * last + ["pair"]
     assert kinds("block") == [["state"] * i + ["pair"] + ["none"] * (n - 1 - i) for i in range(n)]
 
 
 def test_numbers_stay_in_their_cells_on_a_phone_with_a_wide_font(new_tab):
     tab = new_tab(viewport={"width": 390, "height": 844})
-    tab.set_content(
-        bare_page(GROWING).replace('<body style="', '<body style="font-family: DejaVu Sans;')
-    )
+    tab.set_content(bare_page(GROWING).replace("<body", '<body style="font-family: DejaVu Sans"'))
     spare_widths = tab.locator(".tile:not(.early, .parts) data").evaluate_all(SPARE_WIDTH_JS)
     assert spare_widths and min(spare_widths) >= 0

@@ -28,7 +28,7 @@ from benchmarks.live import (
     translate,
 )
 from tests import ROOT
-from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
+from tests.site.audit import scheme_faults
 
 from .in_page import PHONE, bare_page
 
@@ -316,7 +316,4 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(text, new_tab):
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     fits = "(box) => box.scrollWidth <= box.clientWidth"
     assert tab.locator(".scroll").evaluate(fits)
-    assert axe_faults(tab, ALL_BUT_COLOURS) == []
-    for scheme in ("light", "dark"):
-        tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
-        assert axe_faults(tab, ONLY_COLOURS) == [], scheme
+    assert scheme_faults(tab) == []

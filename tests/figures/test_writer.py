@@ -23,7 +23,7 @@ from attncourse.transformer import generate, sample
 from benchmarks.writer import COVERED, NODE, TRAINING_TEXT, record
 from benchmarks.writer import DECADES as SHOWN
 from benchmarks.writer import TEXT as FIRST_TEXT
-from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe_faults
+from tests.site.audit import scheme_faults
 from tools.extensions.late import LATE_SCRIPT
 
 from .in_page import PHONE, bare_page
@@ -170,6 +170,10 @@ def token_indices(text: str) -> list[list[int]]:
     return indices
 
 
+def prompt_of(decade: int, text: str) -> list[int]:
+    return [*Windower(stored_pairs()).prefix(decade), *stored_pairs().encode(text)]
+
+
 def divergence(first_logits: torch.Tensor, second_logits: torch.Tensor) -> float:
     """How far the second scores are from the first ones: the Kullback-Leibler divergence."""
     p, q = first_logits.log_softmax(-1), second_logits.log_softmax(-1)
@@ -178,16 +182,15 @@ def divergence(first_logits: torch.Tensor, second_logits: torch.Tensor) -> float
 
 @torch.no_grad()
 def test_what_covering_a_word_changes_is_the_divergence_that_torch_finds():
-    model, windower, decade = load_shipped()[0], Windower(stored_pairs()), 1860
+    model, decade, prompt = load_shipped()[0], 1860, prompt_of(1860, TEXT)
     tokens, indices = stored_pairs().encode(TEXT), token_indices(TEXT)
     for covered_words, heads_off in (([], []), ([2, 5], []), ([0], [3, 9])):
         state = {"decade": decade, "tokens": tokens, "covered": covered_words, "off": heads_off}
         script = (
             f"const of = own.marks({json.dumps(state)}); while (own.measure(of)); return of.bits;"
         )
-        prompt = [*windower.prefix(decade), *tokens]
 
-        def scores(words, prompt=prompt, heads_off=heads_off):
+        def scores(words, heads_off=heads_off):
             hidden = [index for word in words for index in indices[word]]
             return torch_logits(model, prompt, hidden, heads_off)[-1].double()
 
@@ -359,20 +362,18 @@ def open_with_text(tab, text: str, figure=OPEN_FIGURE):
     return tab
 
 
-def torch_next(decade: int, tokens: list[int]) -> torch.Tensor:
-    prefix = Windower(stored_pairs()).prefix(decade)
-    with torch.no_grad():
-        return load_shipped()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
-
-
 def shares(tab) -> list[list[str]]:
     texts = tab.locator("[data-show=share]").all_inner_texts()
     return [texts[:6], texts[6:]]
 
 
-def best_shares(decade: int, text: str) -> list[str]:
-    p = torch_next(decade, stored_pairs().encode(text))[:2048]
-    return [format_number(value) for value in p.topk(6).values.tolist()]
+@torch.no_grad()
+def torch_next(prompt: list[int], hidden_keys=(), heads_off=()) -> torch.Tensor:
+    return torch_logits(load_shipped()[0], prompt, hidden_keys, heads_off)[-1].softmax(-1)
+
+
+def best_shares(p: torch.Tensor) -> list[str]:
+    return [format_number(value) for value in p[:2048].topk(6).values.tolist()]
 
 
 def assert_texts_close(got: list[str], want: list[str]) -> None:
@@ -443,14 +444,10 @@ def test_the_word_to_cover_first_is_named_and_what_comes_without_it_is_shown_at_
     assert tab.evaluate("window.attncourseEnglish") is None
     expect(tab.locator("[data-show=tip]")).to_contain_text("Tap it again to uncover it.")
     shown_at_once, recorded = shares(tab)[0], sentence(tab).inner_text()
-    pairs = stored_pairs()
-    prompt = [*Windower(pairs).prefix(SHOWN[0]), *pairs.encode(FIRST_TEXT)]
+    pairs, prompt = stored_pairs(), prompt_of(SHOWN[0], FIRST_TEXT)
     hidden_keys = token_indices(FIRST_TEXT)[COVERED]
-    p, whole = (
-        torch_logits(load_shipped()[0], prompt, keys, [])[-1].softmax(-1)[:2048]
-        for keys in (hidden_keys, [])
-    )
-    assert_texts_close(shown_at_once, [format_number(value) for value in p.topk(6).values.tolist()])
+    p, whole = (torch_next(prompt, keys)[:2048] for keys in (hidden_keys, []))
+    assert_texts_close(shown_at_once, best_shares(p))
     # a token that goes on with the last word is shown with that word
     token, last = pairs.decode([int(p.argmax())]), FIRST_TEXT.split()[-1]
     assert not token.startswith(" ")
@@ -480,7 +477,7 @@ def test_what_is_more_to_try_is_folded_until_it_is_asked_for(tab):
     expect(tab.locator("[data-show=legend]")).to_contain_text("What matters most is “")
     tab.get_by_text("Guess first").click()
     assert [part for part in parts if not tab.locator(part).is_visible()] == []
-    assert_texts_close(shares(tab)[1], best_shares(2010, "We must not"))
+    assert_texts_close(shares(tab)[1], best_shares(torch_next(prompt_of(2010, "We must not"))))
     # what is folded again is not counted
     tab.get_by_text("Look into its heads").click()
     tab.locator("input[name=side][value='1']").check()
@@ -492,12 +489,12 @@ def test_what_is_more_to_try_is_folded_until_it_is_asked_for(tab):
 
 def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
     open_with_text(tab, "We must not")
-    assert_texts_close(shares(tab)[0], best_shares(1860, "We must not"))
-    assert_texts_close(shares(tab)[1], best_shares(2010, "We must not"))
+    assert_texts_close(shares(tab)[0], best_shares(torch_next(prompt_of(1860, "We must not"))))
+    assert_texts_close(shares(tab)[1], best_shares(torch_next(prompt_of(2010, "We must not"))))
     tab.locator("select[name=beside]").select_option("1940")
-    assert_texts_close(shares(tab)[1], best_shares(1940, "We must not"))
+    assert_texts_close(shares(tab)[1], best_shares(torch_next(prompt_of(1940, "We must not"))))
     tab.locator("select[name=decade]").select_option("1790")
-    assert_texts_close(shares(tab)[0], best_shares(1790, "We must not"))
+    assert_texts_close(shares(tab)[0], best_shares(torch_next(prompt_of(1790, "We must not"))))
     expect(sentence(tab)).to_contain_text("After “We must not”, the model expects “")
     # a blank at the end is left to the next word, and quotes are those of the training
     for typed, normalised in (
@@ -506,7 +503,7 @@ def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
         ("", ""),
     ):
         field(tab).fill(typed)
-        assert_texts_close(shares(tab)[1], best_shares(1940, normalised))
+        assert_texts_close(shares(tab)[1], best_shares(torch_next(prompt_of(1940, normalised))))
     expect(sentence(tab)).to_contain_text("At the beginning")
 
 
@@ -520,19 +517,13 @@ def test_a_bar_is_taken_with_the_end_of_its_word(tab):
     assert len(tab.locator(".item").all()) >= 4
 
 
-def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
+def test_covering_a_word_says_by_how_much_the_prediction_shifts_and_lasts(tab):
     open_with_text(tab, TEXT)
     legend = tab.locator("[data-show=legend]")
     expect(legend).to_contain_text("What matters most is “")
     bits = "(one) => Number(one.style.getPropertyValue('--bits'))"
     measured = tab.locator("[data-show=mark]").nth(2).evaluate(bits)
     tab.get_by_label("cover fellow").check()
-    prompt = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(TEXT)]
-    with torch.no_grad():
-        p = torch_logits(load_shipped()[0], prompt, token_indices(TEXT)[2], [])[-1].softmax(-1)
-    assert_texts_close(
-        shares(tab)[0], [format_number(value) for value in p[:2048].topk(6).values.tolist()]
-    )
     match = re.search(
         r"With “fellow” covered, .*The prediction shifts by ([\d.]+) bits in the 1860s and [\d.]+",
         sentence(tab).inner_text(),
@@ -568,11 +559,8 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
     open_with_text(tab, TEXT)
     tab.get_by_text("Look into its heads").click()
     tab.get_by_text("no single target").click()
-    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode(TEXT)]
-    weights, indices = (
-        head_weights(load_shipped()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
-        token_indices(TEXT),
-    )
+    prompt, indices = prompt_of(1860, TEXT), token_indices(TEXT)
+    weights = head_weights(load_shipped()[0], torch.tensor([prompt]))[:, 0].flatten(0, 1)
     tab.locator(".item").nth(6).hover()
     for head in (-1, 0, 5, 15):
         tab.locator(f"input[name=head][value='{head}']").check()
@@ -601,8 +589,8 @@ def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
     # one head looks at the token before, which is in the same word, and one at the token itself
     open_with_text(tab, "My fellow")
     tab.get_by_text("Look into its heads").click()
-    tokens = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
-    weights = head_weights(load_shipped()[0], torch.tensor([tokens]))[:, 0]
+    prompt = prompt_of(1860, "My fellow")
+    weights = head_weights(load_shipped()[0], torch.tensor([prompt]))[:, 0]
     for block, head in ((1, 0), (0, 3)):
         tab.locator(f"input[name=head][value='{4 * block + head}']").check()
         head_sentence = tab.locator("[data-show=looked]")
@@ -625,12 +613,8 @@ def test_a_head_that_is_off_adds_nothing(tab):
     tab.get_by_text("Look into its heads").click()
     first = load_shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
-    prompt = [*Windower(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
-    with torch.no_grad():
-        p = torch_logits(load_shipped()[0], prompt, [], [4 * first[0] + first[1]])[-1].softmax(-1)
-    assert_texts_close(
-        shares(tab)[0], [format_number(value) for value in p[:2048].topk(6).values.tolist()]
-    )
+    p = torch_next(prompt_of(1860, "We must not"), heads_off=[4 * first[0] + first[1]])
+    assert_texts_close(shares(tab)[0], best_shares(p))
     expect(sentence(tab)).to_contain_text("With 1 head switched off, the model expects")
 
 
@@ -759,11 +743,9 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
     pairs = stored_pairs()
     pieces = PIECE.findall(text)
     index = [i for i, piece in enumerate(pieces) if re.search(r"\w", piece)][6]
-    earlier_tokens, tokens = pairs.encode("".join(pieces[:index])), pairs.encode(pieces[index])
-    cost = sum(
-        -log2(torch_next(year // 10 * 10, [*earlier_tokens, *tokens[:i]])[token])
-        for i, token in enumerate(tokens)
-    )
+    earlier = prompt_of(year // 10 * 10, "".join(pieces[:index]))
+    tokens = pairs.encode(pieces[index])
+    cost = sum(-log2(torch_next([*earlier, *tokens[:i]])[token]) for i, token in enumerate(tokens))
     match = re.search(r"and the model ([\d.]+\d)\. The", verdict.inner_text())
     assert match and float(match[1]) == pytest.approx(cost, abs=0.02)
     for _ in range(9):
@@ -846,9 +828,4 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
     boxes = tab.locator("button, .item, select, textarea, summary").all()
     small = [box.bounding_box() for box in boxes if box.is_visible()]
     assert [box for box in small if box["height"] < 24 or box["width"] < 24] == []
-    assert axe_faults(tab, ALL_BUT_COLOURS) == []
-    for scheme in ("light", "dark"):
-        tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
-        tab.evaluate("document.body.style.color = 'CanvasText'")
-        tab.evaluate("document.body.style.background = 'Canvas'")
-        assert axe_faults(tab, ONLY_COLOURS) == [], scheme
+    assert scheme_faults(tab) == []

@@ -1,20 +1,16 @@
-"""Grades a class again and again, and is killed: in processes that are copies of this.
+"""Grades a class again and again, and is killed, each time a part of the class later.
 
-Run as `python -m tests.grading.killed FOLDER KILLS SEED [OPTION...]`, at random moments, each time
-in a new folder, the options those of the command; or as `python -m tests.grading.killed FOLDER
-KILLS table [OPTION...]`, all in one folder, each time a part of the class later. In place of
-`table`, `real` has the answers judged by the grader itself. It prints lines of JSON.
+Run as `python -m tests.grading.killed FOLDER KILLS [OPTION...]`, the options those of the command.
+It grades in processes that are copies of this, and prints lines of JSON.
 """
 
 import json
 import os
-import random
 import re
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +18,7 @@ from judge.grading import cli, grade
 from tests.grading import classes
 
 
-def start_grading(folder: Path, real_judge: bool, options: list[str], out: Path, log: Path) -> int:
+def start_grading(folder: Path, options: list[str], out: Path, log: Path) -> int:
     """Start to grade the class in a process of its own."""
     pid = os.fork()
     if pid:
@@ -34,8 +30,7 @@ def start_grading(folder: Path, real_judge: bool, options: list[str], out: Path,
             file.write(f"{report.file}\n")
         return classes.judge_by_mark(report, *args)
 
-    if not real_judge:
-        grade.judged = slow_judge
+    grade.judged = slow_judge
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     code = 1
     try:
@@ -60,35 +55,9 @@ def output_texts(out: Path) -> dict[str, str]:
     return texts
 
 
-def read_lines(log: Path) -> list[str]:
-    return log.read_text().split("\n")[:-1] if log.exists() else []
-
-
-def kill_at_random(folder: Path, kills: int, seed: int, start: Callable[[Path, Path], int]) -> None:
-    rng = random.Random(seed)
-    start_time = time.monotonic()
-    code = wait_for(start(folder / "whole", folder / "whole.log"))
-    duration = time.monotonic() - start_time
-    for kill in range(kills):
-        out, log = folder / f"out{kill}", folder / f"log{kill}"
-        pid = start(out, log)
-        time.sleep(rng.uniform(0, duration))
-        os.kill(pid, signal.SIGKILL)
-        wait_for(pid)
-        reports = [json.loads(path.read_text()) for path in out.glob("reports/*.json")]
-        files_before = read_lines(log)
-        second_code = wait_for(start(out, log))
-        print(json.dumps({
-            "codes": [code, second_code],
-            "kept": [report["file"] for report in reports],
-            "before": files_before,
-            "after": read_lines(log)[len(files_before) :],
-            "same": output_texts(out) == output_texts(folder / "whole"),
-        }), flush=True)  # fmt: skip
-
-
-def kill_part_by_part(folder: Path, kills: int, start: Callable[[Path, Path], int]) -> None:
+def main(folder: Path, kills: int, options: list[str]) -> None:
     out, complete, log = folder / "out", folder / "whole", folder / "log"
+    start = partial(start_grading, folder, options)
     # with the instructor's own files
     shutil.copytree(out, complete)
     code = wait_for(start(complete, folder / "whole.log"))
@@ -106,16 +75,9 @@ def kill_part_by_part(folder: Path, kills: int, start: Callable[[Path, Path], in
         print(json.dumps({"killed": was_killed, "kept": len([*out.glob("reports/*.json")])}))
     second_code = wait_for(start(out, log))
     same = output_texts(out) == output_texts(complete)
-    print(json.dumps({"codes": [code, second_code], "judged": read_lines(log), "same": same}))
-
-
-def main(folder: Path, kills: int, mode: str, options: list[str]) -> None:
-    start = partial(start_grading, folder, mode == "real", options)
-    if mode in ("table", "real"):
-        kill_part_by_part(folder, kills, start)
-    else:
-        kill_at_random(folder, kills, int(mode), start)
+    judged = log.read_text().splitlines()
+    print(json.dumps({"codes": [code, second_code], "judged": judged, "same": same}))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

@@ -6,7 +6,7 @@ import nbformat
 
 from attncourse.course import exercises
 from judge.grading.notebook.pristine import answer_cells, exercise_files
-from judge.grading.report.results import Report
+from judge.grading.report.results import Report, Result
 from tools.notebooks import solved_notebook
 
 SLUG = "dot_product"
@@ -26,6 +26,10 @@ def make_notebook(answers: dict[str, str]):
 def write_notebook(folder: Path, notebook, name: str = "submission.ipynb") -> Path:
     nbformat.write(notebook, folder / name)
     return folder / name
+
+
+def result_of(report: Report, name: str) -> Result:
+    return next(result for result in report.exercises if result.name == name)
 
 
 def statuses(report: Report) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """No accident costs a right answer, and each gets its own status and a clear line."""
 
-import json
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,19 +8,17 @@ import nbformat
 import pytest
 import torch
 from rich.console import Console
-from typer.testing import CliRunner
 
 from attncourse.course import exercise
 from judge.cell_syntax import parsed
-from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
 from judge.grading.kernel.budget import EXERCISE
 from judge.grading.report.results import Report, Result
 from judge.grading.report.text import plain
-from judge.grading.submissions.files import LeftOut
 from judge.grading.terminal import show
 from judge.verdict import Verdict, judge, local
 from tests.collecting import Garbage, frequent_collections
+from tests.grading.commands import call, reports
 from tests.grading.submissions import (
     NAMES,
     SECONDS,
@@ -148,7 +145,7 @@ def test_a_file_that_holds_no_answers_gets_a_clear_line(tmp_path, message):
         path.write_bytes(BROKEN_FILES[message])
     report = grade(path, seed=1)
     assert message in report.problem and not report.graded
-    assert CliRunner().invoke(app, ["grade", str(path)]).exit_code == 2
+    assert call("grade", path).exit_code == 2
 
 
 def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
@@ -159,24 +156,20 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     (tmp_path / ".ipynb_checkpoints").mkdir()
     (tmp_path / ".ipynb_checkpoints/solved.ipynb").write_text("{")
     out = tmp_path / "out.json"
-    command = ["grade", str(tmp_path), "--jobs", "2", "--json", str(out)]
-    result = CliRunner().invoke(app, [*command, "--seed", "4"])
+    command = ("grade", tmp_path, "--jobs", "2", "--json", out)
+    result = call(*command, "--seed", "4")
     assert result.exit_code == 0 and "seed 4" in result.output, result.output
-    (solved,) = (report for report in json.loads(out.read_text()) if "points" in report)
+    (solved,) = (report for report in reports(out).values() if "points" in report)
     assert solved["file"] == "ä solved.ipynb" and solved["points"] == solved["max_points"] > 0
     (tmp_path / "ä solved.ipynb").unlink()
     write_notebook(tmp_path, make_notebook({}), "stub.ipynb")
     (tmp_path / "old").mkdir()
     (tmp_path / "old/broken.ipynb").write_text("{")
-    result = CliRunner().invoke(app, command)
+    result = call(*command)
     assert result.exit_code == 2 and "JSON isn't complete" in result.output, result.output
-    reports = {
-        report["file"]: report for report in json.loads(out.read_text()) if "points" in report
-    }
-    assert set(reports) == {"stub.ipynb", "old/broken.ipynb"}
-    assert {exercise["status"] for exercise in reports["stub.ipynb"]["exercises"]} == {
-        "not attempted"
-    }
+    by_file = {file: report for file, report in reports(out).items() if "points" in report}
+    assert {*by_file} == {"stub.ipynb", "old/broken.ipynb"}
+    assert {one["status"] for one in by_file["stub.ipynb"]["exercises"]} == {"not attempted"}
 
 
 @pytest.mark.parametrize(
@@ -204,36 +197,15 @@ def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
     monkeypatch.setattr("judge.grading.cli.grade", record_grade)
     for name in ("busy", "other"):
         write_notebook(tmp_path, make_notebook({}), f"{name}.ipynb")
-    result = CliRunner().invoke(app, ["grade", str(tmp_path), "--json", str(tmp_path / "out.json")])
+    result = call("grade", tmp_path, "--json", tmp_path / "out.json")
     assert result.exit_code == code, result.output
     assert graded_names == ["busy.ipynb", "other.ipynb", "busy.ipynb"][: gradings + 1]
-    rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
-    assert rows["busy.ipynb"]["exercises"][0]["status"] == statuses[-1]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--json", "no/such/folder/x.json"], "there is no folder"),
-        (["--timeout", "0"], "--timeout"),
-        (["--seed", "-1"], "--seed"),
-    ],
-)
-def test_a_bad_option_is_named_before_anything_runs(tmp_path, options, message):
-    path = write_notebook(tmp_path, make_notebook({}))
-    result = CliRunner().invoke(app, ["grade", str(path), *options])
-    assert result.exit_code == 2 and message in result.output and "Traceback" not in result.output
+    assert reports(tmp_path / "out.json")["busy.ipynb"]["exercises"][0]["status"] == statuses[-1]
 
 
 def test_a_folder_without_notebooks_is_named(tmp_path):
-    result = CliRunner().invoke(app, ["grade", str(tmp_path)])
+    result = call("grade", tmp_path)
     assert result.exit_code == 2 and "no notebook" in result.output
-
-
-@pytest.mark.parametrize(("fault", "code"), [(True, 2), (False, 0)])
-def test_a_file_that_could_not_be_opened_is_in_the_exit_code(fault, code):
-    passed = Report("a.ipynb", exercises=[Result("x", "X", 1, "passed")])
-    assert exit_code([passed], [LeftOut("b.zip", "it is broken", fault)]) == code
 
 
 def test_square_brackets_in_a_hint_are_shown_as_they_are():

@@ -66,7 +66,6 @@ def test_no_attack_wins(attack_results, attack):
     assert re.search(expected.hint, f"{result.hint} {result.evidence}"), result
 
 
-@pytest.mark.usefixtures("table")
 def test_right_answers_beside_an_attack_still_pass(attack_results):
     assert len(attack_results[1]) >= 3
     assert {result.status for result in attack_results[1]} == {"passed"}, [
@@ -97,13 +96,3 @@ def test_process_1_costs_no_neighbour_where_it_has_the_user_of_the_answer():
     process = machines.run_python("a user", "-c", AS_A_USER)
     attacks, bystanders = json.loads(process.stdout)
     assert attacks == ["wrong"] * 3 and {*bystanders} == {"passed"}, process
-
-
-@pytest.fixture(scope="module")
-def table(attack_results, request):
-    """Print the status and hint of each attack as a table."""
-    yield
-    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        print("\n\nattack" + " " * 36 + "status")
-        for attack, result in attack_results[0].items():
-            print(f"{attack:<42}{result.status:<12}{result.hint[:60]}")

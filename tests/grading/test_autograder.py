@@ -13,27 +13,25 @@ from pathlib import Path
 import nbformat
 import pytest
 from packaging.requirements import Requirement
-from typer.testing import CliRunner
 
 from attncourse.course import exercises
 from judge.grading import autograder
-from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.notebook.graft import graft
 from judge.grading.notebook.pristine import answer_cells, exercise_files
 from judge.grading.report.formats import gradescope
 from judge.grading.report.results import Report, Result
 from tests.grading import machines
-from tests.grading.submissions import NAMES, SOLVED, make_notebook, write_notebook
+from tests.grading.commands import call
+from tests.grading.submissions import NAMES, SOLVED, make_notebook, result_of, write_notebook
 from tests.needs import lacks
 
 FIRST_EXERCISE = NAMES[0]
 
 
-def invoke_autograder(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["autograder", *arguments], catch_exceptions=False)
+def invoke_autograder(*arguments: str) -> None:
+    result = call("autograder", *arguments)
     assert result.exit_code == 0, result.output
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +139,7 @@ def test_a_zip_that_could_not_grade_is_not_written(tmp_path, monkeypatch):
     """As of a course that is installed nowhere: its zip once had no requirement at all."""
     monkeypatch.setattr(autograder, "own_distributions", set)
     out = tmp_path / "a.zip"
-    result = CliRunner().invoke(app, ["autograder", "gradescope", "--out", str(out)])
+    result = call("autograder", "gradescope", "--out", out)
     assert result.exit_code == 2 and not out.exists()
     assert "install the judge with pip, with its extra" in " ".join(result.output.split())
 
@@ -161,9 +159,7 @@ def test_only_what_has_passed_is_shown_as_passed_on_gradescope(status, expected)
 
 def test_wheels_come_along_when_asked(tmp_path):
     (tmp_path / "wheels").mkdir()
-    refusal = CliRunner().invoke(
-        app, ["autograder", "gradescope", "--wheels", str(tmp_path / "wheels")]
-    )
+    refusal = call("autograder", "gradescope", "--wheels", tmp_path / "wheels")
     assert refusal.exit_code == 2 and "no wheel" in refusal.output and "torch==" in refusal.output
     wheels = [
         f"{pin.replace('-', '_').replace('==', '-')}-py3-none-any.whl" for pin in autograder.pins()
@@ -179,13 +175,13 @@ def test_wheels_come_along_when_asked(tmp_path):
 def test_github_s_command_succeeds_where_its_exercise_has_passed(tmp_path, grading):
     path = write_notebook(tmp_path, make_notebook({FIRST_EXERCISE: SOLVED[FIRST_EXERCISE]}))
     for name, code in ((FIRST_EXERCISE, 0), (NAMES[1], 1)):
-        result = CliRunner().invoke(app, ["grade", str(path), "--exercise", name, *grading])
+        result = call("grade", path, "--exercise", name, *grading)
         assert result.exit_code == code and name in result.output, result.output
         assert not any(other in result.output for other in NAMES if other != name)
 
 
 def test_a_chapter_that_there_is_not_is_named():
-    result = CliRunner().invoke(app, ["autograder", "nbgrader", "no_such"])
+    result = call("autograder", "nbgrader", "no_such")
     assert result.exit_code == 2 and "no chapter 'no_such'" in result.output
 
 
@@ -210,7 +206,7 @@ def test_a_wrong_answer_that_nbgrader_collected_hears_nothing_of_its_cells(tmp_p
         FIRST_EXERCISE
     ].source = f"# exercise: {FIRST_EXERCISE}\n{FIRST_EXERCISE} = no_such_name"
     report = grade(write_notebook(tmp_path, notebook), seed=1)
-    (result,) = (result for result in report.exercises if result.name == FIRST_EXERCISE)
+    result = result_of(report, FIRST_EXERCISE)
     assert result.status == "error" and "no_such_name" in result.hint
     assert "ImportError" not in f"{report.notes} {result.evidence}"
 

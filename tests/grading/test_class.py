@@ -13,9 +13,8 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from rich.console import Console
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from judge.grading.cli import app
 from judge.grading.gradebook.feedback import page_name, page_of
 from judge.grading.report.tables import write_table
 from judge.grading.submissions.students import Student
@@ -29,46 +28,60 @@ from tests.grading.classes import (
     make_sixty,
     write_zip,
 )
+from tests.grading.commands import call, gradebook, points, reports, rows
 from tests.grading.submissions import NAMES, SOLVED, make_notebook, write_notebook
 
 MAX_POINTS = 115
+SOLVED_BYTES, UNTOUCHED = (
+    nbformat.writes(make_notebook(answers)).encode() for answers in (SOLVED, {})
+)
 NAME_PATTERN = re.compile(r"\b(doe|roe|zoe|nora|jane|rick)\b", re.IGNORECASE)
 
 
-def run_grade(folder: Path, *options: str) -> Result:
-    command = ["grade", str(folder / "class"), "--out", str(folder / "grades"), *options]
-    return CliRunner().invoke(app, command, catch_exceptions=False)
+def run_grade(folder: Path, *options: str, roster: str = "") -> Result:
+    """Grade the class of a folder into its `grades`, with a roster if there is one."""
+    if roster:
+        (folder / "roster.csv").write_text(roster)
+        options = (*options, "--roster", str(folder / "roster.csv"))
+    return call("grade", folder / "class", "--out", folder / "grades", *options)
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def hand_in(folder: Path, *names: str, data: bytes | None = None) -> None:
+    """Write files of a class, notebooks that nobody has touched unless others are given."""
+    for name in names:
+        path = folder / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(UNTOUCHED if data is None else data)
+
+
+def override(folder: Path, lines: str, header: str = "student,exercise,points,comment\n") -> None:
+    """Write the points by hand."""
+    (folder / "grades").mkdir(exist_ok=True)
+    (folder / "grades/overrides.csv").write_text(header + lines)
 
 
 @pytest.fixture
 def folder(tmp_path, all_pass) -> Path:
     make_class(tmp_path / "class")
-    (tmp_path / "roster.csv").write_text(WORKSHEET)
     return tmp_path
 
 
 def test_the_gradebook_has_a_line_for_each_student_there_or_not(folder):
-    result = run_grade(folder, "--roster", str(folder / "roster.csv"))
+    result = run_grade(folder, roster=WORKSHEET)
     assert result.exit_code == 1, result.output
-    gradebook = {row["student"]: row for row in rows(folder / "grades/gradebook.csv")}
-    points = [gradebook[student]["points"] for student in ("4711", "12")]
-    assert points == [str(MAX_POINTS), str(MAX_POINTS - 10)]
-    assert gradebook["4711"]["name"] == "Jane Doe" and gradebook["12"]["passed"] == str(
-        len(NAMES) - 1
-    )
-    assert gradebook["Participant 99"]["remarks"] == "nothing was handed in"
+    by_student = gradebook(folder / "grades")
+    assert by_student["4711"]["points"] == str(MAX_POINTS)
+    assert by_student["12"]["points"] == str(MAX_POINTS - 10)
+    assert by_student["4711"]["name"] == "Jane Doe"
+    assert by_student["12"]["passed"] == str(len(NAMES) - 1)
+    assert by_student["Participant 99"]["remarks"] == "nothing was handed in"
     assert "1 students are not on the roster" in result.output
     files = {row["student"]: row["in roster"] for row in rows(folder / "grades/files.csv")}
     assert files == {"4711": "yes", "12": "yes", "13": "no"}
 
 
 def test_no_name_is_in_a_log_a_worker_s_output_or_a_seed(folder, capfd):
-    result = run_grade(folder, "--roster", str(folder / "roster.csv"), "--jobs", "2")
+    result = run_grade(folder, "--jobs", "2", roster=WORKSHEET)
     assert not NAME_PATTERN.search(result.output) and not NAME_PATTERN.search(
         "".join(capfd.readouterr())
     )
@@ -104,8 +117,7 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, co
         '"Doe, Jane",10234,u77,jdoe,A,,\n'
         '"None, Nora",5,u5,nnone,A,,\n'
     )
-    (folder / "canvas.csv").write_text(roster)
-    run_grade(folder, "--roster", str(folder / "canvas.csv"))
+    run_grade(folder, roster=roster)
     text = (folder / "grades/canvas.csv").read_text()
     assert text.splitlines()[0] == f"Student,ID,SIS User ID,SIS Login ID,Section,{column}"
     assert text.splitlines()[1] == f"    Points Possible,,,,,{MAX_POINTS}"
@@ -116,7 +128,7 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, co
 
 
 def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
-    run_grade(folder, "--roster", str(folder / "roster.csv"))
+    run_grade(folder, roster=WORKSHEET)
     worksheet = {row["Identifier"]: row for row in rows(folder / "grades/moodle-dot_product.csv")}
     assert worksheet["Participant 4711"]["Grade"] == "100.00"
     assert worksheet["Participant 12"]["Grade"] == f"{100 * (MAX_POINTS - 10) / MAX_POINTS:.2f}"
@@ -245,64 +257,54 @@ def test_junit_and_gradescope(folder, tmp_path):
 
 def test_points_by_hand_survive_a_regrade(folder):
     run_grade(folder)
-    overrides = folder / "grades/overrides.csv"
-    overrides.write_text("student,exercise,points,comment\n12,prefix_mask,5,=nearly <i>\nx,y,1,\n")
+    override(folder, "12,prefix_mask,5,=nearly <i>\nx,y,1,\n")
     result = run_grade(folder, "--regrade", "*")
-    gradebook = {row["student"]: row["points"] for row in rows(folder / "grades/gradebook.csv")}
-    assert gradebook["12"] == str(MAX_POINTS - 5)
+    assert points(folder / "grades")["12"] == str(MAX_POINTS - 5)
     assert (
         "The instructor set the points: =nearly <i>"
         in BeautifulSoup((folder / "grades/feedback/12.html").read_text(), "html.parser").get_text()
     )
     assert "overrides.csv, line 3: no exercise is called 'y'" in result.output
-    assert overrides.read_text().startswith("student,exercise")
+    assert (folder / "grades/overrides.csv").read_text().startswith("student,exercise")
 
 
 def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder):
     grades, reports_path = folder / "grades", folder / "reports.json"
-    roster = ["--roster", str(folder / "roster.csv")]
     set_exercises = NAMES[0], "prefix_mask"
-    options = [*roster, *(f"--exercise={name}" for name in set_exercises)]
-    assert run_grade(folder, *options, "--json", str(reports_path)).exit_code == 1
-    assert {len(report["exercises"]) for report in json.loads(reports_path.read_text())} == {2}
-    gradebook = {row["student"]: row for row in rows(grades / "gradebook.csv")}
-    (exercise_points,) = (row["of"] for row in gradebook.values() if row["student"] == "4711")
+    options = [*(f"--exercise={name}" for name in set_exercises), "--json", str(reports_path)]
+    assert run_grade(folder, *options, roster=WORKSHEET).exit_code == 1
+    assert {len(report["exercises"]) for report in reports(reports_path).values()} == {2}
+    jane, rick = (gradebook(grades)[student] for student in ("4711", "12"))
+    exercise_points = jane["of"]
     assert 10 < int(exercise_points) < MAX_POINTS
-    assert [gradebook[student]["exercises"] for student in ("4711", "12")] == ["2", "2"]
-    assert (
-        gradebook["4711"]["points"] == exercise_points
-        and int(gradebook["12"]["points"]) == int(exercise_points) - 10
-    )
+    assert jane["exercises"] == rick["exercises"] == "2"
+    assert jane["points"] == exercise_points
+    assert int(rick["points"]) == int(exercise_points) - 10
     assert [row["exercise"] for row in rows(grades / "matrix.csv")] == [*set_exercises]
     assert rows(grades / "canvas.csv")[0]["dot_product"] == exercise_points
     worksheet = {row["Identifier"]: row for row in rows(grades / "moodle-dot_product.csv")}
     assert worksheet["Participant 4711"]["Grade"] == "100.00"
     page = BeautifulSoup((grades / "feedback/12.html").read_text(), "html.parser").get_text()
-    assert f"{gradebook['12']['points']} of {exercise_points} points" in page
+    assert f"{rick['points']} of {exercise_points} points" in page
     assert len(ElementTree.parse(grades / "junit.xml").findall(".//testcase")) == 3 * 2
     # another week's exercises, and points by hand for what is not among them
-    overrides_text = f"student,exercise,points,comment\n12,prefix_mask,5,\n12,{NAMES[0]},1,\n"
-    (grades / "overrides.csv").write_text(overrides_text)
-    result = run_grade(folder, *roster, "--exercise", NAMES[0])
+    override(folder, f"12,prefix_mask,5,\n12,{NAMES[0]},1,\n")
+    result = run_grade(folder, "--exercise", NAMES[0], roster=WORKSHEET)
     assert "3 of them graded before" in result.output
     assert "overrides.csv, line 2: prefix_mask is not set: see --exercise" in result.output
-    gradebook = {row["student"]: row for row in rows(grades / "gradebook.csv")}
-    assert (gradebook["12"]["points"], gradebook["12"]["exercises"]) == ("1", "1")
+    rick = gradebook(grades)["12"]
+    assert (rick["points"], rick["exercises"]) == ("1", "1")
 
 
 def test_a_notebook_of_a_chapter_that_is_not_set_says_so(folder):
-    (folder / "grades").mkdir()
-    overrides_text = "student,exercise,points,comment\n12,linear_weights,4,seen in class\n"
-    (folder / "grades/overrides.csv").write_text(overrides_text)
-    roster = ["--roster", str(folder / "roster.csv")]
-    assert run_grade(folder, *roster, "--exercise", "linear_weights").exit_code == 2
-    gradebook = {
+    override(folder, "12,linear_weights,4,seen in class\n")
+    assert run_grade(folder, "--exercise", "linear_weights", roster=WORKSHEET).exit_code == 2
+    by_chapter = {
         (row["student"], row["chapter"]): row for row in rows(folder / "grades/gradebook.csv")
     }
-    assert gradebook["4711", ""]["remarks"] == "no exercise of dot_product is set"
-    assert (
-        gradebook["12", "linear"]["points"] == "4" and gradebook["12", "linear"]["exercises"] == "1"
-    )
+    assert by_chapter["4711", ""]["remarks"] == "no exercise of dot_product is set"
+    rick = by_chapter["12", "linear"]
+    assert (rick["points"], rick["exercises"]) == ("4", "1")
 
 
 def test_of_several_files_the_best_counts(folder):
@@ -310,37 +312,29 @@ def test_of_several_files_the_best_counts(folder):
     (folder / "class" / JANE / "broken.ipynb").write_text("{")
     (folder / "class" / JANE / "notes.txt").write_text("mine")
     assert run_grade(folder).exit_code == 2
-    gradebook = [row for row in rows(folder / "grades/gradebook.csv") if row["student"] == "12"]
-    assert [row["points"] for row in gradebook] == [str(MAX_POINTS)] and "2 files" in gradebook[0][
-        "remarks"
-    ]
+    (rick,) = (row for row in rows(folder / "grades/gradebook.csv") if row["student"] == "12")
+    assert rick["points"] == str(MAX_POINTS) and "2 files" in rick["remarks"]
     (broken_row,) = (row for row in rows(folder / "grades/gradebook.csv") if row["chapter"] == "")
     assert "JSON isn't complete" in broken_row["remarks"]
     assert any(row["file"].endswith("notes.txt") for row in rows(folder / "grades/files.csv"))
 
 
-SOLVED_BYTES, UNTOUCHED = (
-    nbformat.writes(make_notebook(answers)).encode() for answers in (SOLVED, {})
-)
 ROSTER = "id,name\nbob,Bob Jones\nmallory,Mallory Moe\nnora,Nora None\n"
 
 
 @pytest.mark.parametrize("roster", [ROSTER, ""])
 def test_nobody_writes_the_row_or_the_page_of_another(tmp_path, all_pass, roster):
-    work = tmp_path / "class"
-    (work / "bob").mkdir(parents=True)
-    write_notebook(work / "bob", make_notebook(SOLVED))
+    hand_in(tmp_path, "bob/submission.ipynb", data=SOLVED_BYTES)
     names = (
         "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb", "bob/a.ipynb",
         "Bob Jones_77_9988_a.ipynb", "Bob Jones_77_assignsubmission_file_/a.ipynb",
         "../bob/a.ipynb", "/bob/a.ipynb",
     )  # fmt: skip
-    write_zip(work / "mallory.zip", dict.fromkeys(names, UNTOUCHED))
-    (tmp_path / "roster.csv").write_text(roster)
-    result = run_grade(tmp_path, *(["--roster", str(tmp_path / "roster.csv")] if roster else []))
-    gradebook = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
-    assert gradebook == {"bob": "115", "mallory": "0"} | ({"nora": ""} if roster else {})
-    assert len(rows(tmp_path / "grades/canvas.csv")) == 1 + len(gradebook)
+    write_zip(tmp_path / "class/mallory.zip", dict.fromkeys(names, UNTOUCHED))
+    result = run_grade(tmp_path, roster=roster)
+    by_student = points(tmp_path / "grades")
+    assert by_student == {"bob": "115", "mallory": "0"} | ({"nora": ""} if roster else {})
+    assert len(rows(tmp_path / "grades/canvas.csv")) == 1 + len(by_student)
     pages = [path.name for path in (tmp_path / "grades/feedback").iterdir()]
     assert sorted(pages) == ["bob.html", "mallory.html"]
     assert "8 files of 2 students by the name of a folder or file" in result.output
@@ -354,7 +348,7 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
     output = run_grade(lone_folder, "--no-sandbox").output
     assert "2 files of 2 students by Moodle's names" in output
     assert "1 folders or zips are taken for a class's" in output
-    assert {row["student"] for row in rows(lone_folder / "grades/gradebook.csv")} == {"4711", "12"}
+    assert {*points(lone_folder / "grades")} == {"4711", "12"}
     # beside others it is a student's, and that it looks otherwise is said
     write_zip(folder / "class/course-12.zip", moodle_files)
     output = run_grade(folder, "--no-sandbox").output
@@ -364,20 +358,12 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
 
 
 def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
-    for name in (
-        "bob/a.ipynb",
-        "submitted/bob/x/a.ipynb",
-        "x-submissions/x-bob/a.ipynb",
-        "jonesbob_77_9988_a.ipynb",
-        "Bob Jones_4711_assignsubmission_file_/a.ipynb",
-        "Bob Jones.zip",
-    ):
-        path = tmp_path / "class" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(UNTOUCHED)
-    write_zip(path, {"a.ipynb": SOLVED_BYTES})
-    (tmp_path / "roster.csv").write_text("Canvas ID;Login;Name\n77;bob;Bob Jones\n")
-    run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    hand_in(
+        tmp_path, "bob/a.ipynb", "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb",
+        "jonesbob_77_9988_a.ipynb", "Bob Jones_4711_assignsubmission_file_/a.ipynb",
+    )  # fmt: skip
+    write_zip(tmp_path / "class/Bob Jones.zip", {"a.ipynb": SOLVED_BYTES})
+    run_grade(tmp_path, roster="Canvas ID;Login;Name\n77;bob;Bob Jones\n")
     (row,) = rows(tmp_path / "grades/gradebook.csv")
     assert row["points"] == "115" and "6 files" in row["remarks"]
     _, canvas = rows(tmp_path / "grades/canvas.csv")
@@ -386,12 +372,12 @@ def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
 
 
 def test_sixty_students_in_all_layouts_have_their_own_points_and_pages(tmp_path, all_pass):
-    points = make_sixty(tmp_path)
+    expected = make_sixty(tmp_path)
     (tmp_path / "out").rename(tmp_path / "grades")
     result = run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"), "--no-sandbox")
     canvas = rows(tmp_path / "grades/canvas.csv")[1:]
-    assert {row["ID"]: row["dot_product"] for row in canvas} == points and len(canvas) == 60
-    assert len({row["student"] for row in rows(tmp_path / "grades/gradebook.csv")}) == 60
+    assert {row["ID"]: row["dot_product"] for row in canvas} == expected and len(canvas) == 60
+    assert len(points(tmp_path / "grades")) == 60
     # one has handed in a scan
     assert len([*(tmp_path / "grades/feedback").iterdir()]) == 59
     assert "not in the roster" not in result.output and "nobody" not in result.output
@@ -399,17 +385,19 @@ def test_sixty_students_in_all_layouts_have_their_own_points_and_pages(tmp_path,
 
 def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
     (folder / "class" / JANE / "dot_product.ipynb").write_text("{")
-    (folder / "roster.csv").write_text(WORKSHEET + "Participant 5,Rick Roe,r5@x.edu,,,100\n")
-    (folder / "grades").mkdir()
-    (folder / "grades/overrides.csv").write_text(
-        "student;exercise;points;comment\n4711;prefix_mask;7,5;told me\n"
+    override(
+        folder,
+        "4711;prefix_mask;7,5;told me\n"
         "nora@example.edu;prefix_mask;99;was ill\nNora None;decoder_mask;3;\n"
-        "Rick Roe;prefix_mask;1;\nnoira;prefix_mask;1;\n4711;prefix_mask;8;\n"
+        "Rick Roe;prefix_mask;1;\nnoira;prefix_mask;1;\n4711;prefix_mask;8;\n",
+        header="student;exercise;points;comment\n",
     )
-    result = run_grade(folder, "--roster", str(folder / "roster.csv"))
-    gradebook = [row for row in rows(folder / "grades/gradebook.csv") if row["chapter"]]
-    points = {row["student"]: (row["points"], row["of"]) for row in gradebook}
-    assert points["4711"] == ("8", "115") and points["Participant 99"] == ("102", "115")
+    result = run_grade(folder, roster=WORKSHEET + "Participant 5,Rick Roe,r5@x.edu,,,100\n")
+    by_student = {
+        row["student"]: row for row in rows(folder / "grades/gradebook.csv") if row["chapter"]
+    }
+    jane, nora = by_student["4711"], by_student["Participant 99"]
+    assert (jane["points"], nora["points"]) == ("8", "102") and jane["of"] == nora["of"] == "115"
     canvas = {row["Student"]: row["dot_product"] for row in rows(folder / "grades/canvas.csv")}
     assert canvas["Jane Doe"] == "8" and canvas["Nora None"] == "102"
     (page,) = (folder / "grades/feedback").glob("Participant_99*.html")
@@ -422,28 +410,22 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
     }.items():
         assert f"overrides.csv, line {line}: {message}" in result.output
     assert not NAME_PATTERN.search(result.output)
-    (jane,) = (row for row in gradebook if row["student"] == "4711")
     assert jane["remarks"] == "no notebook was read"
 
 
 def test_who_handed_in_no_notebook_has_a_line(folder):
-    (folder / "class/Nora None_99_assignsubmission_file_").mkdir()
-    (folder / "class/Nora None_99_assignsubmission_file_/work.pdf").write_text("a scan")
-    (folder / "class/README.md").write_text("of the instructor")
-    result = run_grade(folder, "--roster", str(folder / "roster.csv"))
-    gradebook = {row["name"]: row["remarks"] for row in rows(folder / "grades/gradebook.csv")}
-    assert gradebook["Nora None"] == "no notebook was handed in"
+    hand_in(folder, "Nora None_99_assignsubmission_file_/work.pdf", data=b"a scan")
+    hand_in(folder, "README.md", data=b"of the instructor")
+    result = run_grade(folder, roster=WORKSHEET)
+    remarks = {row["name"]: row["remarks"] for row in rows(folder / "grades/gradebook.csv")}
+    assert remarks["Nora None"] == "no notebook was handed in"
     assert "1 students are not on the roster" in result.output
 
 
 @pytest.mark.parametrize("column", ["id", "Id", "ID", "canvas id"])
 def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
-    (tmp_path / "class/bob").mkdir(parents=True)
-    write_notebook(tmp_path / "class/bob", make_notebook(SOLVED))
-    (tmp_path / "roster.csv").write_text(
-        f"{column},sis login id,name\n77,bob,Bob Jones\n78,n,Nora\n"
-    )
-    run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    hand_in(tmp_path, "bob/a.ipynb")
+    run_grade(tmp_path, roster=f"{column},sis login id,name\n77,bob,Bob Jones\n78,n,Nora\n")
     ids = [(row["ID"], row["SIS Login ID"]) for row in rows(tmp_path / "grades/canvas.csv")]
     assert ids == [("", ""), ("77", "bob"), ("78", "n")]
 
@@ -455,23 +437,17 @@ BROWSER_NAMES = (
 
 
 def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, all_pass):
-    (tmp_path / "class").mkdir()
-    for name in BROWSER_NAMES:
-        if "zip" in name:
-            write_zip(
-                tmp_path / "class" / name, {"work.ipynb.txt": SOLVED_BYTES, "a.txt": b"an essay"}
-            )
-        else:
-            (tmp_path / "class" / name).write_bytes(SOLVED_BYTES)
-    (tmp_path / "class/shen.zip").write_bytes(SOLVED_BYTES)
+    zips = [name for name in BROWSER_NAMES if "zip" in name]
+    hand_in(tmp_path, *{*BROWSER_NAMES} - {*zips}, "shen.zip", data=SOLVED_BYTES)
+    for name in zips:
+        members = {"work.ipynb.txt": SOLVED_BYTES, "a.txt": b"an essay"}
+        write_zip(tmp_path / "class" / name, members)
     write_zip(tmp_path / "class/slides.pptx", {"slide.xml": b"of the instructor"})
-    (tmp_path / "class/feng.txt").write_text("an essay")
-    (tmp_path / "class/README").write_text("of the instructor")
+    hand_in(tmp_path, "feng.txt", "README", data=b"an essay")
     names = [re.split(r"[.( ]", name)[0] for name in (*BROWSER_NAMES, "shen.zip")]
-    (tmp_path / "roster.csv").write_text("\n".join(["login", *names, "feng", "nora"]))
-    result = run_grade(tmp_path, "--roster", str(tmp_path / "roster.csv"))
-    gradebook = rows(tmp_path / "grades/gradebook.csv")
-    assert {row["student"]: row["points"] or row["remarks"] for row in gradebook} == {
+    result = run_grade(tmp_path, roster="\n".join(["login", *names, "feng", "nora"]))
+    by_student = gradebook(tmp_path / "grades")
+    assert {student: row["points"] or row["remarks"] for student, row in by_student.items()} == {
         **dict.fromkeys(names, str(MAX_POINTS)),
         "feng": "no notebook was handed in",
         "nora": "nothing was handed in",
@@ -483,30 +459,21 @@ def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, 
 
 def test_points_by_hand_for_a_user_name_go_to_no_stranger_who_has_it(tmp_path, all_pass):
     # on GitHub, somebody else has the user name that Bob has at the university
-    for name in ("x-submissions/x-bsmith/a.ipynb", "smithbob_77_99_a.ipynb"):
-        (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "class" / name).write_bytes(UNTOUCHED)
-    (tmp_path / "roster.csv").write_text(
+    hand_in(tmp_path, "x-submissions/x-bsmith/a.ipynb", "smithbob_77_99_a.ipynb")
+    roster = (
         "Student,ID,SIS Login ID,github_username\nBob Smith,77,bsmith,bob\nBeth,78,beth,bsmith2\n"
     )
-    (tmp_path / "grades").mkdir()
-    header = "student,exercise,points,comment\n"
-    (tmp_path / "grades/overrides.csv").write_text(f"{header}bsmith,prefix_mask,8,\n")
-    roster = ["--roster", str(tmp_path / "roster.csv")]
-    result = run_grade(tmp_path, *roster)
-    points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
-    assert points == {"77": "0", "bsmith": "0", "Beth": ""}, result.output
+    override(tmp_path, "bsmith,prefix_mask,8,\n")
+    result = run_grade(tmp_path, roster=roster)
+    assert points(tmp_path / "grades") == {"77": "0", "bsmith": "0", "Beth": ""}, result.output
     assert "overrides.csv, line 2: a student on the roster and one who is not" in result.output
-    (tmp_path / "grades/overrides.csv").write_text(f"{header}Bob Smith,prefix_mask,8,\n")
-    run_grade(tmp_path, *roster)
-    points = {row["student"]: row["points"] for row in rows(tmp_path / "grades/gradebook.csv")}
-    assert points == {"77": "8", "bsmith": "0", "Beth": ""}
+    override(tmp_path, "Bob Smith,prefix_mask,8,\n")
+    run_grade(tmp_path, roster=roster)
+    assert points(tmp_path / "grades") == {"77": "8", "bsmith": "0", "Beth": ""}
 
 
 def test_notebooks_of_one_chapter_in_several_folders_of_one_student_are_said(tmp_path, all_pass):
-    for name in ("week3/alice/a.ipynb", "week3/bob/a.ipynb", "nora/a.ipynb", "nora/b.ipynb"):
-        (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "class" / name).write_bytes(UNTOUCHED)
+    hand_in(tmp_path, "week3/alice/a.ipynb", "week3/bob/a.ipynb", "nora/a.ipynb", "nora/b.ipynb")
     output = run_grade(tmp_path).output
     assert "1 students have notebooks of the same chapter in several folders" in output
 
@@ -526,6 +493,9 @@ BAD_OPTIONS = {
     "a roster in Latin-1": (["--out", "grades", "--roster", "latin.csv"], "latin.csv, line 2: "),
     "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points are 0 or more"),
     "among the submissions": (["--out", "class/grades"], "may not lie among"),
+    "no folder": (["--json", "no/such/folder/x.json"], "there is no folder"),
+    "no seconds": (["--timeout", "0"], "--timeout"),
+    "a seed below 0": (["--seed", "-1"], "--seed"),
 }
 
 
@@ -537,7 +507,7 @@ def test_what_cannot_be_used_is_named_before_anything_runs(case, folder, monkeyp
     (folder / "long.csv").write_bytes(b"name,id\n" + b"x" * 200_000 + b",1\n")
     (folder / "latin.csv").write_bytes(b"name,id\nJos\xe9,1\n")
     options, message = BAD_OPTIONS[case]
-    result = CliRunner().invoke(app, ["grade", "class", *options])
+    result = call("grade", "class", *options)
     assert result.exit_code == 2 and message in result.output
 
 

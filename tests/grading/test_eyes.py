@@ -9,8 +9,9 @@ from judge.grading.grade import grade
 from judge.grading.judging.cell_notes import STOPPED
 from judge.grading.notebook.names import tree
 from judge.grading.notebook.pristine import answer_cells, exercise_files
+from judge.grading.report.results import Report, Result
 from tests.grading.forms import BY_HELPER, IMPORT, NAME, cell_index, with_cells
-from tests.grading.submissions import SECONDS, SOLVED, statuses, write_notebook
+from tests.grading.submissions import SECONDS, SOLVED, result_of, statuses, write_notebook
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.sandbox
@@ -20,11 +21,9 @@ RENAMED_ANSWER = MASK.partition("\n")[2].replace("def prefix_mask", "def mine")
 SHARED_TABLE = "known = {'soft': lambda s: torch.softmax(s, dim=-1)}"
 
 
-def result_of(tmp_path, notebook, name="prefix_mask", **settings):
-    report = grade(
-        write_notebook(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings}
-    )
-    return next(result for result in report.exercises if result.name == name), report
+def graded(tmp_path, notebook, name="prefix_mask", timeout=2 * SECONDS) -> tuple[Result, Report]:
+    report = grade(write_notebook(tmp_path, notebook), seed=3, timeout=timeout)
+    return result_of(report, name), report
 
 
 def with_check_cells(*cells):
@@ -53,7 +52,7 @@ def with_check_cells(*cells):
     ],
 )
 def test_an_answer_of_another_name_is_found_however_it_is_checked(tmp_path, cells):
-    result, _ = result_of(tmp_path, with_check_cells(*cells))
+    result, _ = graded(tmp_path, with_check_cells(*cells))
     assert result.status == "passed", result
 
 
@@ -63,7 +62,7 @@ def test_a_cell_that_computes_with_more_threads_costs_no_answer(tmp_path):
     notebook = with_cells(
         "known = {}", f"known.update({SHARED_TABLE[8:]})\n{threads}", answer=answer
     )
-    result, _ = result_of(tmp_path, notebook, NAME)
+    result, _ = graded(tmp_path, notebook, NAME)
     assert result.status == "passed", result
 
 
@@ -87,7 +86,7 @@ HOLDING_CELLS = {
 def test_no_cell_holds_up_the_class_for_longer_than_the_answers_may(tmp_path, case):
     notebook = with_cells(HOLDING_CELLS[case], IMPORT)
     notebook.cells[cell_index(notebook, "answer-prefix_mask")].source = MASK
-    _, report = result_of(tmp_path, notebook, timeout=2)
+    _, report = graded(tmp_path, notebook, timeout=2)
     attempted_statuses = {
         name: status for name, status in statuses(report).items() if status != "not attempted"
     }
@@ -123,7 +122,7 @@ def test_what_a_test_is_sent_reaches_no_other_answer_through_shared_memory(tmp_p
         new_code_cell("import mmap\nbox = mmap.mmap(-1, 1 << 20)"),
         *test,
     ]
-    result, report = result_of(tmp_path, notebook, "reverse_within")
+    result, report = graded(tmp_path, notebook, "reverse_within")
     assert result.status == "passed", result
     assert statuses(report)["test_rnn"] == "wrong"
 

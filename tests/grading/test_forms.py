@@ -1,10 +1,10 @@
 """An answer that is ok in its notebook is ok when graded, in whatever form it has its helpers."""
 
 import json
+from functools import partial
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell
 
 from attncourse.course import exercise
 from judge.grading.grade import grade
@@ -12,7 +12,7 @@ from judge.grading.notebook.graft import graft
 from judge.grading.notebook.pristine import chapters
 from judge.grading.report.results import Report
 from judge.verdict import judge, local
-from tests.grading import machines
+from tests.grading import machines, submissions
 from tests.grading.forms import (
     ANSWER,
     BY_F,
@@ -35,11 +35,10 @@ TORCH_CALL = "F.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)"
 
 
 def grade_notebook(tmp_path, notebook, **settings) -> Report:
-    return grade(write_notebook(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings})
+    return grade(write_notebook(tmp_path, notebook), seed=3, timeout=2 * SECONDS, **settings)
 
 
-def result_of(report: Report, name: str = NAME):
-    return next(result for result in report.exercises if result.name == name)
+result_of = partial(submissions.result_of, name=NAME)
 
 
 @pytest.mark.sandbox
@@ -213,17 +212,6 @@ def test_the_answer_that_was_checked_last_is_judged_and_not_a_later_sketch(tmp_p
     assert result_of(report).status == "passed"
     notebook = with_cells(answer=BY_F.replace("dim=-1", "dim=-2"), at_end=(IMPORT,))
     assert result_of(grade_notebook(tmp_path, notebook)).status == "wrong"
-
-
-@pytest.mark.sandbox
-def test_an_empty_notebook_and_an_unchanged_one_start_no_judge(tmp_path, monkeypatch):
-    def refuse():
-        raise AssertionError("a judge was asked for")
-
-    monkeypatch.setattr("judge.grading.grade.one_judge", refuse)
-    notebook = make_notebook({})
-    notebook.cells.append(new_code_cell("print('a trial')"))
-    assert set(statuses(grade_notebook(tmp_path, notebook)).values()) == {"not attempted"}
 
 
 @pytest.mark.sandbox

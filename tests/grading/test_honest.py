@@ -8,6 +8,7 @@ from judge.cell_syntax import LONGEST
 from judge.grading.grade import grade
 from judge.grading.notebook.graft import graft
 from judge.grading.notebook.repair import definitions, names_read, repaired, with_helpers
+from judge.grading.notebook.submitted_cells import read
 from tests.grading.submissions import (
     NAMES,
     SECONDS,
@@ -89,6 +90,23 @@ def test_a_helper_in_a_cell_of_its_own_comes_along():
         f"early = lambda n, prefix: later(n)\n{answer}"
     )
     assert "from other cells" in notes[FIRST] and "early, later, m" in notes[FIRST]
+
+
+def test_what_the_notebook_has_recorded_of_a_cell_counts_before_its_first_line():
+    notebook = make_notebook({FIRST: f"# exercise: {SECOND}\n{FIRST} = 1"})
+    data = nbformat.writes(notebook).encode()
+    (cell,) = (cell for cell in read(data) if f"{FIRST} = 1" in cell.source)
+    assert cell.answers({*NAMES}) == FIRST
+    assert read(nbformat.writes(bare_notebook(cell.source)).encode())[0].answers({*NAMES}) == SECOND
+
+
+def test_what_one_student_wrote_is_not_in_the_next_one_s_notebook():
+    first, second = (
+        graft(nbformat.writes(make_notebook({name: f"# exercise: {name}\n{name} = 1"})).encode())
+        for name in (FIRST, SECOND)
+    )
+    assert f"{FIRST} = 1" in first.answers()[FIRST]
+    assert f"{FIRST} = 1" not in second.answers()[FIRST]
 
 
 def test_what_an_answer_or_the_course_makes_is_taken_from_no_other_cell():

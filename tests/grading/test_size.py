@@ -1,14 +1,11 @@
 """The cost of grading a submission grows only with its size, and its size has bounds."""
 
-import json
 import zipfile
 
 import nbformat
 import pytest
-from typer.testing import CliRunner
 
 from judge.cell_syntax import LONGEST
-from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.judging.answers import GradedNotebook, Judgement
 from judge.grading.kernel.budget import OverworkedError, at_most
@@ -21,7 +18,15 @@ from judge.status import Status
 from judge.verdict import Verdict
 from tests.counting import count_calls
 from tests.grading.classes import write_zip
-from tests.grading.submissions import NAMES, SOLVED, make_notebook, statuses, write_notebook
+from tests.grading.commands import call, reports
+from tests.grading.submissions import (
+    NAMES,
+    SOLVED,
+    make_notebook,
+    result_of,
+    statuses,
+    write_notebook,
+)
 
 pytestmark = pytest.mark.usefixtures("grading")
 
@@ -131,12 +136,10 @@ def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
     for n in (1, 2):
         write_notebook(folder / "zoe", make_notebook({}), f"{n}.ipynb")
     out_options = ["--out", str(tmp_path / "grades")] * of_a_class
-    result = CliRunner().invoke(
-        app, ["grade", str(folder), "--json", str(tmp_path / "out.json"), *out_options]
-    )
+    result = call("grade", folder, "--json", tmp_path / "out.json", *out_options)
     order = ["adam.zip/0", "zoe/1", "adam.zip/1", "zoe/2", "adam.zip/2"]
     assert graded_names == [f"{name}.ipynb" for name in order], result.output
-    rows = {report["file"]: report for report in json.loads((tmp_path / "out.json").read_text())}
+    rows = reports(tmp_path / "out.json")
     assert result.exit_code == 2 and len(rows) == 7
     for name in ("adam.zip/3.ipynb", "adam.zip/4.ipynb"):
         assert "the first 3 notebooks of a student" in rows[name]["problem"]
@@ -155,7 +158,7 @@ def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass)
     long_answers = SOLVED | {name: f"{SOLVED[name]}\n# {'x' * LONGEST}"}
     report = grade(write_notebook(tmp_path, make_notebook(long_answers)), seed=1)
     assert statuses(report) == dict.fromkeys(NAMES, "passed") | {name: "error"}
-    (long_result,) = (result for result in report.exercises if result.name == name)
+    long_result = result_of(report, name)
     assert "characters, more than 100,000" in long_result.hint and report.graded
     assert len(report.as_text()) < LONGEST
 

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
+from judge.grading.sandbox.temporary import PREFIX
 from tests import ROOT
-from tests.grading.submissions import make_notebook, write_notebook
+from tests.grading.submissions import SOLVED, make_notebook, write_notebook
 
 ENDLESS = "# exercise: prefix_mask\nimport time\ntime.sleep(10_000)"
 # seconds that only what never ends takes, however busy the machine is
@@ -79,18 +81,32 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(
     assert survivors(processes) == []
 
 
-def test_nothing_outlives_a_command_that_is_killed(tmp_path, grading):
-    write_notebook(tmp_path, make_notebook({"prefix_mask": ENDLESS}), "1.ipynb")
-    with subprocess.Popen(
-        [
-            *IN_THE_BACKGROUND, sys.executable, "-c", MAIN, "grade", str(tmp_path), "--json",
-            str(tmp_path / "out.json"), "--timeout", "1000000", *grading,
-        ],
-        cwd=ROOT, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+def start(folder: Path, temporary: Path, *options: str) -> subprocess.Popen:
+    """Start to grade a folder, in the background and with temporary files in another."""
+    command = [*IN_THE_BACKGROUND, sys.executable, "-c", MAIN, "grade", str(folder), *options]
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("sandboxed", [True, False])
+def test_nothing_outlives_a_command_that_is_killed_and_a_later_one_removes_its_folders(
+    sandboxed, tmp_path, grading
+):
+    options = grading if sandboxed else ["--no-sandbox"]
+    temporary, endless, solved = (tmp_path / name for name in ("made", "endless", "solved"))
+    for folder, answer in ((endless, ENDLESS), (solved, SOLVED["prefix_mask"])):
+        folder.mkdir()
+        write_notebook(folder, make_notebook({"prefix_mask": answer}))
+    temporary.mkdir()
+    with start(endless, temporary, "--timeout", "1000000", *options) as process:
         while not count_working_judges(process.pid):
             assert process.poll() is None
             time.sleep(0.1)
+        # one for the notebook, and outside a sandbox one for the answer's process
+        folders = list(temporary.glob(f"{PREFIX}*"))
         processes = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-    assert survivors(processes) == []
+    assert survivors(processes) == [] and len(folders) >= 1 + bool(options)
+    with start(solved, temporary, *options) as process:
+        process.wait()
+    assert not any(folder.exists() for folder in folders)

@@ -1,24 +1,15 @@
 """Folders that a killed run leaves in the temporary folder are removed by a later run."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from judge.grading.sandbox.temporary import PREFIX, TemporaryFolder, remove_abandoned
 from tests import ROOT
-from tests.grading.submissions import SOLVED, make_notebook, write_notebook
-from tests.needs import lacks
-
-EXERCISE = "prefix_mask"
-MAIN = "from attncourse.__main__ import main; main()"
-ENDLESS = f"# exercise: {EXERCISE}\nimport time\ntime.sleep(10_000)"
 
 
 @pytest.fixture
@@ -70,35 +61,3 @@ def test_what_only_looks_like_it_stays(temporary_folder):
         os.chown(unrelated_paths[-1], 1000, 1000)
     remove_abandoned()
     assert all(map(os.path.lexists, unrelated_paths))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
-def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
-    temporary = tmp_path / "made"
-    temporary.mkdir()
-    for name, answer in (("endless", ENDLESS), ("solved", SOLVED[EXERCISE])):
-        (tmp_path / name).mkdir()
-        write_notebook(tmp_path / name, make_notebook({EXERCISE: answer}))
-
-    def start(name: str) -> subprocess.Popen:
-        return subprocess.Popen(
-            [sys.executable, "-c", MAIN, "grade", str(tmp_path / name), "--no-sandbox"],
-            cwd=ROOT,
-            env=os.environ | {"TMPDIR": str(temporary)},
-            stdout=subprocess.DEVNULL,
-        )
-
-    with start("endless") as process:
-        # it has a folder for the notebook, and one for the answer's process
-        while len(list(temporary.glob(f"{PREFIX}*"))) < 2:
-            assert process.poll() is None
-            time.sleep(0.1)
-        children = psutil.Process(process.pid).children(recursive=True)
-        process.send_signal(signal.SIGKILL)
-    # its children end by themselves, and hold the folders that they need until then
-    psutil.wait_procs(children)
-    abandoned_folders = list(temporary.glob(f"{PREFIX}*"))
-    assert abandoned_folders
-    with start("solved") as process:
-        process.wait()
-    assert not any(folder.exists() for folder in abandoned_folders)

@@ -1,6 +1,5 @@
 """The texts of a report: a learner's words are quoted, and do no harm where they stand."""
 
-import csv
 import re
 import unicodedata
 from pathlib import Path
@@ -8,21 +7,27 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from typer.testing import CliRunner
 from typer.testing import Result as CliResult
 
-from judge.grading.cli import app
 from judge.grading.grade import grade
 from judge.grading.gradebook.feedback import MOST_CODE
 from judge.grading.gradebook.grades import Grade
 from judge.grading.report.formats import junit
-from judge.grading.report.results import SCHEMA, Report, Result
+from judge.grading.report.results import Report, Result
 from judge.grading.report.tables import LONGEST_CELL, guarded
 from judge.grading.report.text import LONGEST, readable
 from judge.quotation import named, quoted
 from judge.say.evidence import unfit
-from tests.grading.classes import make_class, write_zip
-from tests.grading.submissions import NAMES, SECONDS, SOLVED, make_notebook, write_notebook
+from tests.grading.classes import write_zip
+from tests.grading.commands import call, rows
+from tests.grading.submissions import (
+    NAMES,
+    SECONDS,
+    SOLVED,
+    make_notebook,
+    result_of,
+    write_notebook,
+)
 
 ALL_CHARACTERS = "".join(map(chr, range(0x110000)))
 # what XML 1.0 allows (https://www.w3.org/TR/xml/#charsets)
@@ -145,13 +150,7 @@ def test_a_mistake_is_the_same_wherever_in_an_answer_it_happened():
 
 
 def run_grade(folder: Path, *options: str) -> CliResult:
-    command = ["grade", str(folder / "class"), *options]
-    return CliRunner().invoke(app, command, catch_exceptions=False)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return call("grade", folder / "class", *options)
 
 
 def test_no_name_of_a_file_has_a_line_of_its_own_in_the_terminal(tmp_path, all_pass):
@@ -185,20 +184,10 @@ def test_what_is_said_and_every_cell_has_an_end(tmp_path, all_pass):
         assert all(len(cell) <= max_length for row in rows(path) for cell in row.values()), path
     (page,) = (tmp_path / "grades/feedback").iterdir()
     (report,) = (Report.read(path) for path in (tmp_path / "grades/reports").iterdir())
-    (mask_result,) = (result for result in report.exercises if result.name == "prefix_mask")
+    mask_result = result_of(report, "prefix_mask")
     assert (
         mask_result.note.startswith("taken from other cells") and len(mask_result.note) <= LONGEST
     )
     assert MOST_CODE < len(mask_result.answer)
     assert f"it has {len(mask_result.answer):,} characters" in page.read_text("utf-8")
     assert len(str(guarded("x" * 10**6))) == LONGEST_CELL
-
-
-def test_a_report_of_another_version_is_not_taken_up_again(tmp_path, all_pass):
-    make_class(tmp_path / "class")
-    out = tmp_path / "grades"
-    run_grade(tmp_path, "--out", str(out))
-    for path in (out / "reports").iterdir():
-        path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', f'"schema": {SCHEMA - 1}'))
-    assert "3 notebooks, 0 of them graded before" in run_grade(tmp_path, "--out", str(out)).output
-    assert "3 notebooks, 3 of them graded before" in run_grade(tmp_path, "--out", str(out)).output
