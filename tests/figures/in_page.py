@@ -52,7 +52,8 @@ def bare_page(*figures) -> str:
         figure if isinstance(figure, str) else figure._repr_html_() for figure in figures
     )
     return (
-        f'<!doctype html><html lang="en" style="color-scheme: light dark"><head>'
+        f'<!doctype html><html lang="en" style="color-scheme: light dark; background: Canvas">'
+        f"<head>"
         f'<title>Bare</title><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"></head>'
         f"<body><main><h1>Bare</h1>{content}</main></body></html>"

@@ -10,7 +10,7 @@ from judge.grading.judging.cell_notes import STOPPED
 from judge.grading.notebook.names import tree
 from judge.grading.notebook.pristine import answer_cells, exercise_files
 from judge.grading.report.results import Report, Result
-from tests.grading.forms import BY_HELPER, IMPORT, NAME, cell_index, with_cells
+from tests.grading.forms import BY_HELPER, IMPORT, NAME, cell_index, with_cells, with_source
 from tests.grading.submissions import SECONDS, SOLVED, result_of, statuses, write_notebook
 from tools.notebooks import solved_notebook
 
@@ -28,8 +28,7 @@ def graded(tmp_path, notebook, name="prefix_mask", timeout=2 * SECONDS) -> tuple
 
 def with_check_cells(*cells):
     """A notebook in which these cells check the answer, which is called `mine`."""
-    notebook = with_cells(IMPORT)
-    notebook.cells[cell_index(notebook, "answer-prefix_mask")].source = RENAMED_ANSWER
+    notebook = with_source(with_cells(IMPORT), "answer-prefix_mask", RENAMED_ANSWER)
     index = cell_index(notebook, "check-prefix_mask")
     notebook.cells[index : index + 1] = map(new_code_cell, cells)
     return notebook
@@ -84,8 +83,7 @@ HOLDING_CELLS = {
 
 @pytest.mark.parametrize("case", HOLDING_CELLS)
 def test_no_cell_holds_up_the_class_for_longer_than_the_answers_may(tmp_path, case):
-    notebook = with_cells(HOLDING_CELLS[case], IMPORT)
-    notebook.cells[cell_index(notebook, "answer-prefix_mask")].source = MASK
+    notebook = with_source(with_cells(HOLDING_CELLS[case], IMPORT), "answer-prefix_mask", MASK)
     _, report = graded(tmp_path, notebook, timeout=2)
     attempted_statuses = {
         name: status for name, status in statuses(report).items() if status != "not attempted"

@@ -24,6 +24,8 @@ from tests.grading.forms import (
     PARSED_FORMS,
     PUBLIC_FORMS,
     with_cells,
+    with_moved_cell,
+    with_source,
 )
 from tests.grading.machines import TIERS
 from tests.grading.submissions import SECONDS, SLUG, SOLVED, make_notebook, statuses, write_notebook
@@ -157,16 +159,11 @@ LOOKING_ANSWER = ANSWER.format(softmax="torch.softmax(s, dim=-1)").replace(
 
 @pytest.mark.sandbox
 def test_nothing_that_an_answer_is_sent_or_does_reaches_the_next(tmp_path):
-    notebook = with_cells(answer=LOOKING_ANSWER)
-    for cell in notebook.cells:
-        if cell.id == "answer-test_attention":
-            cell.source = f"# exercise: test_attention\n{LEAKING_TEST}"
+    leaking_test = f"# exercise: test_attention\n{LEAKING_TEST}"
+    notebook = with_source(with_cells(answer=LOOKING_ANSWER), "answer-test_attention", leaking_test)
     # the test is judged first
-    cell_indices = {cell.id: index for index, cell in enumerate(notebook.cells)}
-    for name in ("check", "answer"):
-        cell = notebook.cells.pop(cell_indices[f"{name}-test_attention"])
-        notebook.cells.insert(1, cell)
-        cell_indices = {cell.id: index for index, cell in enumerate(notebook.cells)}
+    for part in ("check", "answer"):
+        with_moved_cell(notebook, f"{part}-test_attention", 1)
     report = grade_notebook(tmp_path, notebook)
     assert statuses(report)["bilinear_weights"] == "passed", report.exercises
 
@@ -192,13 +189,8 @@ def test_a_cell_that_spoils_its_notebook_is_judged_around(tmp_path, case):
     notebook = with_cells(
         SPOILING_CELLS[case], answer=ANSWER.format(softmax="torch.softmax(s, dim=-1)")
     )
-    wrong_answer = (
-        "# exercise: effective_keys\ndef effective_keys(weights):\n    return weights.sum(-1)"
-    )
-    for cell in notebook.cells:
-        if cell.id == "answer-effective_keys":
-            cell.source = wrong_answer
-    report = grade_notebook(tmp_path, notebook)
+    wrong = "# exercise: effective_keys\ndef effective_keys(weights):\n    return weights.sum(-1)"
+    report = grade_notebook(tmp_path, with_source(notebook, "answer-effective_keys", wrong))
     assert result_of(report).status == "passed", result_of(report)
     assert statuses(report)["effective_keys"] == "wrong"
 

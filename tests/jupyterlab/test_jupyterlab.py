@@ -1,20 +1,18 @@
 """Each notebook in JupyterLab, in a browser, where neither the browser nor a kernel has a network.
 
-Chapters run whole, on the samples of their data. Exercises run as a learner finds them and with the
-answers of the solutions.
+Chapters run whole, on the samples of their data. Exercises run as a learner finds them; their
+solutions are run by `tests/grading/test_nbval.py`.
 """
 
-import shutil
 import urllib.request
 
 import nbformat
 import pytest
 from playwright.sync_api import Error
 
-from tests import ROOT, WEIGHTS
+from tests import ROOT
 from tests.browser import CONTROL_FIGURES, TEXT_FIGURES, responds_to_key, responds_to_text
 from tests.test_layout import TEXTS
-from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.slow
 
@@ -104,13 +102,3 @@ def test_exercises_that_nobody_has_touched_are_told_so(slug, lab):
         text.startswith(f"{name}: not attempted: ") for name, text in messages.items()
     )
     assert not any("Traceback" in cell_text(cell) for cell in result.cells if "outputs" in cell)
-
-
-@pytest.mark.parametrize("slug", SLUGS)
-def test_the_answers_of_the_solutions_pass_every_check(slug, lab):
-    # a model is trained for minutes, and handed in as a file
-    for weights in WEIGHTS.glob(f"{slug}/*.safetensors"):
-        shutil.copy(weights, lab.folder)
-    messages = check_messages(run_notebook(lab, solved_notebook(slug)))
-    # a trained model is also told how well it does
-    assert messages and all(text.startswith(f"{name}: ok") for name, text in messages.items())

@@ -9,9 +9,7 @@ from io import BytesIO
 import pytest
 
 from attncourse.course import COURSE
-from tests.needs import lacks
 from tests.torch_over_numpy.differences import EXCLUDED
-from tools import pyodide
 from tools.extensions.editors import runs_in_page
 from tools.page_python import course_zip
 
@@ -76,9 +74,3 @@ def test_a_page_s_zip_has_no_grader_and_is_the_same_each_time():
     assert content == course_zip(ON_A_PUSH, names(ON_A_PUSH))
     members = zipfile.ZipFile(BytesIO(content)).namelist()
     assert not [name for name in members if "grading" in name or name.endswith(".pyc")]
-
-
-@pytest.mark.skipif(not pyodide.is_fetched(), reason=lacks("Pyodide"))
-def test_what_was_fetched_is_what_it_should_be():
-    fetched = {name: (pyodide.FOLDER / name).read_bytes() for name in pyodide.FILES}
-    assert {name: pyodide.Digest.of(one) for name, one in fetched.items()} == pyodide.FILES
