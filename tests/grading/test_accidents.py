@@ -1,8 +1,11 @@
 """No accident costs a right answer, and each gets its own status and a clear line."""
 
+import gc
 import re
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import nbformat
 import pytest
@@ -17,7 +20,6 @@ from judge.grading.report.results import Report, Result
 from judge.grading.report.text import plain
 from judge.grading.terminal import show
 from judge.verdict import Verdict, judge, local
-from tests.collecting import Garbage, frequent_collections
 from tests.grading.commands import call, reports
 from tests.grading.submissions import (
     NAMES,
@@ -219,6 +221,28 @@ def test_square_brackets_in_a_hint_are_shown_as_they_are():
 def test_text_of_a_learner_cannot_write_to_the_terminal():
     assert plain("\x1b[31mred\x1b[0m\x07 \u202eback") == "red back"
     assert len(plain("x" * 10_000)) == 600
+
+
+class Garbage:
+    """A reference cycle whose finalizer executes some lines."""
+
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        for _ in range(200):
+            pass
+
+
+@contextmanager
+def frequent_collections(objects: int) -> Iterator[None]:
+    """A context in which garbage is collected after every `objects` allocations."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(objects)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def test_several_threads_may_read_cells_at_once():

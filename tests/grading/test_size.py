@@ -1,6 +1,8 @@
 """The cost of grading a submission grows only with its size, and its size has bounds."""
 
+import sys
 import zipfile
+from collections.abc import Callable
 
 import nbformat
 import pytest
@@ -16,7 +18,6 @@ from judge.grading.report.results import Report, Result
 from judge.grading.submissions.files import LeftOut, Submission, handed_in
 from judge.status import Status
 from judge.verdict import Verdict
-from tests.counting import count_calls
 from tests.grading.classes import write_zip
 from tests.grading.commands import call, reports
 from tests.grading.submissions import (
@@ -62,6 +63,23 @@ READERS = {
     ),
     "a chain of helpers": lambda size: use_all_names(numbered_text(size, "a{n} = a{before}"), size),
 }
+
+
+def count_calls(work: Callable[[], object]) -> int:
+    """The number of function calls, in Python and C, and of generator resumptions."""
+    count = 0
+
+    def profile(frame, event, arg):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    old_profile = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(old_profile)
+    return count
 
 
 @pytest.mark.parametrize("text", READERS)

@@ -1,4 +1,7 @@
-"""Each right answer of the banks passes wherever a notebook holds it and what it needs."""
+"""Each right answer of the banks passes within what a grader lets it use and take.
+
+In what other places a notebook may hold an answer is tried in test_forms.py.
+"""
 
 import inspect
 import re
@@ -52,30 +55,15 @@ def replace_import(match: re.Match) -> str:
     return match[0] if is_module else needed_source(names, module)
 
 
-def answer_cell_layout(name: str, text: str, helpers: str) -> tuple[str, str, str]:
-    """The helpers and the answer in the answer cell."""
-    return "", f"{helpers}{text}\n{name} = {defined_name(text)}", name
-
-
-def helper_cell_layout(name: str, text: str, helpers: str) -> tuple[str, str, str]:
-    """The helpers in a cell of their own."""
-    return helpers, f"{text}\n{name} = {defined_name(text)}", name
-
-
-def own_cell_layout(name: str, text: str, helpers: str) -> tuple[str, str, str]:
-    """The answer in a cell of its own under another name, and the stub unchanged."""
-    return f"{helpers}{text}\nmine_{name} = {defined_name(text)}", "", f"mine_{name}"
-
-
 def defined_name(text: str) -> str:
     return text.partition("(")[0].partition(":")[0].split()[-1]
 
 
-LAYOUTS = (answer_cell_layout, helper_cell_layout, own_cell_layout)
+def notebooks(chapter: str):
+    """Yield notebooks that together hold each right answer once, each with its answers.
 
-
-def notebooks(chapter: str, layout: Callable):
-    """Yield notebooks that together hold each right answer once, each with its answers."""
+    What an answer needs stands in a cell above it.
+    """
     texts_by_exercise = {
         name: [
             answer_text(exercise, answer_cell)
@@ -96,24 +84,19 @@ def notebooks(chapter: str, layout: Callable):
         answers = {name: texts.pop() for name, texts in texts_by_exercise.items() if texts}
         cells = {cell.id: cell for cell in notebook.cells}
         for name, (text, helpers) in answers.items():
-            free_cell, answer_cell, checked_name = layout(name, text, helpers)
-            if answer_cell:
-                cells[f"answer-{name}"].source = f"# exercise: {name}\n{answer_cell}"
-            check = cells[f"check-{name}"]
-            check.source = f'from attncourse import check\n\ncheck("{name}", {checked_name})'
-            if free_cell:
-                index = notebook.cells.index(cells[f"answer-{name}"])
-                notebook.cells.insert(index, new_code_cell(free_cell))
+            cell = cells[f"answer-{name}"]
+            cell.source = f"# exercise: {name}\n{text}\n{name} = {defined_name(text)}"
+            if helpers:
+                notebook.cells.insert(notebook.cells.index(cell), new_code_cell(helpers))
         yield notebook, answers
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("chapter", chapters())
-def test_a_right_answer_passes_in_each_layout(tmp_path, chapter, layout):
+def test_a_right_answer_passes_in_a_notebook(tmp_path, chapter):
     result_count, refused = 0, []
-    for number, (notebook, answers) in enumerate(notebooks(chapter, layout)):
+    for number, (notebook, answers) in enumerate(notebooks(chapter)):
         report = grade(write_notebook(tmp_path, notebook, f"{number}.ipynb"), seed=7)
         results = [result for result in report.exercises if result.name in answers]
         result_count += len(results)
