@@ -103,6 +103,8 @@ def output(layer: nn.Module, x: Tensor, *mask: Tensor) -> Tensor:
         # in training, the same numbers are dropped in each call
         with seeded(0) if layer.training else nullcontext():
             z = layer(x, *mask)
+    except UnfitError:
+        raise
     except ENDING as error:
         raise UnfitError(f"{words} raises {described(error)}") from None
     z = require_output(z, x, words)

@@ -106,9 +106,9 @@ def grade_class(
             try:
                 one.trained_anew = grader.train_anew(unpack(path), one.found.bits, steps)
                 cache.store(one, path)
+                print(f"{name}: {one.trained_anew}", flush=True)
             except NotGradedError as error:
                 print(f"{name}: not trained anew: {error}", flush=True)
-        print(f"{name}: {one.trained_anew}", flush=True)
     if cache.folder:
         write_class(graded.values(), cache.folder.parent)
     failed = any(one.found.failed for one in graded.values())

@@ -108,6 +108,7 @@ class Grader:
         try:
             with method_in_sandbox(hand_in.code, self.tier) as method:
                 weights = method.train(self.train, self.seed, steps)
+            with method_in_sandbox(hand_in.code, self.tier) as method:
                 new = [method.new(i, self.seed) for i in range(DEPTH)]
                 layers = [x.with_weights(weights_of(weights, i)) for i, x in enumerate(new)]
                 bits_anew = bits_of_weights(weights, layers, self.test)

@@ -1,7 +1,5 @@
 """What is handed in: a zip file of a method's code and of the weights that were trained with it."""
 
-import ast
-import warnings
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from zipfile import BadZipFile, ZipFile
 
 from torch import Tensor
 
-from attncourse.workbench.layers import UnfitError, require_expectation
+from attncourse.workbench.layers import UnfitError, expectation
 from judge.grading.report.text import line
 from judge.quotation import named
 
@@ -72,23 +70,9 @@ def unpack(path: Path) -> HandIn:
                 require_size(name, file.getinfo(name).file_size)
                 contents[name] = file.read(name)
         code, weights = contents[CODE].decode("utf-8"), tensors(contents[WEIGHTS])
-        hand_in = HandIn(code, weights, require_expectation(assigned("EXPECTED", code)))
+        hand_in = HandIn(code, weights, expectation(code))
     except UNREADABLE as error:
         raise UnfitError(f"this is not what the workbench writes: {line(str(error))}") from None
     if wrong := [name for name, x in weights.items() if not x.isfinite().all()]:
         raise UnfitError(f"the weights {named(wrong[0])} are not finite")
     return hand_in
-
-
-def assigned(name: str, code: str) -> object:
-    """The value that code, which is not run, assigns to a name; an empty dictionary for none."""
-    value: object = {}
-    with warnings.catch_warnings(action="ignore"):
-        statements = ast.parse(code).body
-    for node in statements:
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-            continue
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            value = ast.literal_eval(node.value)
-    return value

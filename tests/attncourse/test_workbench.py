@@ -114,6 +114,7 @@ UNFIT = {
     "mine.py cannot be imported: SystemExit": "raise SystemExit",
     "EXPECTED is a dictionary with some of bits, recall, state": "EXPECTED = {'bytes': 1}",
     "EXPECTED['bits'] is not a number": "EXPECTED = {'bits': 'few'}",
+    "EXPECTED is read without running your code": "EXPECTED = {'state': 3 * 256}",
     "it cannot be made with d_model and heads: TypeError": RIGHT.replace(
         "d_model, heads", "d_model"
     ),

@@ -93,9 +93,9 @@ WRONG = {
 @pytest.mark.parametrize("sentence", WRONG)
 def test_what_is_wrong_is_one_sentence(sentence, handed_in, grading, monkeypatch):
     hand_in = with_code(handed_in(RIGHT)[0], WRONG[sentence])
+    limit = "SECONDS" if sentence.startswith("new layer") else "START"
     if "never ends" in sentence:
-        monkeypatch.setattr("attncourse.workbench.remote.START", 5)
-        monkeypatch.setattr("attncourse.workbench.remote.SECONDS", 2)
+        monkeypatch.setattr(f"attncourse.workbench.remote.{limit}", 5)
     said = grader().grade(hand_in).failed
     assert said.startswith(sentence) and "\n" not in said and "Traceback" not in said
 
@@ -161,6 +161,13 @@ def test_what_is_no_hand_in_is_named(handed_in, tmp_path):
     assert unpack(path).expected == {"state": 768}
 
 
+def test_a_training_anew_in_the_sandbox_gives_other_bits(handed_in, grading):
+    path, _ = handed_in(RIGHT)
+    train = addresses(offline=True).train
+    said = grader(train=train).train_anew(unpack(path), 3.0, protocol.PARTS)
+    assert said.startswith("trained anew for 20 steps, it has ")
+
+
 @pytest.mark.slow
 def test_a_class_goes_on_where_it_was_stopped_and_trains_some_anew(
     handed_in, grading, tmp_path, monkeypatch, capsys
@@ -185,4 +192,6 @@ def test_a_class_goes_on_where_it_was_stopped_and_trains_some_anew(
     monkeypatch.setattr(Grader, "grade", None)
     monkeypatch.setattr(Grader, "train_anew", None)
     assert grade.main() == 1
-    assert capsys.readouterr().out == first
+    again = capsys.readouterr().out
+    assert again.count(f"trained anew for {steps} steps, it has") == 1
+    assert all(line.strip() in again for line in first.splitlines() if "trained" not in line)

@@ -172,5 +172,7 @@ class KernelServer:
 
 def queue_lines(stream: IO[bytes], lines: Queue) -> None:
     """Put the lines of a stream into the queue, in parts of at most 100 bytes."""
-    while line := stream.readline(100):
-        lines.put(line.strip())
+    # whoever ends the process may close the stream first
+    with contextlib.suppress(OSError, ValueError):
+        while line := stream.readline(100):
+            lines.put(line.strip())
