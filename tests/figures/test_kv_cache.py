@@ -50,8 +50,8 @@ def figure(words: str = FIRST):
     return figures.kv_cache(*traced(words), linear_weights())
 
 
-def open_figure(tab, scheme="light"):
-    tab.set_content(bare_page(figure(), scheme=scheme))
+def open_figure(tab):
+    tab.set_content(bare_page(figure()))
     return tab
 
 
@@ -334,7 +334,7 @@ def test_without_scripts_the_prompt_is_in_the_cache_and_a_table_has_the_bytes(ne
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_before_and_after_steps(scheme, new_tab):
     tab = new_tab(viewport=PHONE, color_scheme=scheme, reduced_motion="reduce")
-    open_figure(tab, scheme)
+    open_figure(tab)
     tab.add_style_tag(content="body { background: Canvas; color: CanvasText }")
     assert axe_faults(tab, ALL_BUT_COLOURS) == [] == axe_faults(tab, ONLY_COLOURS)
     for way in WAYS[1:]:

@@ -36,7 +36,7 @@ COLUMNS, PROMPT, NEXT = 20, 12, 4
 LEGEND = (
     "A column is a token, and the frame holds what this step has added. For each head, blue bars "
     "show the weights of the newest query. Below them are the keys (k) and values (v), a line for "
-    "each number: coloured above 0, grey below, and stronger the larger it is."
+    "each number: coloured above 0, grey below, and stronger the further it is from 0."
 )
 
 

@@ -53,7 +53,7 @@ def ways_to_keep(blocks: int, heads: int, d: int) -> list[Way]:
             "each head its own",
             softmax(heads, heads, d),
             f"Each of the {blocks * heads} heads keeps a key and a value of {d} numbers for each "
-            f"token. A number takes {ELEMENT_BYTES} bytes in this page.",
+            f"token. A number takes {ELEMENT_BYTES} bytes on this page.",
         ),
         way(
             "groups of two",
@@ -64,8 +64,8 @@ def ways_to_keep(blocks: int, heads: int, d: int) -> list[Way]:
             "latent vectors",
             latents(heads, d, d, latent, rope),
             f"Each block would keep {latent} numbers for each token and a rotated key of {rope}, "
-            f"in the proportions of DeepSeek-V2. That serves any number of heads, but with only "
-            f"{heads} it saves little. {UNTRAINED}",
+            f"in the proportions of DeepSeek-V2. That serves any number of heads, and saves more "
+            f"the more there are. {UNTRAINED}",
         ),
         way(
             f"window of {WINDOW}",
