@@ -176,7 +176,7 @@ def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
     (page,) = (tmp_path / "grades/feedback").glob("*bob*")
     assert "the windows are summed: divide by their width" in page.read_text()
     second_output = machine.run("-m", "signals", *command, "--partial", "--seed", "3", code=1)
-    assert "6 notebooks, 6 of them graded before" in second_output, second_output
+    assert "6 notebooks, 6 of them already graded" in second_output, second_output
     assert "judge.grading.judging.process" in machine.roles()
 
 

@@ -290,7 +290,7 @@ def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder
     # another week's exercises, and points by hand for what is not among them
     override(folder, f"12,prefix_mask,5,\n12,{NAMES[0]},1,\n")
     result = run_grade(folder, "--exercise", NAMES[0], roster=WORKSHEET)
-    assert "3 of them graded before" in result.output
+    assert "3 of them already graded" in result.output
     assert "overrides.csv, line 2: prefix_mask is not set: see --exercise" in result.output
     rick = gradebook(grades)["12"]
     assert (rick["points"], rick["exercises"]) == ("1", "1")
@@ -481,7 +481,7 @@ def test_notebooks_of_one_chapter_in_several_folders_of_one_student_are_said(tmp
 def test_a_copy_of_the_package_without_notebooks_is_named_before_anything_runs(folder, monkeypatch):
     monkeypatch.setattr("judge.grading.cli.exercise_files", dict)
     result = run_grade(folder)
-    assert result.exit_code == 2 and "look at PYTHONPATH" in result.output
+    assert result.exit_code == 2 and "check PYTHONPATH" in result.output
     assert not (folder / "grades").exists()
 
 
@@ -491,8 +491,8 @@ BAD_OPTIONS = {
     "no roster": (["--out", "grades", "--roster", "no.csv"], "no.csv: "),
     "an endless cell": (["--out", "grades", "--roster", "long.csv"], "long.csv, line 2: "),
     "a roster in Latin-1": (["--out", "grades", "--roster", "latin.csv"], "latin.csv, line 2: "),
-    "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points are 0 or more"),
-    "among the submissions": (["--out", "class/grades"], "may not lie among"),
+    "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points must be 0 or more"),
+    "among the submissions": (["--out", "class/grades"], "outside the folder of submissions"),
     "no folder": (["--json", "no/such/folder/x.json"], "there is no folder"),
     "no seconds": (["--timeout", "0"], "--timeout"),
     "a seed below 0": (["--seed", "-1"], "--seed"),

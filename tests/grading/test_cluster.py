@@ -195,7 +195,7 @@ def test_a_class_is_gone_on_with_on_a_cluster_and_without(scheduler, folder):
     run_grade(folder, str(folder / "scheduler.json"), "--out", out)
     gradebook = (folder / "grades/gradebook.csv").read_text()
     result = call("grade", folder / "class", "--out", out)
-    assert "3 of them graded before" in result.output
+    assert "3 of them already graded" in result.output
     assert (folder / "grades/gradebook.csv").read_text() == gradebook
 
 

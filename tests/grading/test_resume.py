@@ -46,7 +46,7 @@ def test_a_second_run_grades_nothing_and_writes_the_same(folder, judged_files):
     grade(folder)
     gradebook = (folder / "out/gradebook.csv").read_text()
     assert sorted(judged_files) == ["a.ipynb", "b.ipynb", "c.ipynb"]
-    assert "3 of them graded before" in grade(folder)
+    assert "3 of them already graded" in grade(folder)
     assert len(judged_files) == 3 and (folder / "out/gradebook.csv").read_text() == gradebook
 
 
@@ -105,7 +105,7 @@ def test_what_the_machine_was_too_busy_for_twice_is_graded_again_only_when_asked
     data = json.loads((path := report_of_b(folder)).read_text())
     data["exercises"][0] |= {"status": "not graded", "hint": TOO_BUSY}
     path.write_text(json.dumps(data))
-    assert "3 of them graded before" in grade(folder) and not judged_files
+    assert "3 of them already graded" in grade(folder) and not judged_files
     grade(folder, "--regrade", "b.ipynb")
     assert judged_files == ["b.ipynb"]
 
@@ -138,7 +138,7 @@ def test_another_judge_grades_all_again(change, folder, judged_files, monkeypatc
     shutil.copytree(PACKAGE / "course", package / "course")
     monkeypatch.setattr(resume, "packages", lambda: [package])
     grade(folder)
-    assert "3 of them graded before" in grade(folder)
+    assert "3 of them already graded" in grade(folder)
     judged_files.clear()
     change(package, monkeypatch)
     grade(folder)

@@ -155,7 +155,7 @@ def run_grade(folder: Path, *options: str) -> CliResult:
 
 def test_no_name_of_a_file_has_a_line_of_its_own_in_the_terminal(tmp_path, all_pass):
     (tmp_path / "class").mkdir()
-    fake_line = "60 notebooks, 60 of them graded before"
+    fake_line = "60 notebooks, 60 of them already graded"
     data_by_ending = {".ipynb": NOTEBOOK, "2.ipynb": b"{", ".txt": b"x"}
     members = {
         f"b\n{fake_line}\r\x85\u2028{fake_line}\x1b[2J{end}": data
