@@ -491,7 +491,10 @@ BAD_OPTIONS = {
     "no roster": (["--out", "grades", "--roster", "no.csv"], "no.csv: "),
     "an endless cell": (["--out", "grades", "--roster", "long.csv"], "long.csv, line 2: "),
     "a roster in Latin-1": (["--out", "grades", "--roster", "latin.csv"], "latin.csv, line 2: "),
-    "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points must be 0 or more"),
+    "points that are no number": (
+        ["--out", "bad"],
+        "overrides.csv, line 2: points must be 0 or more",
+    ),
     "among the submissions": (["--out", "class/grades"], "outside the folder of submissions"),
     "no folder": (["--json", "no/such/folder/x.json"], "there is no folder"),
     "no seconds": (["--timeout", "0"], "--timeout"),
