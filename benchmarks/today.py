@@ -129,7 +129,7 @@ def write_table(corpus: Addresses) -> None:
         "# Eight methods of attention on one work",
         f"Bits a character on the {len(TEXTS)} test texts; what a method takes more than softmax "
         "on the same texts, with an interval that holds 95 of 100 sets of texts drawn from these "
-        "(bootstrap), and on how many texts it takes fewer. Recall is the share of 16 tokens that "
+        "(bootstrap), and on how many texts it takes fewer. Recall is the share of 15 tokens that "
         f"come again after {DISTANCES[-2]} and {DISTANCES[-1]} tokens of filler; the longest "
         f"distance in training is {TRAINED_DISTANCE}. State, and operations to read {SHORT} tokens "
         f"and to write one more, are those of all layers of attention; the state is in float32, "

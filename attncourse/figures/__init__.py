@@ -8,7 +8,7 @@ those that compute one, such as `explorer`, have their own copy of it.
 from attncourse.figures.clipping import clipping
 from attncourse.figures.clocks import clocks
 from attncourse.figures.distances import distances
-from attncourse.figures.drawing import Picture, beside, curves, dots, heatmap, lines
+from attncourse.figures.drawing import Picture, beside, curves, dot_columns, dots, heatmap, lines
 from attncourse.figures.explorer import explorer
 from attncourse.figures.growing import growing
 from attncourse.figures.heads import heads
@@ -36,6 +36,7 @@ __all__ = [
     "clocks",
     "curves",
     "distances",
+    "dot_columns",
     "dots",
     "explorer",
     "growing",

@@ -73,7 +73,8 @@ class Picture:
 
 def beside(*pictures: Picture) -> Picture:
     """The pictures side by side, or below each other where the page is too narrow."""
-    divs = "".join(f"<div>{picture.svg}</div>" for picture in pictures)
+    # without a least width, a picture would not shrink on a phone
+    divs = "".join(f'<div style="min-width: 0">{picture.svg}</div>' for picture in pictures)
     style = "display: flex; flex-wrap: wrap; gap: 1em; justify-content: center"
     return Picture(
         f'<div style="{style}">{divs}</div>', " ".join(picture.alt for picture in pictures)

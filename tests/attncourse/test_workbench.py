@@ -3,6 +3,7 @@
 import csv
 import re
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 
@@ -358,3 +359,27 @@ def test_only_pairs_beyond_the_spread_of_seeds_are_ordered():
     quick = {"a": [5.0], "b": [4.0], "c": [4.5], "once": [1.0]}
     # a and b are too near each other; quick has b before c, as it should, but c before a
     assert results.pairs_in_order(quick, full) == (1, 2)
+
+
+def test_the_chapter_says_what_was_measured():
+    # the section "Eight methods on the same work" of the chapter `today`
+    bits, near, far = (
+        {name: fmean(values) for name, values in results.stored(file, column).items()}
+        for file, column in (("today", "bits"), ("today_recall", "128"), ("today_recall", "512"))
+    )
+    more = {name: x - bits["softmax"] for name, x in bits.items()}
+    assert bits.keys() == near.keys() == METHODS.keys()
+    assert round(more.pop("linear"), 2) == 0.14
+    assert all(0.01 < more.pop(name) < 0.02 for name in ("per-channel delta", "hybrid"))
+    assert max(map(abs, more.values())) < 0.01
+    assert min(near.values()) > 0.93
+    assert {name for name, x in far.items() if x > 0.93} == {
+        "latent",
+        "per-channel delta",
+        "hybrid",
+    }
+    assert (
+        far["softmax"] < 0.5
+        and round(far["linear"], 1) == 0.8
+        and round(1 / far["pooled by 4"]) == 7
+    )

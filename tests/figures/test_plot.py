@@ -194,6 +194,18 @@ def test_dots_stand_in_lines_from_the_least_mean_on():
     assert figure.alt == "Three lines of dots." and "currentColor" in figure.svg
 
 
+def test_measures_of_the_same_names_stand_beside_each_other():
+    measures = {"bits": {"first": [1.0, 2.0], "second": [3.0]}}
+    measures["bytes"] = {"second": [30_000.0], "first": [10_000.0]}
+    figure = figures.dot_columns(measures, alt="Two columns of dots.")
+    words = re.findall(r">([^<>]+)</text>", figure.svg)
+    assert [x for x in words if x in {"first", "second", "bits", "bytes"}] == [
+        "bits", "first", "second", "bytes",
+    ]  # fmt: skip
+    assert any(word.endswith("k") for word in words)
+    assert figure.alt == "Two columns of dots."
+
+
 def test_names_below_a_plot_do_not_touch():
     def ticks(x) -> list[str]:
         picture = figures.lines(x, {"a": [1.0] * len(x)}, alt="ticks")

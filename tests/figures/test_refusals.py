@@ -102,6 +102,7 @@ REFUSED = [
     (lambda: figures.curves({x: [(1.0, 1.0)] for x in "abcdefg"}, alt=""), "7 series, .* 6"),
     (lambda: figures.dots({"first": {"empty": []}}, alt=""), "empty"),
     (lambda: figures.dots({x: {"one": [1.0]} for x in "abcd"}, alt=""), "4 groups, .* 3"),
+    (lambda: figures.dot_columns({"a": {"one": [1.0]}, "b": {}}, alt=""), "b is of .*one"),
     (lambda: patterns(1, 1), "length=1, width=1"),
     (lambda: patterns(6, 4), "length=6, width=4"),
     (lambda: patterns(6, 7), "length=6, width=7"),
