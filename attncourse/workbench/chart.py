@@ -22,11 +22,11 @@ def chart() -> Picture:
 
 def measured(names: Sequence[str]) -> Measures:
     """What the benchmark stored, for each seed."""
-    columns = {"bits a\ncharacter": stored(FULL, "bits")} | {
+    results = {"bits a\ncharacter": stored(FULL, "bits")} | {
         f"recalled\nat {distance}": stored(RECALL, str(distance)) for distance in DISTANCES[-2:]
     }
     return {
-        measure: {name: by_seed[name] for name in names} for measure, by_seed in columns.items()
+        measure: {name: by_seed[name] for name in names} for measure, by_seed in results.items()
     }
 
 

@@ -181,9 +181,9 @@ def empty_state(layer: nn.Module, x: Tensor) -> State:
 
 def described(error: BaseException) -> str:
     """The name and the first line of an error; of one that says all by itself, the sentence."""
-    lines = str(error).strip().splitlines()
     if isinstance(error, UnfitError):
         return str(error)
+    lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
